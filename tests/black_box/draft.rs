@@ -302,7 +302,7 @@ fn nothing_half_written_stays() {
         (["--postman", "empty.json"], "no request in it"),
         (
             ["--curl", "curl -F a=b http://h/"],
-            "--curl number 1: `-F` of curl is not taken over",
+            "--curl number 1: `-F` of curl is not supported",
         ),
         (["--record", "ftp://127.0.0.1:1/"], "http:// or https://"),
         (

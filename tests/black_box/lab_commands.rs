@@ -378,9 +378,9 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     let wrong = prony(&checkout, &["lab", "rbac", "--namespace", "Not one"]);
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     let said = if cfg!(feature = "kubernetes") {
-        "no way to a cluster"
+        "cannot connect to a cluster"
     } else {
-        "this prony knows no Kubernetes"
+        "this prony was built without Kubernetes"
     };
     for arguments in [
         &["lab", "check", "--lab", "lab.toml"][..],

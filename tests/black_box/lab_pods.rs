@@ -107,7 +107,7 @@ fn a_cluster_that_refuses_is_quoted() {
     let ended = prony(&checkout, &["run", "toys", "--lab", "lab.toml"]);
     assert_eq!(ended.code, Some(1), "{ended:?}");
     for part in [
-        "no pods for this lab",
+        "cannot create the pods of the testbed",
         "User \"ann\" cannot do that",
         "`prony lab rbac`",
     ] {
@@ -125,7 +125,7 @@ fn pods_on_a_single_node_are_allowed_where_asked_for_and_told() {
     checkout.write("lab.toml", &shared);
     cluster.state().one_node = true;
     let looked = prony(&checkout, &["lab", "check", "--lab", "lab.toml", "--json"]);
-    let told = "app and load-0 and load-1 share the node node0: what they do disturbs each other";
+    let told = "app and load-0 and load-1 share the node node0 and disturb each other";
     assert!(looked.err.contains(told), "{looked:?}");
     assert_eq!(
         looked.json()["hosts"].as_object().map(serde_json::Map::len),

@@ -59,7 +59,8 @@ fn a_read_only_checkout_is_one_sentence() {
         };
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(
-            ended.err.contains("is on a read-only file system") && ended.err.contains("work in a copy"),
+            ended.err.contains("is on a read-only file system")
+                && ended.err.contains("work in a writable copy"),
             "{}",
             ended.err
         );

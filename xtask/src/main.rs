@@ -12,6 +12,7 @@ mod services;
 mod study;
 mod suites;
 mod test;
+mod tidy;
 
 use clap::{Parser, Subcommand};
 use std::path::{Path, PathBuf};
@@ -43,6 +44,7 @@ enum Step {
     /// Pack every crate as it would be published, and check what is in it
     Packages,
     Release(release::Arguments),
+    Tidy(tidy::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Step::Dist(arguments) => dist::run(&arguments),
         Step::Packages => release::check_packages(),
         Step::Release(arguments) => release::run(&arguments),
+        Step::Tidy(arguments) => tidy::run(&arguments),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

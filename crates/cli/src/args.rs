@@ -39,7 +39,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
     #[command(hide = true)]
-    Granted(commands::granted::Args),
+    Granted(commands::cpu_grant::Args),
     Init(commands::init::Args),
     Lab(commands::lab::Args),
     #[command(hide = true)]
@@ -73,7 +73,7 @@ impl Command {
             Self::Completions(args) => commands::completions::run(&args, Arguments::command()),
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::Duet(args) => commands::duet::run(&args),
-            Self::Granted(args) => commands::granted::run(&args),
+            Self::Granted(args) => commands::cpu_grant::run(&args),
             Self::Init(args) => commands::init::run(&args),
             Self::Lab(args) => commands::lab::run(&args),
             Self::Link(args) => commands::link::run(&args),

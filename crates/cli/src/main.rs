@@ -7,14 +7,14 @@ mod args;
 mod checkout;
 mod commands;
 mod exit;
+mod format_value;
 mod output;
+mod parse_share;
 mod reporting;
-mod shares;
-mod shown;
 mod signals;
 mod telemetry;
 mod text;
-mod variation;
+mod variance_text;
 
 use text::table;
 

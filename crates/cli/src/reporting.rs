@@ -2,7 +2,7 @@
 
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
-use crate::variation;
+use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
 use prony_records::{RunRecord, TrialRecord};
@@ -105,7 +105,7 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
         running: is_running(store, &record)?,
     };
     let mut report = Report::new(&input).with_context(|| format!("cannot report the run {run}"))?;
-    let varying = variation::sentences(&report);
+    let varying = variance_text::sentences(&report);
     report.method.extend(varying);
     report.method.extend(calibration_sentence(store, &record)?);
     Ok(report)

@@ -94,7 +94,7 @@ fn a_wrong_server_fails_with_code_3_and_says_why() {
     for part in [
         "✗",
         "GET /api/test",
-        "a newline too many at the end",
+        "an extra newline at the end",
         "- Hello, World!",
         "+ Hello, World!\\n",
     ] {
@@ -102,7 +102,7 @@ fn a_wrong_server_fails_with_code_3_and_says_why() {
     }
     let xml = std::fs::read_to_string(junit).expect("JUnit XML");
     assert!(
-        xml.contains("<testsuites") && xml.contains("a newline too many at the end"),
+        xml.contains("<testsuites") && xml.contains("an extra newline at the end"),
         "{xml}"
     );
 }

@@ -158,7 +158,7 @@ fn a_line_of_curl_is_taken_over() {
     assert!(!head.contains("keep-alive"));
     assert_eq!(body, "{\"it's\": 1}");
     for (line, part) in [
-        ("wget http://h", "begin with `curl`"),
+        ("wget http://h", "start with `curl`"),
         ("curl http://h -F a=b", "`-F` of curl"),
         ("curl 'http://h", "quote"),
     ] {

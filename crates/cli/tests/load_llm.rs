@@ -542,7 +542,7 @@ fn contradictions_are_refused_before_the_load() {
         (
             one,
             &["--llm", "--prompts", "Cargo.toml"],
-            "line 1: it is no JSON",
+            "line 1: it is not JSON",
         ),
     ] {
         let begin: &[&str] = &["load", url, "-n", "1"];

@@ -148,11 +148,11 @@ fn rules_that_cannot_be_used_are_refused_with_what_to_use() {
         ),
         (
             &["http://127.0.0.1:1/", "--expect-json", "/a~("],
-            "no regular expression",
+            "not a regular expression",
         ),
         (
             &["http://127.0.0.1:1/", "--expect-body", "("],
-            "no regular expression",
+            "not a regular expression",
         ),
         (
             &["http://127.0.0.1:1/", "--expect-status", "2xx"],

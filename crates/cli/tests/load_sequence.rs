@@ -276,7 +276,7 @@ fn a_value_that_is_missing_ends_the_sequence_and_is_named() {
         assert_eq!(shop.books.lock().expect("no panic").read, 0, "{name}");
         let shown = result.to_string();
         assert!(
-            shown.contains(&format!("taken {}", name.replace('\\', "\\\\"))),
+            shown.contains(&format!("captured {}", name.replace('\\', "\\\\"))),
             "{name}: {shown}"
         );
     }
@@ -304,7 +304,7 @@ fn what_is_wrong_with_a_file_of_steps_is_told_with_its_line() {
         (
             SEQUENCE.replace("(\\\\w+)", "(\\\\w"),
             "user\na\n",
-            vec!["no regular expression"],
+            vec!["not a regular expression"],
         ),
         (
             SEQUENCE.replace("users.csv", "no.csv"),

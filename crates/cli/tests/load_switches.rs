@@ -179,7 +179,7 @@ fn a_name_has_the_addresses_that_are_given() {
         (vec!["--resolve", "127.0.0.1"], "HOST:PORT:ADDR"),
         (vec!["--source", "nowhere"], "invalid"),
         (vec!["--source", "192.0.2.1"], "addresses of this machine"),
-        (vec!["--source", "::1"], "same kind"),
+        (vec!["--source", "::1"], "address family"),
         (vec!["--connect-timeout", "0s"], "no time"),
         (vec!["--unix", "/x", "--source", "127.0.0.1"], "cannot be used"),
         (vec!["--cert", "x.pem"], "--key"),

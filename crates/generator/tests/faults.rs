@@ -1,4 +1,5 @@
-//! Servers that fail in every way, on both transports: each request gets the right outcome, and nothing hangs.
+//! Servers that fail in all possible ways, on both transports: each request gets the right outcome, and nothing
+//! hangs.
 
 use crate::ports;
 use crate::toy::{HELLO, MS, Server, answer_all, fails, job, ok, read_request, run};
@@ -214,13 +215,13 @@ fn a_server_that_closes_at_once_resets(transport: TransportChoice) {
     assert_eq!(recording.requests.completed, 0);
 }
 
-/// It waits for the request of its first connection before it accepts another, and lets only a few wait.
+/// The server waits for the request of its first connection before it accepts another, and has a short accept queue.
 fn a_server_that_serves_one_at_a_time_is_loaded(transport: TransportChoice) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     // SAFETY: the socket is open, and listening again only changes the length of its queue.
     assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 4) }, 0);
     let address = listener.local_addr().expect("an address");
-    // It ends with the test's process: nothing but a new connection would wake it.
+    // The thread ends with the test process: only a new connection would wake it.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let mut reader = BufReader::new(stream);
@@ -266,7 +267,7 @@ fn jobs_that_cannot_be_run_are_told() {
     assert!(fails(&far).to_string().contains("CPU 900"));
 }
 
-/// The most memory that this process has had so far, KiB.
+/// Peak memory of this process so far, KiB.
 fn peak_kib() -> i64 {
     // SAFETY: all-zero is a valid `rusage`, and the kernel writes one.
     unsafe {

@@ -1,4 +1,4 @@
-//! Where connections go and come from: several addresses, several sources, a socket in the file system.
+//! Destinations and sources of connections: several addresses, several source addresses, a Unix socket.
 
 use crate::toy::{self, HELLO, MS, Server, fails, job, run};
 use prony_generator::EngineError;
@@ -19,7 +19,7 @@ on_both_transports!(
     a_handshake_that_takes_too_long_is_a_timeout,
 );
 
-/// Answers on a listener, and notes where each connection came from and went to.
+/// Replies on a listener, and records both ends of each connection.
 fn listen(listener: TcpListener, seen: Arc<Mutex<Vec<(SocketAddr, SocketAddr)>>>) {
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
@@ -90,7 +90,7 @@ fn every_address_of_the_target_is_used_and_recorded(transport: TransportChoice) 
 fn an_address_that_takes_no_connection_is_left_out_and_told(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
-    // Nobody listens on this port of the second address.
+    // No service listens on this port of the second address.
     job.target.reach.addresses = vec![server.address.ip(), ip("127.0.0.77")];
     let recording = run(&job);
     assert_eq!(recording.outcomes.errors(), 0);
@@ -115,7 +115,7 @@ fn connections_come_from_every_source_in_turn(transport: TransportChoice) {
     job.target.reach.sources = vec![ip("127.0.0.5"), ip("127.0.0.6")];
     assert_eq!(run(&job).outcomes.errors(), 0);
     let seen = seen.lock().expect("no panic");
-    // The first connection is the try before the load.
+    // The first connection is the probe before the load.
     let from = |source: &str| seen.iter().filter(|(from, _)| from.ip() == ip(source)).count();
     assert_eq!((from("127.0.0.5"), from("127.0.0.6")), (2, 2), "{seen:?}");
 }
@@ -123,8 +123,11 @@ fn connections_come_from_every_source_in_turn(transport: TransportChoice) {
 #[test]
 fn a_source_that_cannot_be_is_told() {
     let server = Server::answering(HELLO);
-    // An address for documentation, which no machine has.
-    for (source, part) in [("192.0.2.7", "addresses of this machine"), ("::1", "same kind")] {
+    // A documentation address, which no machine has.
+    for (source, part) in [
+        ("192.0.2.7", "addresses of this machine"),
+        ("::1", "address family"),
+    ] {
         let mut job = job(server.address, TransportChoice::Epoll);
         job.target.reach.sources = vec![ip(source)];
         let error = fails(&job);
@@ -163,7 +166,8 @@ fn a_socket_in_the_file_system_is_loaded(transport: TransportChoice) {
     assert!(network.addresses[0].address.starts_with("unix:"));
 }
 
-/// Users who arrive for 300 ms, and whose connections may take 50 ms: much less than their requests, and than the drain.
+/// Users who arrive for 300 ms, with a connect timeout of 50 ms: much shorter than the timeout of their requests, and
+/// than the drain.
 fn hurried_users(address: SocketAddr, transport: TransportChoice) -> Job {
     let mut job = job(address, transport);
     job.load = Load::Users {
@@ -177,7 +181,8 @@ fn hurried_users(address: SocketAddr, transport: TransportChoice) -> Job {
     job
 }
 
-/// A user whose connection is still under way when the drain ends has sent nothing: `not_sent`. So a timeout is that of the connection.
+/// A user whose connection is still in progress at the end of the drain has sent nothing: `not_sent`. So a timeout is
+/// that of the connection.
 fn assert_all_timed_out(job: &Job) {
     let recording = run(job);
     assert!(recording.requests.offered > 0, "{:?}", recording.requests);
@@ -191,7 +196,7 @@ fn assert_all_timed_out(job: &Job) {
 
 fn a_connection_that_takes_too_long_is_a_timeout(transport: TransportChoice) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    // Room for one connection that nobody accepts, which the try before the load takes: what comes later gets no answer.
+    // Room for one connection that is never accepted, which the probe before the load uses: later ones get no answer.
     // SAFETY: no memory is involved.
     assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
     assert_all_timed_out(&hurried_users(

@@ -1,4 +1,4 @@
-//! Processes on this machine and behind agents.
+//! Tests of processes on this machine and of agents.
 
 mod agent;
 mod attached;

@@ -1,4 +1,4 @@
-//! Agents on other hosts, reached by the system's ssh. The hosts are namespaces of this machine.
+//! Agents on other hosts, connected through the system's ssh. The hosts are network namespaces of this machine.
 
 use crate::common::{TIME, Toy, marked, until, until_within};
 use crate::lab::{self, Lab, address};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
 
-/// A lab of so many hosts; `None` where none can be made, which is said.
+/// A testbed of `hosts` hosts; `None`, after reporting the skip, if it cannot be created.
 fn lab(hosts: usize, prepare: &str) -> Option<Lab> {
     if let Some(reason) = lab::without_labs() {
         skip::skipped(&reason);
@@ -101,7 +101,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
         assert_eq!(
             works(&lab, host),
             0,
-            "{host}: its folder goes with the connection"
+            "{host}: its folder is removed with the connection"
         );
     }
 }
@@ -110,7 +110,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
 fn processes_and_files_are_there_as_they_are_here() {
     let Some(lab) = lab(2, "") else { return };
     let (h1, h2) = (connect(&lab, "h1"), connect(&lab, "h2"));
-    // What it serves is reached at its address, from the other one.
+    // Its service is reachable at its address from the other host.
     let port = h1.free_port().expect("a port");
     let toy = Toy::without_groups();
     let mut service = h1
@@ -151,7 +151,7 @@ fn processes_and_files_are_there_as_they_are_here() {
         assert_eq!(
             works(&lab, host),
             0,
-            "{host}: its folder goes with the connection"
+            "{host}: its folder is removed with the connection"
         );
     }
     assert_eq!(toy.leftovers(), Vec::<i32>::new());
@@ -172,8 +172,8 @@ fn each_way_not_to_get_there_has_its_advice() {
     };
     lab.config("stranger.conf", "stranger", "known_hosts");
     contains(&with("stranger.conf"), &["Permission denied", "ssh-add"]);
-    fs::write(lab.path("nobody"), "").expect("written");
-    lab.config("unknown.conf", "id", "nobody");
+    fs::write(lab.path("no_hosts"), "").expect("written");
+    lab.config("unknown.conf", "id", "no_hosts");
     contains(
         &with("unknown.conf"),
         &["Host key verification failed", "log in once by hand"],
@@ -199,18 +199,18 @@ fn each_way_not_to_get_there_has_its_advice() {
     let text = refused("app", &ssh);
     assert!(text.contains("switched on") && began.elapsed() < TIME, "{text}");
     ssh.command = vec!["no-such-ssh".to_owned()];
-    contains(&refused("app", &ssh), &["`no-such-ssh`", "install OpenSSH"]);
+    contains(&refused("app", &ssh), &["`no-such-ssh`", "install the OpenSSH"]);
 }
 
 #[test]
 fn a_host_that_is_not_as_it_should_be_is_told() {
     let Some(lab) = lab(1, "") else { return };
-    // Other CPUs.
+    // Another CPU architecture.
     let uname = "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo aarch64 ;; esac\n";
     lab.program("h1", "uname", uname);
     let text = refused("app", &ssh(&lab, "h1"));
     assert!(
-        text.contains("it is aarch64, and") && text.contains("`program = …`"),
+        text.contains("it is aarch64, but") && text.contains("`program = …`"),
         "{text}"
     );
     let darwin = "#!/bin/sh\necho Darwin\n";
@@ -218,11 +218,15 @@ fn a_host_that_is_not_as_it_should_be_is_told() {
     let text = refused("app", &ssh(&lab, "h1"));
     assert!(text.contains("Darwin") && text.contains("Linux only"), "{text}");
     fs::remove_file(lab.of("h1", "bin").join("uname")).expect("removed");
-    // A copy that is broken on the way.
+    // A copy that is corrupted in transit.
     lab.program("h1", "head", "#!/bin/sh\nexec /usr/bin/head -c 1000\n");
     let text = refused("app", &ssh(&lab, "h1"));
     assert!(text.contains("is not what was sent"), "{text}");
-    assert_eq!(agents(&lab, "h1"), Vec::<PathBuf>::new(), "nothing half stays");
+    assert_eq!(
+        agents(&lab, "h1"),
+        Vec::<PathBuf>::new(),
+        "no partial file remains"
+    );
     fs::remove_file(lab.of("h1", "bin").join("head")).expect("removed");
     // A binary that does not start there.
     let mut broken = ssh(&lab, "h1");
@@ -237,7 +241,7 @@ fn a_host_that_is_not_as_it_should_be_is_told() {
     broken.binary = Some(binary);
     let text = refused("app", &broken);
     assert!(text.contains("static"), "{text}");
-    // A login script that prints is no matter; one that does not let anybody in is told.
+    // A login script may print something. One that prevents the login is reported.
     let login = lab.of("h1", "home").join(".bashrc");
     fs::write(&login, "echo Welcome to h1; printf 'no end of line'\n").expect("written");
     connect(&lab, "h1").free_port().expect("a port");
@@ -255,9 +259,13 @@ fn a_full_disk_is_told() {
         return;
     };
     let text = refused("app", &ssh(&lab, "h1"));
-    assert!(text.contains("room"), "{text}");
+    assert!(text.contains("full"), "{text}");
     let output = lab.run("h1", "find $HOME -type f");
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing half stays");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "",
+        "no partial file remains"
+    );
 }
 
 #[test]
@@ -353,10 +361,10 @@ fn a_short_cut_is_survived_and_a_long_one_ends_both_sides() {
     assert!(remote.lost().is_none() && process.ended().is_none());
     lab.cut("h1");
     let began = Instant::now();
-    // Both sides find out by themselves: nobody tells them.
+    // Both sides must detect it by themselves.
     let error = process.end_window().expect_err("lost").to_string();
     assert!(
-        error.contains("connection to h1") && error.contains("nothing came from it"),
+        error.contains("connection to h1") && error.contains("received nothing from it"),
         "{error}"
     );
     println!("the controller gave it up after {:?}", began.elapsed());

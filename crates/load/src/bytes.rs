@@ -1,15 +1,15 @@
-//! Bytes that read as text in JSON wherever they are text.
+//! Bytes that are plain text in JSON wherever they are valid UTF-8.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
-/// Raw bytes. In JSON a plain string where they are UTF-8, else `{"base64": "…"}`.
+/// Raw bytes. In JSON, a plain string where they are UTF-8, else `{"base64": "…"}`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Bytes(pub Vec<u8>);
 
 impl Bytes {
-    /// The bytes.
+    /// The bytes as a slice.
     pub fn as_slice(&self) -> &[u8] {
         &self.0
     }

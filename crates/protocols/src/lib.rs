@@ -4,6 +4,8 @@
 //! The generator drives these state machines from its event loops. This crate must never open a socket, read a clock or
 //! know a contract, so that a test can feed any bytes in any pieces. Start at [`protocol::Protocol`].
 
+#![warn(missing_docs)]
+
 pub mod grpc;
 pub mod http1;
 pub mod http2;

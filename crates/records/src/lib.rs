@@ -5,6 +5,8 @@
 //! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
 //! not known is `None`, never 0. Start at [`TrialRecord`].
 
+#![warn(missing_docs)]
+
 #[cfg(not(target_os = "linux"))]
 compile_error!(
     "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"
@@ -16,10 +18,10 @@ mod companion;
 mod environment;
 mod event;
 mod fingerprint;
+mod interleaved;
 mod recording;
 mod resources;
 mod trial;
-mod turns;
 mod verdict;
 mod warning;
 
@@ -29,6 +31,7 @@ pub use companion::{CompanionUse, Watched};
 pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
+pub use interleaved::{TurnWindow, Turns};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
     DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
@@ -41,6 +44,5 @@ pub use trial::{
     AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
     Stage, Steadiness, TrialRecord, that_count,
 };
-pub use turns::{TurnWindow, Turns};
 pub use verdict::{Verdict, count, verdict};
 pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

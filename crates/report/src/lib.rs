@@ -9,8 +9,8 @@ mod error;
 mod formats;
 mod input;
 mod model;
-mod names;
 mod number;
+mod service_names;
 mod site;
 
 pub use error::ReportError;

@@ -4,6 +4,8 @@
 //! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
 //! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
 
+#![warn(missing_docs)]
+
 mod calibration;
 mod change;
 mod design;
@@ -13,10 +15,10 @@ mod error;
 mod estimate;
 mod interval;
 mod metric;
-mod plan;
 mod ranking;
 #[cfg(test)]
 mod simulation;
+mod stopping;
 mod summary;
 
 pub use calibration::{
@@ -31,9 +33,9 @@ pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, sync
 pub use error::StatisticsError;
 pub use estimate::{Estimate, Estimated, Method, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
-pub use plan::{
+pub use ranking::{Adjustment, Pair, Verdict};
+pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,
 };
-pub use ranking::{Adjustment, Pair, Verdict};
 pub use summary::{Group, Options, ServiceSummary, Summary, summarise};

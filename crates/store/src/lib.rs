@@ -8,7 +8,7 @@ mod checks;
 mod error;
 mod labels;
 mod lock;
-mod packed;
+mod packing;
 mod progress;
 mod runs;
 mod schema;

@@ -1,7 +1,7 @@
 //! The tables, and how an old store becomes a current one.
 
 use crate::StoreError;
-use crate::packed::pack;
+use crate::packing::pack;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! Trials: appended as they end, read at any time.
 
-use crate::packed::{self, Damaged, pack};
+use crate::packing::{self, Damaged, pack};
 use crate::{Store, StoreError, to_value};
 use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
@@ -65,7 +65,7 @@ impl Store {
         self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
             params![run, sequence],
-            |row| packed::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
@@ -78,7 +78,7 @@ impl Store {
         self.read_trials(
             "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
-            |row| packed::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
@@ -91,7 +91,7 @@ impl Store {
             "SELECT sequence, run, head FROM trial
              WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY sequence",
             params![service.service, service.variant, contract],
-            |row| packed::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
@@ -103,7 +103,9 @@ impl Store {
         let all = self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
-            |row| packed::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+            |row| {
+                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from)
+            },
         )?;
         Ok(all.into_iter().map(|(_, _, record)| record).collect())
     }

@@ -1,8 +1,8 @@
 //! The thread that sends what is told, and the one warning where nobody takes it.
 
 use crate::collector::{Collector, CollectorError};
-use crate::figures::{Figures, Labels};
-use crate::post::{Client, Refusal};
+use crate::http_export::{Client, Refusal};
+use crate::metrics::{Figures, Labels};
 use bytes::Bytes;
 use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;

@@ -6,10 +6,10 @@
 
 mod collector;
 mod exporter;
-mod figures;
+mod http_export;
+mod metrics;
 mod otlp;
-mod post;
 
 pub use collector::{Collector, CollectorError};
 pub use exporter::Exporter;
-pub use figures::Labels;
+pub use metrics::Labels;

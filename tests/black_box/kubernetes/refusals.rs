@@ -9,13 +9,13 @@ fn a_user_without_rights_and_an_unknown_one_are_refused() {
     let space = Space::without_rights("rights", |_| ());
     let refused = space.run("one", "lab.toml", 1);
     says(&refused.err, &["(403)", "prony lab rbac"]);
-    println!("{}", line(&refused.err, "the cluster refuses to make"));
+    println!("{}", line(&refused.err, "the cluster refuses to create"));
     let looked = space.prony(&["lab", "check", "--lab", "lab.toml"], 3);
     says(&looked.out, &["the right to create jobs is missing"]);
     space.log_in("expired");
     let stranger = space.run("one", "lab.toml", 1);
     says(&stranger.err, &["(401)", "log in again"]);
-    println!("{}", line(&stranger.err, "the cluster refuses to make"));
+    println!("{}", line(&stranger.err, "the cluster refuses to create"));
     space.nothing_is_left();
 }
 
@@ -83,7 +83,7 @@ fn a_namespace_that_is_missing_and_one_that_is_deleted_end_the_run() {
     });
     let nowhere = space.run("one", "nowhere.toml", 1);
     says(&nowhere.err, &["(404)", "kubectl create namespace"]);
-    println!("{}", line(&nowhere.err, "the cluster refuses to make"));
+    println!("{}", line(&nowhere.err, "the cluster refuses to create"));
 
     let child = space.start_long_run();
     space.loaded();

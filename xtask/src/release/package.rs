@@ -22,7 +22,7 @@ const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
 /// What a crate takes from folders of the checkout.
 const EMBEDDED: [(&str, &[&str]); 3] = [
     (
-        "prony-bench",
+        "prony-runner",
         &[
             "contracts/hello/contract.toml",
             "suites/quick.toml",

@@ -93,6 +93,7 @@ fn quick_to_fail(more_packages: &[&str]) -> Vec<Step> {
         Step::new("set-up", &format!("scripts/setup {packages}")),
         Step::new("tools", "cargo xtask tools").needs(&["set-up"]),
         Step::new("format", "cargo fmt --all --check"),
+        Step::new("tidy", "cargo xtask tidy"),
         Step::new("workflows", "scripts/test-workflows").needs(&["set-up"]),
         Step::new("dependencies", check).needs(&["tools"]),
         Step::new("advisories", "cargo-deny check advisories")

@@ -305,7 +305,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
     with("\"schemas.json#/$defs/Pet\"", file).expect("what it reaches is right");
     with("{ type = \"object\", required = [\"id\"] }", "").expect("in place");
     for (schema, file, told) in [
-        ("\"schemas.json#/$defs/Other\"", file, "no JSON Schema"),
+        ("\"schemas.json#/$defs/Other\"", file, "not a JSON Schema"),
         (
             "\"schemas.json#/$defs/Dog\"",
             file,

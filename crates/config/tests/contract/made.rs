@@ -268,7 +268,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "colour[i % 2]",
             "shape[i % 2]",
             32,
-            "no words are called `shape`: known are colour",
+            "no word list `shape`: known are colour",
         ),
         ("{= i * i}", "{= i * }", 32, "`i *`: `` where `i`"),
         (

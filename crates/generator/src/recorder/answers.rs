@@ -1,17 +1,17 @@
-//! What every request of a load came to, warm-up and drain included.
+//! Counts the results of all requests of a load, including warm-up and drain.
 
 use prony_load::Job;
 use prony_merge::{Answered, STATUSES};
 
-/// A row of counters for each operation, one for each status. The first one is of requests without a complete reply: no reply
-/// has status 0.
+/// A row of counters per operation, with one counter per status. The first counter is for requests without a complete
+/// reply: no reply has status 0.
 #[derive(Debug)]
 pub(super) struct Answers {
     counts: Box<[u64]>,
 }
 
 impl Answers {
-    /// Of a job, where it counts them.
+    /// The counters of a job, if it counts replies.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let places = job.workload.operations.len() * STATUSES;
         job.count_replies.then(|| Self {

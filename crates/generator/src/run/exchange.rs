@@ -1,7 +1,7 @@
-//! One call of gRPC outside of a load: what has to be asked before a load can be put together.
+//! Makes a single gRPC call outside of a load, to fetch information needed to set one up.
 
 use crate::error::EngineError;
-use crate::reach::peers;
+use crate::resolve::peers;
 use crate::transport::Peer;
 use crate::worker::percent_decoded;
 use prony_load::{Protocol, Request, Target};
@@ -18,24 +18,23 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Bytes of an answer, at most.
+/// Largest reply, bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// Why a call brought no message.
+/// Why a call returned no message.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// There was no connection to call on.
+    /// No connection could be established.
     #[error(transparent)]
     Engine(#[from] EngineError),
     /// The service answered with a status other than 0.
     #[error("grpc-status {code} {said}")]
     Status {
-        /// The status.
         code: u32,
-        /// What the service says about it.
+        /// The message of the service.
         said: String,
     },
-    /// The connection carried no answer of gRPC.
+    /// The connection carried no valid gRPC reply.
     #[error("{0}")]
     Broken(String),
 }
@@ -61,13 +60,13 @@ impl From<PrepareError> for CallError {
 impl From<io::Error> for CallError {
     fn from(error: io::Error) -> Self {
         Self::Broken(match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not answer".to_owned(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => "it does not reply".to_owned(),
             _ => error.to_string(),
         })
     }
 }
 
-/// Makes one unary call and gives the message that comes back. No single wait is longer than `patience`.
+/// Makes one unary call and returns its reply message. No single wait is longer than `patience`.
 pub fn exchange(target: &Target, request: &Request, patience: Duration) -> Result<Vec<u8>, CallError> {
     let mut unreachable = None;
     for peer in peers(target)? {
@@ -128,11 +127,11 @@ impl Stream {
     }
 }
 
-/// A connection with one call on it.
+/// A connection with one call.
 struct Conversation<L: Layer> {
     stream: Stream,
     layer: L,
-    /// What goes to the peer: as it is on the wire, and before it is sealed.
+    /// Outgoing bytes: in wire format, and before sealing.
     wire: Vec<u8>,
     out: Vec<u8>,
 }
@@ -197,7 +196,7 @@ impl<L: Layer> Conversation<L> {
         let count = self.stream.read(&mut buffer)?;
         if count == 0 {
             return Err(CallError::Broken(
-                "it closes the connection before it answers".to_owned(),
+                "it closes the connection before it replies".to_owned(),
             ));
         }
         plain.clear();
@@ -206,7 +205,7 @@ impl<L: Layer> Conversation<L> {
     }
 }
 
-/// The reply, as far as it came.
+/// The reply received so far.
 #[derive(Default)]
 struct Answer {
     message: Vec<u8>,
@@ -230,7 +229,7 @@ impl ReplySink for Answer {
 
     fn data(&mut self, _: Token, piece: &[u8]) {
         if self.message.len() + piece.len() > MOST_BYTES {
-            self.broken("its answer is too long".to_owned());
+            self.broken("its reply is too long".to_owned());
         } else if self.end.is_none() {
             self.message.extend_from_slice(piece);
         }
@@ -246,7 +245,7 @@ impl ReplySink for Answer {
             Some(0) => Ok(()),
             Some(code) => Err(CallError::Status { code, said }),
             None => Err(CallError::Broken(format!(
-                "it answers with HTTP status {}",
+                "it replies with HTTP status {}",
                 self.status
             ))),
         });
@@ -255,7 +254,7 @@ impl ReplySink for Answer {
     fn failed(&mut self, _: Token, failure: Failure) {
         self.broken(match failure {
             Failure::Malformed(reason) => reason.to_owned(),
-            Failure::Reset | Failure::Unprocessed => "it gives the call up".to_owned(),
+            Failure::Reset | Failure::Unprocessed => "it cancels the call".to_owned(),
         });
     }
 }

@@ -1,16 +1,16 @@
-//! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
-//! call outside of a load.
+//! Runs a job: starts the workers; `keeper` controls the phases and merges the results of the workers; `exchange`
+//! makes a single call outside of a load.
 
-mod collected;
+mod coordinator;
 mod exchange;
-mod keeper;
+mod part_builder;
 
 pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::log::LogWriter;
-use crate::reach::{Reached, reach};
-use crate::system;
+use crate::os;
+use crate::resolve::{Reached, reach};
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
 use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
 use crate::workload::PreparedWorkload;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-/// Runs a job from the first connection to the last reply, and puts together what it recorded.
+/// Runs a job from the first connection to the last reply, and assembles its recording.
 ///
-/// `on_event` gets every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is looked at all the time; a
-/// sender that is gone has nothing more to say.
+/// `on_event` receives every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is polled all the
+/// time; it is fine to drop the sender.
 pub fn run(
     job: &Job,
     on_event: &mut dyn FnMut(Event),
@@ -39,15 +39,15 @@ pub fn run(
     run_part(job, on_event, commands).map(|part| assemble(job, &part, None))
 }
 
-/// The same for a worker of several: what it recorded, to be merged with the parts of the others. Where the job has a share,
-/// `on_event` gets an [`Event::IntervalPart`] instead of each [`Event::Interval`].
+/// The same for one of several workers: returns its part, to be merged with the parts of the others. If the job has a
+/// share, `on_event` receives an [`Event::IntervalPart`] instead of each [`Event::Interval`].
 pub fn run_part(
     job: &Job,
     on_event: &mut dyn FnMut(Event),
     commands: &Receiver<Command>,
 ) -> Result<Part, EngineError> {
     check(job)?;
-    system::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
+    os::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
     let reached = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
@@ -63,11 +63,11 @@ enum Chosen {
     IoUring,
 }
 
-/// Connections of a thread up to which `io_uring` is the cheaper one: as many as its ring has buffers. See docs/ENGINE.md.
+/// Connections per thread up to which `io_uring` is cheaper: as many as its ring has buffers. See docs/ENGINE.md.
 const MOST_ON_A_RING: u32 = 8_192;
 
 fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
-    // Of users it is not known how many will be there at once.
+    // The number of users present at once is not known in advance.
     let are_many = !matches!(job.load, Load::Users { .. })
         && job.load.connections().div_ceil(job.all_threads()) > MOST_ON_A_RING;
     match job.transport {
@@ -81,7 +81,7 @@ fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Cho
     }
 }
 
-/// Most requests that may be in flight together: some gigabytes of memory, and far within the numbers of places.
+/// Most requests that may be in flight at once: some gigabytes of memory, and far below the limit of slot numbers.
 const MOST_IN_FLIGHT: u64 = 1 << 24;
 
 fn check(job: &Job) -> Result<(), EngineError> {
@@ -104,7 +104,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
         } => (max_users, requests_per_user),
     };
     if connections == 0 || in_flight == 0 {
-        return refuse("a load of no connections or no requests: give at least 1 of each");
+        return refuse("a load without connections or without requests: give at least 1 of each");
     }
     let places = match job.load {
         Load::Users { .. } => u64::from(connections),
@@ -113,7 +113,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
     if places > MOST_IN_FLIGHT {
         return Err(EngineError::Job(format!(
             "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
-             generator should have: give at most {MOST_IN_FLIGHT} together, with fewer connections (-c) or a smaller \
+             generator should have: give at most {MOST_IN_FLIGHT} in total, with fewer connections (-c) or a smaller \
              --in-flight"
         )));
     }
@@ -121,28 +121,28 @@ fn check(job: &Job) -> Result<(), EngineError> {
     check_rooms(job)?;
     if job.threads == 0 || threads > connections {
         return Err(EngineError::Job(format!(
-            "{threads} threads for {connections} connections: each thread needs one of its own"
+            "{threads} threads for {connections} connections: each thread needs at least one"
         )));
     }
     if let Some(share) = &job.share
         && share.first_thread.saturating_add(job.threads) > share.of_threads
     {
         return Err(EngineError::Job(format!(
-            "a share of {} threads from thread {} on of a load that has {}: the shares of all workers come from one plan",
+            "a share of {} threads starting at thread {} in a load of {} threads: take the shares of all workers from one plan",
             job.threads, share.first_thread, share.of_threads
         )));
     }
     check_limits(job)?;
     if job.phases.measurement_ns == 0 {
-        return refuse("a measurement of no length: give a duration above 0");
+        return refuse("a measurement of length 0: give a duration above 0");
     }
     if job.timeout_ns == 0 {
-        return refuse("a timeout of 0 leaves no time for any reply");
+        return refuse("a timeout of 0 leaves no time for a reply: give a timeout above 0");
     }
     Ok(())
 }
 
-/// Rooms are whole, of a WebSocket, and their members stay.
+/// Checks that rooms are full, that they use WebSocket, and that their members stay.
 fn check_rooms(job: &Job) -> Result<(), EngineError> {
     let Some(members) = job.load.members() else {
         return Ok(());
@@ -157,17 +157,17 @@ fn check_rooms(job: &Job) -> Result<(), EngineError> {
     let rooms = connections / members;
     if job.threads > 0 && threads > rooms {
         return refuse(format!(
-            "{threads} threads for {rooms} rooms: each thread needs one of its own"
+            "{threads} threads for {rooms} rooms: each thread needs at least one"
         ));
     }
     if job.protocol != prony_load::Protocol::WebSocket {
-        return refuse("rooms are of a WebSocket: give a URL with ws:// or wss://".to_owned());
+        return refuse("rooms need WebSocket: give a URL with ws:// or wss://".to_owned());
     }
     if job.limits.requests_per_connection.is_some()
         || matches!(job.load, Load::Closed { growth: Some(_), .. })
     {
         return refuse(
-            "members of rooms are there from the begin to the end: leave out what ends or delays connections"
+            "members of rooms stay for the whole load: leave out options that end or delay connections"
                 .to_owned(),
         );
     }
@@ -177,10 +177,10 @@ fn check_rooms(job: &Job) -> Result<(), EngineError> {
 fn check_limits(job: &Job) -> Result<(), EngineError> {
     let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
     if job.limits.longest_message == Some(0) {
-        return refuse("a longest message of no bytes: give at least 1");
+        return refuse("a message limit of 0 bytes: give at least 1");
     }
     if job.limits.requests == Some(0) || job.limits.requests_per_connection == Some(0) {
-        return refuse("a limit of no requests: give at least 1");
+        return refuse("a limit of 0 requests: give at least 1");
     }
     match &job.load {
         Load::Closed {
@@ -188,15 +188,15 @@ fn check_limits(job: &Job) -> Result<(), EngineError> {
             growth: Some(growth),
             ..
         } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
-            "a load that grows from {} to {connections} connections: begin with at least 1, and with no more than there \
-             are in the end",
+            "a load that grows from {} to {connections} connections: start with at least 1, and with no more than at \
+             the end",
             growth.from
         ))),
-        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => {
-            refuse("a load of no stages: give at least one, with a length above 0")
-        }
+        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => refuse(
+            "a load without stages, or with a stage of length 0: give at least one, with a length above 0",
+        ),
         Load::Users { .. } if job.limits.requests.is_some() => refuse(
-            "a number of requests for users who arrive: each user has a number of requests; give a duration",
+            "a total number of requests for arriving users: each user has its own number of requests; give a duration",
         ),
         _ => Ok(()),
     }
@@ -206,7 +206,7 @@ fn has_no_stage(profile: &Profile) -> bool {
     matches!(profile, Profile::Stages { stages } if stages.is_empty() || stages.iter().any(|stage| stage.for_ns == 0))
 }
 
-/// Workers under way.
+/// Running workers.
 struct Run {
     control: Arc<Control>,
     messages: Receiver<Message>,
@@ -217,7 +217,7 @@ struct Run {
     log: Option<LogWriter>,
 }
 
-/// Starts the workers on a transport, with what the job wants to stand between its bytes and its protocol.
+/// Starts the workers on a transport, with the layer (plain or TLS) that the job needs between bytes and protocol.
 fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<Run, EngineError> {
     match &job.target.tls {
         None => start_through::<Plain, T>(job, reached, &()),
@@ -247,7 +247,7 @@ where
     L: Layer + 'static,
     T: Transport + 'static,
 {
-    // Once for all threads, and before the first one, so that a bad workload is told.
+    // Prepared once for all threads and before the first one starts, so that an invalid workload is reported.
     let workload = Arc::new(PreparedWorkload::<P>::new(job)?);
     let pool = job.limits.requests.map(|requests| {
         let arrivals = requests.div_ceil(workload.order.length());
@@ -257,7 +257,7 @@ where
         })
     });
     let backlog = Backlog::of(job).map_err(|source| EngineError::System {
-        what: "making what threads wake each other with",
+        what: "creating the wake-up files of threads",
         source,
     })?;
     let control = Arc::new(Control::new(pool));
@@ -271,7 +271,7 @@ where
         reached,
         log: LogWriter::start(job)?,
     };
-    // Connections of the threads before, of all workers.
+    // Connections of all earlier threads, across workers.
     let mut begin = job.connections_before();
     for thread in 0..job.threads {
         let (to_worker, empties) = mpsc::channel();
@@ -306,7 +306,7 @@ where
     Ok(run)
 }
 
-/// What a thread does.
+/// The body of a worker thread.
 fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
     (thread, partition): (u32, Partition),
@@ -315,11 +315,11 @@ fn work<P: Protocol, L: Layer, T: Transport>(
     lines: Lines,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
-        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
+        os::pin(job.cpus[thread as usize % job.cpus.len()])?;
     }
-    system::wake_exactly();
+    os::wake_exactly();
     let moving = |source| EngineError::System {
-        what: "moving bytes",
+        what: "running the transport",
         source,
     };
     Worker::<P, L, T>::new(job, (thread, partition), route, spoken, lines)

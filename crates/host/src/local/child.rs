@@ -1,4 +1,4 @@
-//! The process of a supervisor, and what it says.
+//! Starts a supervisor, and receives its notices.
 
 use super::pipes::Pipes;
 use crate::HostError;
@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Who is told that something was said unasked.
+/// The callback for notices that were not requested.
 pub(super) type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
@@ -37,7 +37,7 @@ pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, Hos
     unsafe {
         command.pre_exec(move || {
             for fd in inherited.iter().flat_map(|(input, output)| [*input, *output]) {
-                // Only the supervisor inherits them, not what other threads start at this moment.
+                // Only the supervisor inherits them, not a process that another thread starts at this moment.
                 fcntl(BorrowedFd::borrow_raw(fd), FcntlArg::F_SETFD(FdFlag::empty()))?;
             }
             Ok(())
@@ -46,7 +46,7 @@ pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, Hos
     command.spawn().map_err(failed)
 }
 
-/// Reads the notices in a thread of its own, so that a supervisor never waits for us to listen.
+/// Reads the notices in a separate thread, so that a supervisor never waits for us to read.
 pub(super) fn listen(output: impl Read + Send + 'static, news: News) -> Receiver<Notice> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! The controller's end of a connection: requests, answers, beats, and what becomes of all when it is lost.
+//! The controller's end of a connection: requests, replies, beats, and its loss.
 
 use super::shared::{Arrived, News, Shared, State};
 use super::transport::Channel;
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time for the first message after the line that announces it.
+/// Time from the marker line to the first message.
 const GREETING: Duration = Duration::from_secs(20);
-/// Time that an agent has to end everything when it is told to.
+/// Time for the agent to end everything on request.
 const GOODBYE: Duration = Duration::from_secs(30);
-/// This prony.
+/// The version of this prony.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A connection. Dropping it ends everything that was started through it.
@@ -25,12 +25,12 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub(super) struct Connection {
     shared: Arc<Shared>,
     what: String,
-    /// Dropped: no more beats.
+    /// Dropping it ends the beats.
     beats: Option<Sender<()>>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug)]
 pub(super) struct Asked {
     id: u32,
@@ -38,7 +38,7 @@ pub(super) struct Asked {
 }
 
 impl Connection {
-    /// Takes over a channel on which an agent has announced itself, and is greeted.
+    /// Takes over a channel on which an agent has announced itself, and exchanges greetings.
     pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, Hello), HostError> {
         let host = connect.host.clone();
         let Channel {
@@ -49,7 +49,7 @@ impl Connection {
             rest,
         } = channel;
         if protocol != PROTOCOL {
-            return Err(other(&host, format!("speaks protocol {protocol}")));
+            return Err(other(&host, format!("uses protocol {protocol}")));
         }
         let shared = Arc::new(Shared {
             host,
@@ -67,7 +67,7 @@ impl Connection {
         });
         let writer = Arc::clone(&shared);
         thread::spawn(move || {
-            // Why it failed is known best by who reads.
+            // The reader reports a better reason for the failure.
             let _ = writer.link.outbox.write_to(output);
         });
         let (first, hello) = mpsc::channel();
@@ -82,7 +82,7 @@ impl Connection {
         };
         let hello = connection.welcome(&hello)?;
         let shared = Arc::clone(&connection.shared);
-        // From now on silence counts.
+        // The lease starts now.
         shared.state().heard = Instant::now();
         thread::spawn(move || shared.beat(&ended));
         Ok((connection, hello))
@@ -93,13 +93,13 @@ impl Connection {
         let first = match hello.recv_timeout(GREETING) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => {
-                self.shared.lose("its agent announced itself and said nothing");
+                self.shared.lose("its agent sent no message after it had started");
                 return Err(self.shared.lost());
             }
             Err(RecvTimeoutError::Disconnected) => return Err(self.shared.lost()),
         };
         let Ok(hello) = serde_json::from_slice::<Hello>(&first) else {
-            return Err(other(&host, "speaks in another way".to_owned()));
+            return Err(other(&host, "uses another protocol".to_owned()));
         };
         if hello.version != VERSION {
             return Err(other(&host, format!("is version {}", hello.version)));
@@ -110,7 +110,7 @@ impl Connection {
             lease_ms: self.shared.lease.as_millis() as u64,
         };
         let welcome = serde_json::to_vec(&welcome).expect("invariant: a welcome is plain data");
-        // First of all, also before the first beat.
+        // Before everything else, also before the first beat.
         self.shared.link.outbox.send_first(0, &welcome);
         Ok(hello)
     }
@@ -127,7 +127,7 @@ impl Connection {
         &self.shared.link
     }
 
-    /// A number that was not used yet.
+    /// An unused number.
     pub(super) fn number(&self) -> u32 {
         self.shared.number.fetch_add(1, Ordering::Relaxed)
     }
@@ -137,7 +137,7 @@ impl Connection {
         is_lost.then(|| self.shared.lost())
     }
 
-    /// Sends a request and does not wait.
+    /// Sends a request without waiting for the reply.
     pub(super) fn send(&self, request: &Request) -> Result<Asked, HostError> {
         let json = self.json(request)?;
         let asked = self.expect_answer();
@@ -145,7 +145,7 @@ impl Connection {
         Ok(asked)
     }
 
-    /// A request that is about to be sent. Where nothing comes any more, nobody is left who could answer it.
+    /// Registers a request before it is sent. If the connection is lost, the reply channel is closed at once.
     fn expect_answer(&self) -> Asked {
         let (sender, answer) = mpsc::channel();
         let id = self.number();
@@ -156,7 +156,7 @@ impl Connection {
         Asked { id, answer }
     }
 
-    /// Says something that needs no answer.
+    /// Sends a request that needs no reply.
     pub(super) fn tell(&self, request: &Request) {
         if let Ok(json) = self.json(request) {
             self.shared.link.send_message(self.number(), &json);
@@ -164,14 +164,14 @@ impl Connection {
     }
 
     fn json(&self, request: &Request) -> Result<Vec<u8>, HostError> {
-        // A path may be anything; JSON is not.
+        // A path may be any bytes; JSON must be UTF-8.
         serde_json::to_vec(request).map_err(|error| HostError::There {
             host: self.host().to_owned(),
-            text: format!("what is asked for cannot be sent: {error}; name files in UTF-8"),
+            text: format!("cannot encode the request: {error}; use file names in UTF-8"),
         })
     }
 
-    /// Waits for an answer. `what` completes "it did not … within 30 s".
+    /// Waits for the reply. `what` completes "HOST did not … within 30 s".
     pub(super) fn answer(&self, asked: &Asked, what: &str, within: Duration) -> Result<Reply, HostError> {
         self.arrived(asked, what, within).map(|(_, reply)| reply)
     }
@@ -193,13 +193,13 @@ impl Connection {
         }
     }
 
-    /// Asks and waits.
+    /// Sends a request and waits for the reply.
     pub(super) fn ask(&self, request: &Request, what: &str, within: Duration) -> Result<Reply, HostError> {
         let asked = self.send(request)?;
         self.answer(&asked, what, within)
     }
 
-    /// Asks for something that is done or not.
+    /// Sends a request whose reply has no data.
     pub(super) fn done(&self, request: &Request, what: &str, within: Duration) -> Result<(), HostError> {
         match self.ask(request, what, within)? {
             Reply::Done => Ok(()),
@@ -207,7 +207,7 @@ impl Connection {
         }
     }
 
-    /// Asks for a path.
+    /// Sends a request whose reply is a path.
     pub(super) fn path(
         &self,
         request: &Request,
@@ -220,12 +220,12 @@ impl Connection {
         }
     }
 
-    /// An answer that is none to what was asked.
+    /// The error for a reply that does not fit the request.
     pub(super) fn nonsense(&self, reply: &Reply) -> HostError {
         let said: String = format!("{reply:?}").chars().take(100).collect();
         HostError::There {
             host: self.host().to_owned(),
-            text: format!("its agent answered something else than it was asked: {said}"),
+            text: format!("its agent sent an unexpected reply: {said}"),
         }
     }
 
@@ -234,7 +234,7 @@ impl Connection {
         let asked = self.expect_answer();
         let sent = Instant::now();
         self.shared.link.outbox.send_first(asked.id, &json);
-        match self.arrived(&asked, "say the time", within)? {
+        match self.arrived(&asked, "report the time", within)? {
             (
                 received,
                 Reply::Clock {
@@ -251,7 +251,7 @@ impl Connection {
         }
     }
 
-    /// What was said unasked of a process since the last time.
+    /// The notices about a process since the last call.
     pub(super) fn news(&self, process: u32) -> News {
         let mut state = self.shared.state();
         state
@@ -261,12 +261,12 @@ impl Connection {
             .unwrap_or_default()
     }
 
-    /// From now on what is said of this process is kept.
+    /// From now on notices about this process are kept.
     pub(super) fn expect_news(&self, process: u32) {
         self.shared.state().news.insert(process, News::default());
     }
 
-    /// Not any more.
+    /// Discards notices about this process, and ends it.
     pub(super) fn forget(&self, process: u32) {
         self.shared.state().news.remove(&process);
         self.tell(&Request::Process {
@@ -286,13 +286,13 @@ impl Drop for Connection {
             self.tell(&Request::Bye);
             self.shared.link.outbox.close();
             let deadline = Instant::now() + GOODBYE;
-            // The reader ends with the agent; beats go on meanwhile no more, so the agent is patient from here on.
+            // The reader ends with the agent. The beats continue meanwhile, so that the lease does not expire during the cleanup.
             while !self.reader.as_ref().is_none_or(JoinHandle::is_finished) && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(2));
             }
         }
         self.beats = None;
-        self.shared.lose("it was closed");
+        self.shared.lose("the connection was closed");
     }
 }
 
@@ -301,6 +301,6 @@ fn other(host: &str, what: String) -> HostError {
         host: host.to_owned(),
         what,
         ours: format!("version {VERSION} with protocol {PROTOCOL}"),
-        remedy: "give the same version on both sides (`program = …` names the one for a host)".to_owned(),
+        remedy: "use the same version on both sides (`program = …` sets the binary for a host)".to_owned(),
     }
 }

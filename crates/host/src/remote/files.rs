@@ -1,4 +1,4 @@
-//! Files to a host and from it.
+//! Copies files to and from a host.
 
 use super::connection::Connection;
 use super::{Progress, Sent};
@@ -11,13 +11,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time for the last bytes to be on disk and in their place.
+/// Time for the last bytes to be written and moved to their final path.
 const PLACED: Duration = Duration::from_mins(2);
-/// Time for the first answer about a file.
+/// Timeout for the first reply about a file.
 const SOON: Duration = Duration::from_secs(30);
-/// Most files, folders and links at once.
+/// Maximum number of files, folders and links in one transfer.
 const MOST_ENTRIES: usize = 1_000_000;
-/// Bytes that are read at once.
+/// Size of one read, bytes.
 const PIECE: usize = 64 << 10;
 
 /// Copies a file or a folder to a path, or into the cache.
@@ -35,7 +35,7 @@ pub(super) fn put(
         let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
         let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
         let request = Request::Kept { hash: hash.clone() };
-        if let Some(path) = connection.path(&request, "look into its cache", SOON)? {
+        if let Some(path) = connection.path(&request, "search its cache", SOON)? {
             return Ok(Sent { path, bytes: 0 });
         }
         (name, Some(hash))
@@ -57,12 +57,12 @@ pub(super) fn put(
             None
         }
         Err((path, error)) => {
-            outgoing.break_off("it could not be read");
+            outgoing.break_off("reading it failed");
             Some(read(path, error))
         }
     };
-    // The host knows best why it took no more.
-    match (connection.answer(&asked, "take the files", PLACED), failed) {
+    // The host's error is the cause if it refused the rest.
+    match (connection.answer(&asked, "receive the files", PLACED), failed) {
         (Ok(Reply::Path { path: Some(path) }), None) => Ok(Sent { path, bytes: total }),
         (Ok(other), None) => Err(connection.nonsense(&other)),
         (Err(error), None) | (Ok(_), Some(error)) => Err(error),
@@ -81,7 +81,7 @@ pub(super) fn get(connection: &Connection, from: &Path, to: &Path) -> Result<u64
         from: from.to_owned(),
         stream,
     };
-    // The answer comes before the first byte.
+    // The reply arrives before the first byte.
     connection.done(&request, "send a file", SOON)?;
     let write = |error| HostError::File {
         what: "write",
@@ -116,14 +116,14 @@ fn read(path: PathBuf, error: io::Error) -> HostError {
 
 type Failed = (PathBuf, io::Error);
 
-/// Everything at and below a path, each folder before what is in it, in an order that is always the same.
+/// Lists everything at and below a path, each folder before its contents, in a deterministic order.
 fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(path) = open.pop() {
         let whole = join(from, &path);
         let failed = |error| (whole.clone(), error);
-        // What is put may itself be reached over a link.
+        // The root itself may be a symbolic link, which is followed.
         let metadata = if path.as_os_str().is_empty() {
             fs::metadata(&whole)
         } else {
@@ -144,7 +144,7 @@ fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
         } else if kind.is_file() {
             (EntryKind::File, None)
         } else {
-            // Sockets and pipes are of processes that run here.
+            // Sockets and pipes belong to processes on this machine.
             continue;
         };
         entries.push(Entry {
@@ -159,7 +159,7 @@ fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
             target,
         });
         if entries.len() > MOST_ENTRIES {
-            let many = format!("there are more than {MOST_ENTRIES} files in it");
+            let many = format!("it contains more than {MOST_ENTRIES} files");
             return Err((from.to_owned(), io::Error::other(many)));
         }
     }
@@ -175,8 +175,8 @@ fn join(from: &Path, path: &Path) -> PathBuf {
 }
 
 fn head(entry: &Entry) -> io::Result<Vec<u8>> {
-    // A name may be anything; JSON is not.
-    serde_json::to_vec(entry).map_err(|error| io::Error::other(format!("{error}; name files in UTF-8")))
+    // A name may be any bytes; JSON must be UTF-8.
+    serde_json::to_vec(entry).map_err(|error| io::Error::other(format!("{error}; use file names in UTF-8")))
 }
 
 /// SHA-256 of names, kinds, permissions and contents.
@@ -220,7 +220,7 @@ fn send(
         while left > 0 {
             let length = file.read(&mut buffer).map_err(failed)?;
             if length == 0 {
-                return Err(failed(io::Error::other("it changed while it was sent")));
+                return Err(failed(io::Error::other("the file changed during the transfer")));
             }
             outgoing.write_all(&buffer[..length]).map_err(failed)?;
             left -= length as u64;

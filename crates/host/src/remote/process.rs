@@ -1,4 +1,4 @@
-//! A process on another host.
+//! A process on a remote host.
 
 use super::SOON;
 use super::connection::Connection;
@@ -9,11 +9,11 @@ use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for a start, on top of what its supervisor has.
+/// Timeout of a start, in addition to the supervisor's own.
 const START: Duration = Duration::from_secs(40);
-/// Time for an order, on top of what its supervisor has.
+/// Timeout of an order, in addition to the supervisor's own.
 const ORDER: Duration = Duration::from_secs(30);
-/// Time that ending may take on top of the grace time.
+/// Time for ending, in addition to the grace time.
 const ENDING: Duration = Duration::from_secs(30);
 
 pub(super) struct RemoteProcess {
@@ -93,7 +93,7 @@ impl RemoteProcess {
                 })
             }
             Err(error) => {
-                // One that starts after all is ended.
+                // If it starts later after all, this ends it.
                 connection.forget(number);
                 Err(error)
             }
@@ -116,7 +116,7 @@ impl RemoteProcess {
         }
     }
 
-    /// Takes what was said unasked.
+    /// Takes over notices of the agent.
     fn hear(&mut self) {
         let news = self.connection.news(self.number);
         if news.ended.is_some() {
@@ -150,8 +150,8 @@ impl Process for RemoteProcess {
         Some((Box::new(input), Box::new(output)))
     }
 
-    /// Costs no round trip. Where the connection is lost, its lease ends the process: it counts as ended, and nobody knows
-    /// how; whether that is so [`super::Remote::lost`] says.
+    /// Needs no round trip. If the connection is lost, the agent ends the process when its lease expires: it counts as ended in
+    /// an unknown way. [`super::Remote::lost`] tells whether that is the reason.
     fn ended(&mut self) -> Option<Ending> {
         self.hear();
         if self.ended.is_none() && self.connection.lost().is_some() {
@@ -161,26 +161,26 @@ impl Process for RemoteProcess {
     }
 
     fn memory_bytes(&mut self) -> Option<u64> {
-        match self.order(Order::Memory, "say the memory of", ORDER) {
+        match self.order(Order::Memory, "report the memory of", ORDER) {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
         }
     }
 
     fn rest(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::Rest, "let rest")
+        self.obeyed(Order::Rest, "pause")
     }
 
     fn wake(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::Wake, "wake")
+        self.obeyed(Order::Wake, "resume")
     }
 
     fn begin_window(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::BeginWindow, "begin the window of")
+        self.obeyed(Order::BeginWindow, "start the measurement window of")
     }
 
     fn end_window(&mut self) -> Result<Usage, HostError> {
-        match self.order(Order::EndWindow, "end the window of", ORDER)? {
+        match self.order(Order::EndWindow, "end the measurement window of", ORDER)? {
             Reply::Usage(usage) => Ok(*usage),
             other => Err(self.connection.nonsense(&other)),
         }
@@ -201,7 +201,7 @@ impl Process for RemoteProcess {
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
-        match self.order(Order::LogTail(lines as u32), "show the log of", SOON) {
+        match self.order(Order::LogTail(lines as u32), "return the log of", SOON) {
             Ok(Reply::Log { lines }) => lines,
             _ => Vec::new(),
         }

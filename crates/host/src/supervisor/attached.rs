@@ -1,6 +1,6 @@
-//! The loop of a supervisor that only looks: at processes that run already, which it neither started nor ever signals.
+//! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
-use super::orders::Orders;
+use super::commands::Orders;
 use super::protocol::{Attach, Notice, Order, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
@@ -11,16 +11,16 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what takes longer to read, and at whether the process is still there.
+/// Interval of slow measurements, and of checks whether the process still runs.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A window begins.
+/// Starts a window.
 pub(super) fn begin(sampler: &mut Sampler, probe: &Probe) {
     sampler.begin(probe);
     say(&Notice::Began);
 }
 
-/// It ends.
+/// Ends a window.
 pub(super) fn end(sampler: &mut Sampler, probe: &Probe) {
     let usage = sampler.end(probe);
     say(&Notice::Window(Box::new(usage)));
@@ -36,11 +36,11 @@ struct Watch {
     attach: Attach,
     probe: Probe,
     sampler: Sampler,
-    /// Whether its end was told.
+    /// Whether the end was reported.
     gone: bool,
 }
 
-/// Looks until it is told to stop, or until its caller is gone.
+/// Measures until it receives the order to stop, or until its caller is gone.
 pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
     let (pid, probe) = match found(&attach.spec.attached) {
         Ok(found) => found,
@@ -68,15 +68,15 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
     watch.until_told(orders)
 }
 
-/// A process of what is to be watched, and where its resources are read.
+/// One process of the attached tree, and the source of its resource usage.
 fn found(attached: &Attached) -> Result<(i32, Probe), String> {
     match attached {
         Attached::Pid(pid) if lives(*pid) => Ok((*pid, Probe::of_process(*pid))),
-        Attached::Pid(pid) => Err(format!("no process has the id {pid}: is the service running?")),
+        Attached::Pid(pid) => Err(format!("there is no process {pid}: is the service running?")),
         Attached::Cgroup(path) => {
             let group = crate::cgroup::Group::of_others(path).ok_or_else(|| {
                 format!(
-                    "{} is no control group that counts CPU time and memory: give its path as in /proc/PID/cgroup",
+                    "{} is not a control group that counts CPU time and memory: use its path as in /proc/PID/cgroup",
                     path.display()
                 )
             })?;
@@ -106,7 +106,7 @@ impl Watch {
                         leave();
                         return Ok(());
                     }
-                    // What is not ours runs on, whoever has his turn.
+                    // prony did not start these processes, so it never pauses them.
                     Order::Rest => say(&Notice::Rests),
                     Order::Wake => say(&Notice::Wakes),
                     Order::Begin => begin(&mut self.sampler, &self.probe),
@@ -131,7 +131,7 @@ impl Watch {
         }
     }
 
-    /// How it ended only its parent knows.
+    /// Reports the end without a code: only the parent of a process knows how it ended.
     fn notice_end(&mut self) {
         if !self.gone && !self.probe.processes().into_iter().any(lives) {
             self.gone = true;
@@ -144,7 +144,7 @@ fn leave() {
     say(&Notice::Stopped(Ending::default()));
 }
 
-/// Sleeps until then, or until an order comes; says whether one did.
+/// Sleeps until the given time or until an order arrives; returns whether one did.
 fn wait(until: Instant) -> io::Result<bool> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];

@@ -2,9 +2,9 @@
 
 use super::attached;
 use super::child::Child;
-use super::contained::{self, Contained};
+use super::commands::Orders;
+use super::container::{self, Contained};
 use super::log::Log;
-use super::orders::Orders;
 use super::protocol::{Notice, Order, Start, say};
 use super::reaper::{
     Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
@@ -22,14 +22,14 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what takes longer to read, and at what was written to disk.
+/// Interval of slow measurements and of disk limit checks.
 const SLOW: Duration = Duration::from_secs(1);
-/// Longest sleep of the loop while a tree ends: a process that is no child of ours ends without a signal to us.
+/// Longest sleep of the loop while a tree ends: the end of a process that is not our child sends us no signal.
 const ENDING: Duration = Duration::from_millis(5);
-/// The end of the log is written when nothing was printed for this long.
+/// The end of the log is written after this time without output.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// What runs, and what is known of it.
+/// The running process, and its state.
 pub(super) struct Supervisor {
     spec: ProcessSpec,
     /// The child: the process itself, or the engine's client that started its container.
@@ -42,7 +42,7 @@ pub(super) struct Supervisor {
     ending: Option<Ending>,
     why: Option<Why>,
     stopping: Option<Stopping>,
-    /// Whether the kernel says that nothing is below.
+    /// Whether there are no descendants left, according to the kernel.
     childless: bool,
     next_sample: Option<Instant>,
     next_slow: Instant,
@@ -90,7 +90,7 @@ impl Supervisor {
         }
     }
 
-    /// Until all is gone.
+    /// Runs until everything has ended.
     pub(super) fn watch(&mut self, signals: &SignalFd, orders: &mut Orders) -> io::Result<()> {
         loop {
             let ready = self.wait(signals, orders.open)?;
@@ -123,8 +123,8 @@ impl Supervisor {
         }
     }
 
-    /// Goes on with the stopping. The tree is gone when the kernel says that nothing is below this process: a look at the processes
-    /// one after the other misses those that fork meanwhile. What an engine leaves below us is no part of its container.
+    /// Continues to end the tree. It has ended when the kernel reports that this process has no descendants: a scan of processes
+    /// misses those that fork meanwhile. The engine's own processes below us are not part of the container.
     fn has_stopped(&mut self) -> bool {
         let gone = match &self.contained {
             None => self.childless && (self.probe.group.is_none() || living(&self.probe).is_empty()),
@@ -198,7 +198,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// The group of a container goes soon after its first process, and with it goes what it knows.
+    /// Reads the counters now: the group of a container disappears soon after its first process.
     fn notice_end_of_container(&mut self) {
         if let Some(contained) = &mut self.contained {
             contained.end = None;
@@ -208,7 +208,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for what has ended and tells the caller when it is the process itself.
+    /// Reaps ended processes, and informs the caller if the process itself is among them.
     fn notice_ending(&mut self) {
         let reaped = reap(self.pid);
         self.childless = reaped.childless;
@@ -216,7 +216,7 @@ impl Supervisor {
             return;
         };
         if self.contained.is_some() {
-            ending = contained::as_ending(ending);
+            ending = container::as_ending(ending);
         }
         if self.why.is_none() {
             self.why = self.reason(&ending);
@@ -245,7 +245,7 @@ impl Supervisor {
             .or_else(|| disk.map(|limit_bytes| Why::DiskFull { limit_bytes }))
     }
 
-    /// A log that cannot be written, as on a full disk, is no reason to end a process: its output is read on and lost.
+    /// Failure to write the log, as on a full disk, does not end the process: the rest of its output is read and discarded.
     fn write_log(&mut self, write: impl FnOnce(&mut Log) -> io::Result<()>) {
         if let Some(log) = &mut self.log
             && let Err(error) = write(log)
@@ -297,7 +297,7 @@ impl Supervisor {
         });
     }
 
-    /// Does what is due by now.
+    /// Does everything that is due.
     fn keep_time(&mut self) {
         let now = Instant::now();
         if self.flush_at.is_some_and(|at| at <= now) {
@@ -331,7 +331,7 @@ impl Supervisor {
         }
     }
 
-    /// All is gone: reads what is left of the output, and tells the caller.
+    /// Everything has ended: reads the remaining output, and informs the caller.
     fn finish(&mut self) {
         self.notice_ending();
         while let Some(output) = &self.output {
@@ -349,20 +349,20 @@ impl Supervisor {
         ending.why = self
             .why
             .or_else(|| out_of_memory(&self.probe, self.spec.limits.memory_bytes));
-        // Before the caller goes on, so that it finds nothing left.
+        // Before the caller continues, so that it finds nothing left.
         self.probe.group = None;
         if let Some(contained) = self.contained.take() {
             let pid = self.pid;
             contained.remove(|| reap(pid).childless);
         }
-        // What is stuck in the kernel is left to it.
+        // Processes stuck in the kernel are abandoned.
         self.childless = true;
         say(&Notice::Stopped(ending));
     }
 }
 
 impl Drop for Supervisor {
-    /// However this ends, by an error or a panic too: nothing below goes on.
+    /// Whatever the reason, also an error or a panic: kills everything below.
     fn drop(&mut self) {
         if !self.childless {
             end_now(&self.probe, self.pid);

@@ -1,42 +1,40 @@
-//! Who gets which CPUs: a function of the topology alone.
+//! Assigns CPUs to roles: a function of the topology alone.
 
 use super::{Core, Topology};
 use crate::Cpus;
 use prony_records::{Warning, WarningKind};
 
-/// What a trial wants of the CPUs.
+/// Requirements of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// Whether there is a companion beside the service.
+    /// Whether the trial has backing services.
     pub companion: bool,
-    /// Most CPUs of the service; `None`: what is left.
+    /// Maximum number of CPUs of the service; `None`: all that remain.
     pub service_cpus: Option<usize>,
 }
 
-/// Who gets which CPUs.
+/// The CPUs of each role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// The service's.
     pub service: Cpus,
-    /// The generator's; everything of prony's own runs there, too.
+    /// CPUs of the generator and of all processes of prony itself.
     pub generator: Cpus,
-    /// The companion's.
     pub companion: Option<Cpus>,
-    /// What is not as it should be.
+    /// Deviations from the ideal assignment.
     pub warnings: Vec<Warning>,
 }
 
 impl Topology {
-    /// Splits the CPUs into disjoint sets where there are enough of them. CPUs of one core stay together, since they
-    /// share its execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than
-    /// any service, but one that runs short spoils the measurement. The companion gets an eighth, rounded up, where there are
-    /// three cores or more; with fewer it runs beside the generator.
+    /// Splits the CPUs into disjoint sets if there are enough of them. CPUs of one core stay together, since they share its
+    /// execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than any service,
+    /// but a saturated generator spoils the measurement. The backing services get an eighth, rounded up, if there are at least
+    /// three cores; with fewer they share the CPUs of the generator.
     ///
-    /// No role reaches over two memory nodes: a service has a node of its own, generator and companion have another. Where no other
-    /// node is half as large, all share the largest.
+    /// No role spans two NUMA nodes: the service gets a node of its own, generator and backing services get another. If no other
+    /// node is at least half as large, all share the largest.
     pub fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
-            // Nothing is known of the CPUs: nobody is pinned, and who is wanted is there.
+            // The CPUs are unknown: nothing is pinned, and backing services exist if requested.
             [] => Split {
                 companion: wants.companion.then(Cpus::default),
                 ..Split::default()
@@ -57,7 +55,7 @@ fn one_core(core: &Core, wants: Wants) -> Split {
     } else {
         "generator and service share the only CPU"
     };
-    let text = format!("{shared}: the figures are of both together; use a machine with two cores or more");
+    let text = format!("{shared}: the figures include both; use a machine with two cores or more");
     let generator = Cpus::from(generator.to_vec());
     Split {
         service: Cpus::from(service.to_vec()),
@@ -70,16 +68,16 @@ fn one_core(core: &Core, wants: Wants) -> Split {
 /// The cores of each role.
 struct Parts<'a> {
     generator: &'a [Core],
-    /// Empty: it runs beside the generator.
+    /// Empty: backing services share the CPUs of the generator.
     companion: &'a [Core],
     service: &'a [Core],
 }
 
 impl<'a> Parts<'a> {
-    /// Cores come by node.
+    /// `cores` is sorted by node.
     fn of(cores: &'a [Core], companion: bool) -> Self {
         let nodes: Vec<&[Core]> = cores.chunk_by(|one, next| one.node == next.node).collect();
-        // The last of equals: interrupts and housekeeping prefer the first CPUs.
+        // The last node of equally large ones: interrupts and housekeeping prefer the first CPUs.
         let largest = (0..nodes.len())
             .max_by_key(|&node| nodes[node].len())
             .unwrap_or(0);
@@ -95,9 +93,9 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// All in one node.
+    /// All roles in one node.
     fn within(cores: &'a [Core], companion: bool) -> Self {
-        // The nearest whole number to a third.
+        // A third, rounded to the nearest integer.
         let (generator, rest) = cores.split_at((cores.len() + 1) / 3);
         let eighth = if companion && cores.len() >= 3 {
             cores.len().div_ceil(8)
@@ -112,7 +110,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The service in a node of its own.
+    /// The service in its own node.
     fn beside(service: &'a [Core], beside: &'a [Core], companion: bool) -> Self {
         let eighth = if companion && beside.len() >= 2 {
             beside.len().div_ceil(8)
@@ -146,7 +144,7 @@ fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
         }
     });
     if wants.companion && !own_companion {
-        let text = "companion and generator share their CPUs: there are too few cores for both";
+        let text = "backing services and generator share their CPUs: there are too few cores for both";
         warnings.push(Warning::new(WarningKind::SharedCpus, text));
     }
     Split {

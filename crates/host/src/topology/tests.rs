@@ -120,7 +120,7 @@ proptest! {
     }
 }
 
-/// `nodes` memory nodes of so many cores each, with two CPUs each.
+/// `nodes`: the number of cores of each NUMA node, with two CPUs per core.
 fn server(nodes: &[usize]) -> Topology {
     let mut topology = machine(nodes.iter().sum(), 2);
     let numbers = nodes

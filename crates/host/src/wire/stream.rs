@@ -1,10 +1,10 @@
-//! The two ends of a stream, as the standard library's readers and writers.
+//! The two ends of a stream: a [`Read`] and a [`Write`].
 
 use super::link::{Link, Piece};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// The end that is read. Dropping it tells the sender that no more is wanted.
+/// The reading end. Dropping it tells the sender to stop.
 #[derive(Debug)]
 pub(crate) struct Incoming {
     link: Arc<Link>,
@@ -14,7 +14,7 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// A stream that the other side will write or writes already.
+    /// Opens a stream that the other side writes or will write.
     pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
         link.open_incoming(stream);
         Self {
@@ -49,7 +49,7 @@ impl Drop for Incoming {
     }
 }
 
-/// The end that is written. Dropping it is the end of the stream.
+/// The writing end. Dropping it ends the stream.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     link: Arc<Link>,
@@ -57,7 +57,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
-    /// A stream that the other side reads.
+    /// Opens a stream that the other side reads.
     pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
         link.open_outgoing(stream);
         Self {
@@ -66,7 +66,7 @@ impl Outgoing {
         }
     }
 
-    /// Ends it before it is whole.
+    /// Ends the stream early, with the reason.
     pub(crate) fn break_off(self, why: &str) {
         self.link.close_outgoing(self.stream, why);
     }
@@ -78,7 +78,7 @@ impl Write for Outgoing {
             let why = self.link.over();
             io::Error::new(
                 io::ErrorKind::BrokenPipe,
-                why.unwrap_or_else(|| "nobody reads it any more".to_owned()),
+                why.unwrap_or_else(|| "its reader has closed it".to_owned()),
             )
         })
     }

@@ -59,7 +59,7 @@ proptest! {
         prop_assert_eq!(error, None);
         prop_assert_eq!(whole.len(), frames.len());
         prop_assert_eq!(items(&bytes, &cuts), (whole.clone(), None));
-        // Of one that is cut short, what is complete comes, and nothing else.
+        // A prefix of the bytes yields exactly its complete items.
         let short = cuts.first().map_or(0, |cut| cut % (bytes.len() + 1));
         let (some, error) = items(&bytes[..short], &[]);
         prop_assert_eq!(error, None);
@@ -114,7 +114,7 @@ fn a_long_message_comes_in_parts_and_whole() {
             json: b"short".to_vec(),
         },
     ];
-    assert!(items == expected, "it came otherwise");
+    assert!(items == expected, "the messages differ");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn nobody_listens_to_babble_for_ever() {
         greeting.junk().as_deref(),
         Some("Welcome to this host! / Welcome to this host! / Welcome to this host!")
     );
-    // What looks like the beginning of a marker and is none hides no other.
+    // An invalid marker does not hide a valid one after it.
     let mut greeting = Greeting::default();
     let (marker, _) = greeting
         .push(format!("{AGENT}x]]\n[[prony:host:missing:Linux:x86_64]]\n").as_bytes())
@@ -191,13 +191,13 @@ fn a_stream_is_held_back_until_it_is_read() {
     let writer = thread::spawn(move || outgoing.write_all(&sent));
     let mut begin = vec![0; 10];
     incoming.read_exact(&mut begin).expect("read");
-    // More than a window does not fit, so it cannot be done.
+    // More than a window does not fit, so the writer cannot be done.
     assert!(!writer.is_finished());
     let mut rest = Vec::new();
     incoming.read_to_end(&mut rest).expect("to the end");
     writer.join().expect("no panic").expect("written");
     begin.extend(rest);
-    assert!(begin == bytes, "it came otherwise");
+    assert!(begin == bytes, "the bytes differ");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
     assert_eq!(error.to_string(), "the cable is cut");
 }
 
-/// Every message, as it stands on the wire.
+/// The JSON of every message.
 #[test]
 fn the_messages_stay_as_they_are() {
     insta::assert_json_snapshot!("hello", round(&hello()));
@@ -241,7 +241,7 @@ fn the_messages_stay_as_they_are() {
             warnings: Vec::new(),
         },
         Notice::Leaving {
-            reason: "it was told to".to_owned(),
+            reason: "its controller requested it".to_owned(),
         },
     ];
     insta::assert_json_snapshot!("notices", notices.iter().map(round).collect::<Vec<_>>());
@@ -262,7 +262,7 @@ fn a_message_that_is_not_known_is_no_request() {
     }
 }
 
-/// A message as a value, which reads as the message.
+/// Converts a message to JSON, and checks that it parses back to the same message.
 fn round<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(message: &T) -> serde_json::Value {
     let value = serde_json::to_value(message).expect("plain data");
     assert_eq!(

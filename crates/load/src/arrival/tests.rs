@@ -35,7 +35,7 @@ fn threads_share_the_grid() {
     assert_eq!(all, (0..300).map(|k| k * 1_000_000).collect::<Vec<u64>>());
 }
 
-/// However many threads there are, the same events are due at the same times.
+/// The same events are due at the same times for any number of threads.
 #[test]
 fn a_process_does_not_depend_on_the_threads() {
     for spacing in [Spacing::Even, Spacing::Poisson] {

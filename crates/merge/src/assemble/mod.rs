@@ -2,10 +2,10 @@
 
 mod messages;
 mod stages;
-mod suspicion;
+mod warnings;
 mod workers;
 
-use self::suspicion::{Evidence, LoadKind};
+use self::warnings::{Evidence, LoadKind};
 use crate::part::{AddressPart, First, Part, ThreadPart};
 use crate::tally::{ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};

@@ -1,6 +1,6 @@
 //! What each worker did, and whether the workers agree.
 
-use super::{per_second, suspicion::time};
+use super::{per_second, warnings::time};
 use crate::part::{Part, ThreadPart, WorkerPart};
 use prony_load::{Job, Load};
 use prony_records::{CommonStart, CompactHistogram, Warning, WarningKind, WorkerRow};

@@ -1,17 +1,17 @@
 //! What a worker hands over at the end: see [`Part`].
 
-mod answered;
+mod encoding;
 mod merger;
 mod sample;
+mod status_counts;
 mod totals;
-mod wire;
 mod worker;
 
-pub use answered::Answered;
+pub use encoding::PartError;
 pub use merger::Merger;
 pub use sample::{SampleEntry, WrongSample};
+pub use status_counts::Answered;
 pub use totals::{AddressPart, First, LogPart, ThreadPart, Totals};
-pub use wire::PartError;
 pub use worker::{Begun, WorkerPart};
 
 use crate::tally::{Shape, Tally};

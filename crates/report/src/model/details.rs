@@ -1,7 +1,7 @@
 //! What lies behind a row: distributions, each trial, one trial over time.
 
 use super::companion::{CompanionPoint, companions};
-use super::shapes;
+use super::curves;
 use crate::ReportError;
 use prony_records::{
     AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
@@ -180,10 +180,10 @@ pub(super) fn details(
     let median = median_trial(&measured);
     let responses = histogram.map(|valid| Responses::new(valid, None, &summary.outcomes));
     Ok(Some(Details {
-        response_time_curve: responses.as_ref().map(shapes::curve).unwrap_or_default(),
+        response_time_curve: responses.as_ref().map(curves::curve).unwrap_or_default(),
         response_time_density: responses
             .as_ref()
-            .map(|responses| shapes::density(&responses.valid))
+            .map(|responses| curves::density(&responses.valid))
             .unwrap_or_default(),
         outcomes: summary.outcomes,
         operations: operations(&measured).map_err(damaged)?,

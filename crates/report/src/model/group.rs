@@ -1,8 +1,8 @@
 //! A group of the report: the services that did the same work under the same load.
 
+use super::descriptions;
 use super::details::{Details, details};
-use super::words;
-use crate::{Input, ReportError, names};
+use crate::{Input, ReportError, service_names};
 use prony_records::{Bottleneck, Scope, Warning};
 use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
 use serde::Serialize;
@@ -84,14 +84,14 @@ impl GroupReport {
         }
         report.companions = beside(&report.services);
         report.warnings.extend(warnings_of_all(&report.services, input));
-        report.finding = words::finding(group, |id| names::name(input.services, id));
+        report.finding = descriptions::finding(group, |id| service_names::name(input.services, id));
         let entry = planned(&input.run.plan)
             .iter()
             .find(|entry| is_planned_as(entry, group));
         report.ceiling_per_s = entry.and_then(|entry| entry["ceiling_per_s"].as_f64());
         report.ceiling_text = report
             .ceiling_per_s
-            .map(|ceiling| words::ceiling(&group.load, ceiling));
+            .map(|ceiling| descriptions::ceiling(&group.load, ceiling));
         Ok(report)
     }
 
@@ -105,8 +105,8 @@ impl GroupReport {
             contract: group.contract.clone(),
             workload: group.workload.clone(),
             load: group.load.clone(),
-            load_text: words::describe_load(&group.load, group.is_of_sequences()),
-            offered_per_s: words::one_rate(&group.load),
+            load_text: descriptions::describe_load(&group.load, group.is_of_sequences()),
+            offered_per_s: descriptions::one_rate(&group.load),
             ceiling_per_s: None,
             ceiling_text: None,
             ranked_by: group.ranked_by,
@@ -115,7 +115,7 @@ impl GroupReport {
             tie_band: group.tie_band,
             adjustment: group.adjustment,
             rounds: group.rounds,
-            finding: words::finding(group, ToString::to_string),
+            finding: descriptions::finding(group, ToString::to_string),
             services: group.services.iter().map(row).collect(),
             pairs: group.pairs.clone(),
             warnings: group.warnings.clone(),
@@ -194,7 +194,10 @@ fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
         let example = if alike {
             String::new()
         } else {
-            format!(" (example: {})", names::name(input.services, &first.summary.id))
+            format!(
+                " (example: {})",
+                service_names::name(input.services, &first.summary.id)
+            )
         };
         Some(warning.worded(format!("All services: {}{example}", warning.text)))
     };

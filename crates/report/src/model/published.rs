@@ -1,7 +1,7 @@
 //! Published figures of others beside ours.
 
 use super::{GroupReport, Row};
-use crate::{PublishedFigure, References, names};
+use crate::{PublishedFigure, References, service_names};
 use prony_records::ServiceId;
 use prony_statistics::Metric;
 use serde::Serialize;
@@ -160,7 +160,7 @@ fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<&'a Row>
     let fitting = || {
         group.services.iter().filter(|row| {
             let throughput = row.summary.metrics.get(Metric::ThroughputPerS);
-            names::fits(&figure.ours, &row.summary.id.to_string())
+            service_names::fits(&figure.ours, &row.summary.id.to_string())
                 && throughput.is_some_and(|quantity| quantity.position().is_some())
         })
     };

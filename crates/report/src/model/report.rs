@@ -1,10 +1,10 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
+use super::descriptions;
 use super::group::{GroupReport, is_planned_as, planned};
 use super::metrics::MetricTable;
 use super::published::{Agreement, ReferenceRow, agreement, reference};
-use super::words;
-use crate::{Input, ReportError, ServiceInfo, names};
+use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
 use prony_statistics::Group;
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl Report {
                 .map_or(0.95, |group| group.confidence),
             environment: run.environment.clone(),
             plan: run.plan.clone(),
-            method: words::method(input),
+            method: descriptions::method(input),
             services: services(input),
             reference: reference(input.references, &groups),
             agreement: agreement(input.references, &groups),
@@ -112,12 +112,12 @@ impl Report {
 
     /// What a service is called in this report.
     pub(crate) fn name(&self, id: &ServiceId) -> String {
-        names::name(&self.services, id)
+        service_names::name(&self.services, id)
     }
 
     /// What is known of a service.
     pub(crate) fn info(&self, id: &ServiceId) -> Option<&ServiceInfo> {
-        names::info(&self.services, id)
+        service_names::info(&self.services, id)
     }
 }
 

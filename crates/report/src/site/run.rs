@@ -5,7 +5,7 @@ use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{ranks, said_for_all};
 use crate::number::{Unit, estimated_with, no_bound};
-use crate::{ReportError, names};
+use crate::{ReportError, service_names};
 use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
 use prony_statistics::{
     Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
@@ -114,7 +114,7 @@ impl SiteRun {
 
     /// What a service is called in this run.
     pub(super) fn called(&self, id: &ServiceId) -> String {
-        names::name(&self.services, id)
+        service_names::name(&self.services, id)
     }
 
     /// When it began; a damaged time is before all others.

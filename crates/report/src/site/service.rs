@@ -6,7 +6,7 @@ use super::run::{day, value};
 use super::{SiteFile, history, html, paths};
 use crate::formats::escaped;
 use crate::number::plural;
-use crate::{ReportError, ServiceInfo, names};
+use crate::{ReportError, ServiceInfo, service_names};
 use prony_statistics::Metric;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +96,7 @@ fn newest<'a>(lines: &[Line<'a>]) -> Option<Entry<'a>> {
 /// What the newest run knew of the service.
 fn info<'a>(lines: &[Line<'a>]) -> Option<&'a ServiceInfo> {
     let entry = newest(lines)?;
-    names::info(&entry.run.services, &entry.row.id)
+    service_names::info(&entry.run.services, &entry.row.id)
 }
 
 fn title(name: &str, lines: &[Line<'_>]) -> String {

@@ -1,7 +1,7 @@
 //! Building on another host: the sources go there, and a prony there builds them as it would its own.
 
 use super::{Built, Folders, InUse, Repetition, copy, digest};
-use crate::generators::json_lines_process::{Talk, Task};
+use crate::testbed::json_lines_process::{Talk, Task};
 use crate::testbed::{Member, Reached};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;

@@ -1,14 +1,10 @@
 //! The generator: a process on each worker that is told a [`Job`] and answers with [`Event`]s.
 
-mod clocks;
-pub mod json_lines_process;
 mod parallel;
 mod share;
 mod worker;
 mod worker_group;
 mod worker_states;
-
-pub(crate) use clocks::error_ns as clock_error_ns;
 
 use crate::testbed::Lab;
 use prony_host::{HostError, Placement, Usage};

@@ -2,8 +2,8 @@
 
 use super::worker_states::{Doing, Roster};
 use super::{ARGUMENTS, Heard, Loading, Spent};
-use crate::generators::json_lines_process::{Talk, Task, Turns};
 use crate::testbed::Member;
+use crate::testbed::json_lines_process::{Talk, Task, Turns};
 use prony_host::{HostError, Place};
 use prony_load::Job;
 use prony_records::{Command, WorkerNow};

@@ -2,9 +2,10 @@
 
 use super::worker::Line;
 use super::worker_states::Roster;
-use super::{Heard, Loading, Spent, clocks, parallel, share};
-use crate::generators::json_lines_process::Turns;
+use super::{Heard, Loading, Spent, parallel, share};
 use crate::testbed::Member;
+use crate::testbed::clocks;
+use crate::testbed::json_lines_process::Turns;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};

@@ -4,9 +4,11 @@
 //! Without a lab file all roles are on this machine, and nothing here differs from it: [`Lab::here`]. This crate knows no
 //! service, no contract and no trial. Start at [`Lab`]; [`LabFile`] is what people write, [`Generator`] what makes load.
 
+pub(crate) mod clocks;
 mod connect;
 mod file;
 mod hosts;
+pub mod json_lines_process;
 mod link;
 mod network_limit;
 pub(crate) mod placement;

@@ -1,7 +1,7 @@
 //! What is found of a lab before anything is measured in it.
 
-use crate::generators::clock_error_ns;
-use crate::generators::json_lines_process::{Talk, Task};
+use crate::testbed::clocks::error_ns as clock_error_ns;
+use crate::testbed::json_lines_process::{Talk, Task};
 use crate::testbed::{Lab, LinkSpeed, Member};
 use prony_host::{Granted, HostError, free_bytes};
 use prony_kubernetes::Pod;

@@ -82,7 +82,7 @@ impl RunChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change::looks::tests::change_of_one;
+    use crate::change::sequential_looks::tests::change_of_one;
     use crate::{Estimate, Verdict};
 
     fn changed(point: f64) -> RunChange {

@@ -2,7 +2,7 @@
 
 mod difference;
 mod pair;
-pub(crate) mod place;
+pub(crate) mod rank_range;
 
 #[cfg(test)]
 pub(crate) use difference::raw_differences;

@@ -4,8 +4,8 @@ use super::coverage::shown;
 use super::{Board, Noise, Source};
 use crate::change::judged;
 use crate::design::Table;
-use crate::plan::{LOOKS, going_on};
 use crate::ranking::all_differences;
+use crate::stopping::{LOOKS, going_on};
 use crate::{ChangeOptions, DuetRound, RunChange, consecutive, duet};
 
 /// Runs rounds until every interval is narrower than `precision` (in deviations of a trial); gives rounds and coverage.

@@ -1,8 +1,8 @@
 //! The metrics of the services of a group.
 
 use super::Options;
+use super::interleaved;
 use super::sample::ServiceSample;
-use super::turns;
 use crate::design::{Table, means, values};
 use crate::interval::mean;
 use crate::{Estimate, Estimated, Method, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials};
@@ -12,7 +12,7 @@ const JMH_CONFIDENCE: f64 = 0.999;
 
 /// What the trials gave of a metric; trials that cannot tell are left out. Where services took turns, their windows say.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
-    if let Some(table) = turns::table(metric, services) {
+    if let Some(table) = interleaved::table(metric, services) {
         return Ok(table);
     }
     let rows = services.iter().map(|service| {

@@ -3,11 +3,11 @@
 mod compare;
 mod estimates;
 mod group;
+mod interleaved;
 pub(crate) mod sample;
 mod service;
 mod shape;
 mod speed;
-mod turns;
 
 pub(crate) use compare::all_pairs;
 pub(crate) use estimates::table;

@@ -9,7 +9,7 @@ use super::load::{
 use crate::checkout::LabArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::shares::share;
+use crate::parse_share::share;
 use crate::telemetry::{self, Live};
 use crate::text;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};

@@ -2,23 +2,23 @@
 
 mod github;
 mod headline;
-mod measured;
+mod input;
+mod measure;
 mod noise;
-mod side;
 mod text;
 
 use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::parse_share::share;
 use crate::reporting;
-use crate::shares::share;
 use anyhow::anyhow;
 use headline::Word;
-use measured::{Measuring, Sides};
+use input::Side;
+use measure::{Measuring, Sides};
 use prony_runner::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
-use side::Side;
 use std::path::PathBuf;
 
 /// Compare two runs: what became faster or slower, is the same, or is inconclusive
@@ -129,7 +129,7 @@ struct Comparison {
     change: RunChange,
     /// How both were measured, where this command did it.
     measured: Option<Sides>,
-    history: Vec<side::History>,
+    history: Vec<input::History>,
 }
 
 /// Shares of the machine; `null` where one is not known.
@@ -149,7 +149,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         ..ChangeOptions::default()
     };
     let comparison = match (Named::read(&args.base)?, Named::read(&args.new)?) {
-        (Some(base), Some(new)) => measured::measured(args, (&base, &new), &options)?,
+        (Some(base), Some(new)) => measure::measured(args, (&base, &new), &options)?,
         (None, None) => found(args, &options)?,
         (Some(_), None) | (None, Some(_)) => {
             let text = "a service can only be compared with a service, and a run with a run: `prony list runs` shows \
@@ -247,7 +247,7 @@ fn comparison(
     (base, new): (String, String),
     mismatches: Vec<Mismatch>,
     change: RunChange,
-    history: Vec<side::History>,
+    history: Vec<input::History>,
 ) -> Comparison {
     Comparison {
         schema: 1,

@@ -1,6 +1,6 @@
 //! What a machine itself does to a comparison, in sentences.
 
-use super::measured::Sides;
+use super::measure::Sides;
 use prony_statistics::{Change, RunChange};
 
 /// What the machine itself does to such a comparison.

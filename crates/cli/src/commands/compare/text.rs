@@ -1,8 +1,8 @@
 //! A comparison for people.
 
 use super::headline::direction;
+use super::input::History;
 use super::noise::noise;
-use super::side::History;
 use super::{Comparison, Others};
 use crate::table;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision};

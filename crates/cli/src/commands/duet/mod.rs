@@ -5,7 +5,7 @@ mod text;
 use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::shares::share;
+use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};

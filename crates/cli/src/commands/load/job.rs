@@ -1,12 +1,12 @@
 //! From what was typed to a job.
 
 use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
-use super::asked::{self, AllAsked, Asked, AskedBody};
 use super::grpc;
+use super::input::{JobError, header, read, text_or_file};
 use super::llm;
-use super::reach;
+use super::request_input::{self, AllAsked, Asked, AskedBody};
+use super::resolve;
 use super::template::Places;
-use super::typed::{JobError, header, read, text_or_file};
 use super::websocket;
 use prony_config::contract::SequenceFile;
 use prony_config::target;
@@ -139,8 +139,8 @@ impl Shape {
 
 /// Says how a target is reached and how TLS is spoken to it.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    target.reach = reach::reach(target, &args.reach)?;
-    reach::speak_tls(target, &args.tls)
+    target.reach = resolve::reach(target, &args.reach)?;
+    resolve::speak_tls(target, &args.tls)
 }
 
 /// The places that can be filled, before any is used.
@@ -157,7 +157,7 @@ fn places(args: &RequestArgs) -> Result<Places, JobError> {
         places.feed(name.clone(), lines)?;
     }
     if let Some(file) = &args.data {
-        asked::add_data(file, &mut places)?;
+        request_input::add_data(file, &mut places)?;
     }
     Ok(places)
 }
@@ -300,7 +300,7 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => Shape::of(&asked::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
+        None => Shape::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();

@@ -3,32 +3,33 @@
 //! `args` is what was typed, `job` what it means, `stream` the form in which another process asks, `view` what people see.
 
 mod args;
-mod asked;
 mod fleet;
 mod grpc;
+mod input;
 mod interrupt;
 mod job;
 mod llm;
 mod metrics;
-mod reach;
-mod running;
+mod request_input;
+mod resolve;
+mod server_target;
 mod stream;
 mod template;
-mod typed;
 mod view;
 mod websocket;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
 pub(crate) use fleet::fleet;
+pub(crate) use input::JobError;
 pub(crate) use job::Shape;
 pub(crate) use llm::{aim, is_asked};
-pub(crate) use running::server;
-pub(crate) use typed::JobError;
+pub(crate) use server_target::server;
 
 use crate::exit::{self, ErrorKind, Exit, Stopped, bad_input};
 use crate::output::print;
 use crate::telemetry::{self, Live};
 use crate::text;
+use input::DescriptionError;
 use metrics::Metrics;
 use prony_generator::EngineError;
 use prony_host::OtherUsage;
@@ -37,7 +38,6 @@ use prony_records::{Command, Event, Recording};
 use prony_runner::{Saving, neighbours};
 use std::sync::mpsc;
 use std::time::Instant;
-use typed::DescriptionError;
 use view::result::LoadResult;
 
 /// What other programs may use of the machine during a load that is kept, as a share of it.

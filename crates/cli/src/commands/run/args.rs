@@ -1,7 +1,7 @@
 //! The arguments of `prony run`.
 
 use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
-use crate::shares::{share, share_above_zero};
+use crate::parse_share::{share, share_above_zero};
 use prony_config::{Address, Design, Machine, Wishes};
 use prony_load::WrittenDuration;
 use prony_telemetry::Collector;

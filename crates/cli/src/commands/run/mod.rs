@@ -11,7 +11,7 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, Surroundings};
-use crate::{signals, telemetry, variation};
+use crate::{signals, telemetry, variance_text};
 use live::Live;
 use prony_config::{Catalogue, Machine, Plan, Suite};
 use prony_host::{Isolation, writable};
@@ -167,7 +167,7 @@ fn conclude(
     let page = reporting::write_all(&report, reporting::folder(&folder)?)?;
     let format = if args.json { Format::Json } else { Format::Terminal };
     print(render(&report, format, reporting::look())?.trim_end())?;
-    for sentence in variation::sentences(&report) {
+    for sentence in variance_text::sentences(&report) {
         eprintln!("\n{sentence}");
     }
     eprintln!("\nreport: {}", page.display());

@@ -1,8 +1,8 @@
 //! What a user sees while a run goes on: bars on a terminal, a line per trial elsewhere. All of it on standard error.
 
 use super::standings::Standings;
+use crate::format_value::{duration, quantile, sparkline};
 use crate::reporting;
-use crate::shown::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_config::{Entry, Plan};
 use prony_records::{Fault, Interval, Phase, TrialRecord, count};

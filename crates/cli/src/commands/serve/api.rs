@@ -1,7 +1,7 @@
 //! What the page asks for: JSON, made anew from the store for every question.
 
 use super::State as Shared;
-use super::line;
+use super::history_series;
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -69,7 +69,7 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
     let listed = |store: &Store, entry: RunEntry| {
         let record = store.run(&entry.id)?;
         Ok(ListedRun {
-            compared: line::compared(&record),
+            compared: history_series::compared(&record),
             running: reporting::is_running(store, &record)?,
             entry,
         })

@@ -4,14 +4,14 @@
 //! ever sent as HTML: data goes out as JSON, with a policy that lets the page run its own script and no other.
 
 mod api;
-mod change;
 mod compare;
+mod edit;
 mod guard;
 mod history;
-mod line;
+mod history_series;
 mod live;
 mod metrics;
-mod told;
+mod run_summary;
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
@@ -51,7 +51,7 @@ struct State {
     may_change: bool,
     beside: Surroundings,
     /// What came out of runs that ended, by their names.
-    answers: Mutex<BTreeMap<String, told::Answer>>,
+    answers: Mutex<BTreeMap<String, run_summary::Answer>>,
     /// Reports of the newest run of each suite, by the runs' names.
     newest: Mutex<BTreeMap<String, Arc<Report>>>,
 }
@@ -107,12 +107,12 @@ fn routes(state: Arc<State>) -> Router {
         .fold(Router::new(), |router, path| router.route(path, get(api::page)));
     router
         .route("/api/runs", get(api::runs))
-        .route("/api/runs/{run}", get(api::run).delete(change::remove))
-        .route("/api/runs/{run}/label", put(change::label))
-        .route("/api/runs/{run}/answer", get(told::answer))
+        .route("/api/runs/{run}", get(api::run).delete(edit::remove))
+        .route("/api/runs/{run}/label", put(edit::label))
+        .route("/api/runs/{run}/answer", get(run_summary::answer))
         .route("/api/runs/{run}/events", get(live::events))
         .route("/api/compare", get(compare::two))
-        .route("/api/rights", get(change::rights))
+        .route("/api/rights", get(edit::rights))
         .route("/api/services", get(api::services))
         .route("/api/history", get(history::history))
         .route("/metrics", get(metrics::metrics))

@@ -1,4 +1,4 @@
-//! Each place sends its next request when the reply to the last one is complete, and a pause is over.
+//! Closed load: each slot sends its next request when the reply to the last one is complete and a pause is over.
 
 use super::{Moment, Next};
 use crate::worker::source::Source;
@@ -29,7 +29,8 @@ impl Closed {
         }
     }
 
-    /// How long after the begin of the load a connection of this thread comes; `None`: it is there before.
+    /// When a connection of this thread is added, relative to the start of the load; `None`: it is open from the
+    /// start.
     pub(in crate::worker) fn comes_after(&self, partition: Partition, own: u32) -> Option<u64> {
         let growth = self.growth?;
         let number = partition.connection(own);

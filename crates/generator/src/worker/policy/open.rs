@@ -1,4 +1,4 @@
-//! Requests are due whatever comes back; those that find no free place wait.
+//! Open load: requests are due independently of replies; those without a free slot wait.
 
 use super::Next;
 use crate::pacer::Pacer;
@@ -9,7 +9,7 @@ use crate::worker::source::Source;
 /// An open load.
 pub(in crate::worker) struct Open {
     pub(in crate::worker) pacer: Pacer,
-    /// What waits on all threads, where there are several; then nothing waits in the pacer for long.
+    /// The queue shared by all threads, if there are several; then nothing waits in the pacer for long.
     pub(in crate::worker) shared: Option<Share>,
 }
 
@@ -26,13 +26,13 @@ impl Open {
         self.pacer.is_waiting() || self.shared.as_ref().is_some_and(Share::is_waiting)
     }
 
-    /// Takes the arrival that has waited longest.
+    /// Takes the oldest arrival.
     pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
         let shared = self.shared.as_ref().and_then(Share::take);
         shared.or_else(|| self.take_own(source))
     }
 
-    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    /// Takes the oldest arrival, if it was due by `limit`.
     pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<Due> {
         let shared = self.shared.as_ref().and_then(|shared| shared.take_due_by(limit));
         shared.or_else(|| {
@@ -49,8 +49,8 @@ impl Open {
         })
     }
 
-    /// Leaves an arrival for which this thread has no place to all threads; gives one that is lost because too many wait. `None`:
-    /// there is none, or there are no other threads.
+    /// Passes an arrival without a free slot on this thread to all threads; returns it as an error if it is lost
+    /// because the queue is full. `None`: there is no such arrival, or there are no other threads.
     pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), Due>> {
         self.shared.as_ref()?;
         let due = self.take_own(source)?;

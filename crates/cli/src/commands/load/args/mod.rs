@@ -1,10 +1,10 @@
 //! What can be typed after `prony load`.
 
+mod connect;
 mod cpus;
 mod grpc;
 mod llm;
 mod log;
-mod reach;
 mod rules;
 mod save;
 mod schedule;
@@ -12,9 +12,9 @@ mod streams;
 mod tls;
 mod websocket;
 
+pub(super) use connect::ReachArgs;
 pub(crate) use grpc::CallArgs;
 pub(crate) use llm::LlmArgs;
-pub(super) use reach::ReachArgs;
 pub(crate) use rules::Statuses;
 pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};

@@ -3,8 +3,8 @@
 mod reflection;
 
 use super::args::RequestArgs;
+use super::input::{JobError, header, text};
 use super::template::Places;
-use super::typed::{JobError, header, text};
 use prony_config::contract::ProtoMethod;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};

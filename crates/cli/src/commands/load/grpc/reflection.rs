@@ -1,6 +1,6 @@
 //! What a service says about its own methods, where no file describes them.
 
-use super::super::typed::DescriptionError;
+use super::super::input::DescriptionError;
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
 use prony_generator::{CallError, exchange};
 use prony_load::{Body, Request, Target, Template};

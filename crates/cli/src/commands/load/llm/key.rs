@@ -1,6 +1,6 @@
 //! The key of an API. It comes from the environment alone, and nothing that prony says shows it: a server may say it back.
 
-use crate::commands::load::typed::JobError;
+use crate::commands::load::input::JobError;
 use prony_records::Recording;
 
 /// Where the key comes from.

@@ -6,8 +6,8 @@ mod models;
 pub(in crate::commands::load) use key::mask;
 
 use super::args::RequestArgs;
+use super::input::{JobError, header, read, text};
 use super::template::Places;
-use super::typed::{JobError, header, read, text};
 use key::Key;
 use prony_config::input::prompts;
 use prony_load::events::{Chat, Events, LONGEST_EVENT};

@@ -2,7 +2,7 @@
 
 use super::Endpoint;
 use super::key::Key;
-use crate::commands::load::typed::JobError;
+use crate::commands::load::input::JobError;
 use prony_check::call;
 use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{Body, Expectation, Header, Protocol, Request, Target, Template};

@@ -1,8 +1,8 @@
 //! From what was typed to the messages of a WebSocket.
 
 use super::args::RequestArgs;
+use super::input::{JobError, header, text_or_file};
 use super::template::Places;
-use super::typed::{JobError, header, text_or_file};
 use prony_load::events::LONGEST_EVENT;
 use prony_load::{
     Body, BodyRule, Expectation, Generated, Operation, Parameter, Part, Request, Source, Template,

@@ -1,7 +1,7 @@
 //! The first line: the verdict, and the figures that people look for.
 
 use super::{LoadResult, Word, kind, llm};
-use crate::shown::{duration, quantile};
+use crate::format_value::{duration, quantile};
 use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
 use prony_runner::{number, percent_down};

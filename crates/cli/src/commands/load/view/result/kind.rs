@@ -1,6 +1,6 @@
 //! What differs between kinds of loads: how one is described, what is counted, and which times it has.
 
-use crate::shown::duration;
+use crate::format_value::duration;
 use crate::text::{self, plural};
 use prony_load::{Load, Profile, Protocol};
 use prony_records::{Latency, Messages, Recording, ResponseTimes, count};

@@ -1,6 +1,6 @@
 //! What is different about the answers of a language model.
 
-use crate::shown::duration;
+use crate::format_value::duration;
 use crate::text::row;
 use prony_records::{Llm, Messages, Recording, Warning, WarningKind, count};
 use prony_runner::number;
