@@ -169,7 +169,7 @@ fn has(record: &TrialRecord, kind: WarningKind) -> bool {
 fn shared_starts() {
     let mut lab = lab(2, &[1, 2, 3]);
     lab.plan.starts = Starts::Shared;
-    let heard = run(&lab, &host(), &FakeGenerator::new(vec![1_000; 3]));
+    let heard = run(&lab, &host(), &Paced);
     is_golden("shared_starts", &heard);
 }
 
