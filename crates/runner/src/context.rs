@@ -1,11 +1,24 @@
-//! What all trials of a run share.
+//! A run, and what all its trials share.
 
 use crate::generators::Generator;
 use crate::testbed::Lab;
-use crate::{Cancel, NoiseLimits, Seeds};
-use prony_config::Catalogue;
+use crate::{Built, Cancel, NoiseLimits, Seeds};
+use prony_config::{Catalogue, Plan};
 use prony_host::{Host, Isolation};
+use prony_records::{Exclusion, ServiceId};
+use std::collections::BTreeMap;
 use std::time::Duration;
+
+/// All that a run needs.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// What is to be measured.
+    pub plan: &'a Plan,
+    /// Where and how.
+    pub context: RunContext<'a>,
+    /// For each build of the plan every service, built or not.
+    pub built: &'a [BTreeMap<ServiceId, Result<Built, Exclusion>>],
+}
 
 /// Where and how the trials of a run are done.
 #[derive(Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Checks a service that has to be started first.
 
-use crate::trial::{start_service, wait_until_ready};
+use crate::start::{self, start_service, wait_until_ready};
 use crate::{Built, Failure, RunContext, Start, Subject, TrialPlacement};
 use crate::{Companions, prepare};
 use prony_check::{CheckReport, CheckRequest, check_beside};
@@ -45,7 +45,7 @@ pub fn check_service(
                 }
                 let seen = prony_check::Subject {
                     backing: &mut subject.companions,
-                    cpu_time: &mut |window| crate::trial::cpu_time(&mut *subject.service, window),
+                    cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
                 };
                 check_beside(request, Some(seen))
             })

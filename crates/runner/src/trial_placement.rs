@@ -1,49 +1,51 @@
-//! Where a trial runs, and beside which others.
+//! Where a trial runs, and next to which others.
 
 use crate::testbed::Lab;
 use prony_config::contract::Contract;
 use prony_host::{Placement, Wants};
 use std::path::PathBuf;
-use std::time::Duration;
 
-/// Where one trial runs, and whether others run beside it.
+/// Where one trial runs, and whether others run next to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialPlacement {
     /// Which of its roles runs where.
     pub placement: Placement,
-    /// Its lane, where several trials run at once.
-    pub lane: Option<ConcurrentSlot>,
+    /// Its slot, where the services of several trials are up at once.
+    pub slot: Option<ConcurrentSlot>,
 }
 
-/// One of several trials that run at once. Their measurements begin together: when they are told.
+/// One of several services that are up at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrentSlot {
     /// Its number, from 0.
     pub number: usize,
-    /// Longest warm-up of a trial that is never told.
-    pub warm_up_limit: Duration,
     /// Whether the speed of the service's CPUs is measured in each window.
     pub yardstick: bool,
 }
 
 impl TrialPlacement {
-    /// Of a trial that has a lab for itself. `service_cpus` is how many the service may use at most.
+    /// That of a trial that has a testbed for itself. `service_cpus`: the most that the service may use.
     pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
+        Self::of(lab, !contract.companions().is_empty(), service_cpus)
+    }
+
+    /// The same with backing services, or without.
+    pub(crate) fn of(lab: &Lab, companion: bool, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
-            companion: !contract.companions().is_empty(),
+            companion,
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {
             placement: lab.place(wants),
-            lane: None,
+            slot: None,
         }
     }
 
-    /// The log of a process of this trial, within the folder of the logs of its host: each lane has its own.
+    /// The log of a process of this trial, within the folder of the logs of its host: each slot has its own.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
-        PathBuf::from(match self.lane {
+        PathBuf::from(match self.slot {
             None => format!("{name}.log"),
-            Some(lane) => format!("{name}-{}.log", lane.number),
+            Some(slot) => format!("{name}-{}.log", slot.number),
         })
     }
 }

@@ -10,10 +10,11 @@ use prony_records::{
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
     ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
 };
+use prony_runner::designs::design_of;
 use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
 use prony_runner::testbed::{Lab as Hosts, Member};
-use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, run_plan};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -254,24 +255,21 @@ pub(crate) fn process() -> FakeProcess {
 /// Runs a lab of one service on a fake host of so many cores.
 pub(crate) fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
     let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
-    let bench = RunContext {
-        lab: &hosts,
-        generator,
-        options: &lab.options,
-        cancel: &lab.cancel,
-        catalogue: &lab.catalogue,
-        seeds: &lab.seeds,
-    };
-    let done = BTreeSet::new();
     let run = Run {
         plan: &lab.plan,
-        catalogue: &lab.catalogue,
-        bench,
+        context: RunContext {
+            lab: &hosts,
+            generator,
+            options: &lab.options,
+            cancel: &lab.cancel,
+            catalogue: &lab.catalogue,
+            seeds: &lab.seeds,
+        },
         built: std::slice::from_ref(&lab.built),
-        done: &done,
     };
     let mut heard = Heard::default();
-    assert_eq!(run_plan(&run, &mut heard), Ok(RunEnd::Complete));
+    let end = execute(&*design_of(&lab.plan), &run, &mut heard);
+    assert_eq!(end, Ok(RunEnd::Complete));
     heard
 }
 
@@ -539,14 +537,17 @@ fn a_taken_port_is_tried_again_in_every_design() {
         });
         host.set(FakeProcess { ends, ..process() });
         let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
-        assert_eq!(heard.records.len(), 1);
-        let excluded = heard.records[0].result.as_ref().expect_err("excluded");
-        assert!(
-            excluded.reason.starts_with("the service ended with exit code 1"),
-            "{}",
-            excluded.reason
-        );
-        assert_eq!(host.started().len(), 3, "three ports");
+        assert_eq!(heard.records.len(), 2, "a second try");
+        for record in &heard.records {
+            let excluded = record.result.as_ref().expect_err("excluded");
+            assert_eq!(excluded.stage, Stage::Start);
+            assert!(
+                excluded.reason.starts_with("the service ended with exit code 1"),
+                "{}",
+                excluded.reason
+            );
+        }
+        assert_eq!(host.started().len(), 6, "three ports in each");
     }
 }
 

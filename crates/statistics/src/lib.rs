@@ -26,7 +26,7 @@ pub use calibration::{
     stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
-    Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,
+    Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, LOOKS, Mismatch, RunChange,
     ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches, share_of_others,
 };
 pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};

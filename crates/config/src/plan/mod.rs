@@ -269,7 +269,7 @@ impl Plan {
             (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
         });
         let measured = match self.design {
-            Design::Sequence => group.duration_ns,
+            Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
             Design::Turns { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)

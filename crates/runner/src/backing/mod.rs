@@ -9,6 +9,7 @@ mod process;
 mod query;
 mod recipe;
 mod seed;
+mod seeded_contracts;
 mod usage;
 
 use crate::Failure;
@@ -19,8 +20,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use invariants::{Behind, judge_during};
+pub(crate) use invariants::{Invariants, judge_during};
 pub use process::{Companion, Companions};
+pub(crate) use seeded_contracts::SeededContracts;
 
 /// Time for a query of prony's own.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);

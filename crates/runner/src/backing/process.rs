@@ -171,7 +171,7 @@ impl Companion {
             one.port = port.map_err(|error| Recipe::host_failed(&error))?;
             match one.run() {
                 Ok(()) => return Ok(one),
-                Err(failure) if failure.interrupted => return Err(failure),
+                Err(failure) if failure.is_interrupted() => return Err(failure),
                 Err(failure) => last = failure,
             }
         }
@@ -196,7 +196,7 @@ impl Companion {
             let ready = self.is_ready();
             if let Some(fault) = self.ended() {
                 let last = self.log(3).join(" | ");
-                return Err(Failure::lab(Stage::Start, format!("{fault}: {last}")));
+                return Err(Failure::backing_service(Stage::Start, format!("{fault}: {last}")));
             }
             if ready? {
                 return Ok(());
@@ -261,13 +261,13 @@ impl Companion {
             return Ok(false);
         }
         if let Some(fault) = self.fault() {
-            return Err(Failure::lab(Stage::Start, fault));
+            return Err(Failure::backing_service(Stage::Start, fault));
         }
         // Its port is free when it is gone.
         self.watch = None;
         self.process = None;
         match self.run() {
-            Err(failure) if !failure.interrupted => {
+            Err(failure) if !failure.is_interrupted() => {
                 self.process = None;
                 seed::again(&self.recipe)?;
                 self.run()?;
@@ -280,7 +280,7 @@ impl Companion {
     /// Ends it in order; it finds its data when it runs again.
     fn go_away(&mut self) -> Result<(), Failure> {
         if let Some(fault) = self.fault() {
-            return Err(Failure::lab(Stage::Check, fault));
+            return Err(Failure::backing_service(Stage::Check, fault));
         }
         let spec = self
             .recipe

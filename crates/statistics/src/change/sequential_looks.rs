@@ -2,8 +2,8 @@
 
 use super::gate::{ChangeOptions, RunChange};
 
-/// Further looks after the first, at most.
-const LOOKS: u32 = 4;
+/// The most further looks after the first.
+pub const LOOKS: u32 = 4;
 
 impl ChangeOptions {
     /// How to judge each of the further looks: all of them together err as rarely as one would (Bonferroni).

@@ -7,7 +7,7 @@ use crate::exit::bad_input;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::WrittenDuration;
-use prony_runner::designs::duet::{AtOnce, compare_at_once};
+use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
 use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
 use prony_statistics::{ChangeOptions, RunChange, Smallest};
 use serde::Serialize;
@@ -104,7 +104,7 @@ pub(super) fn measured(
         .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
-        let how = AtOnce {
+        let how = RegressionOptions {
             warm_up: measuring.warmup.0,
             connections: measuring.connections,
             budget: measuring.budget.map(|given| given.0),
@@ -116,7 +116,7 @@ pub(super) fn measured(
             design: "at_once",
             base: base.to_string(),
             new: new.to_string(),
-            runs: found.runs,
+            runs: vec![found.run],
             rounds: found.rounds,
             rounds_again: found.again,
             base_against_itself: Some(found.itself),

@@ -9,7 +9,7 @@ use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};
-use prony_runner::designs::duet::{self, ROUNDS_FOR_TIMES, Wish};
+use prony_runner::comparisons::duet::{self, ROUNDS_FOR_TIMES, Wish};
 use prony_runner::{Named, Pair, Workbench};
 
 /// Requests that may be due and not sent, under an open load.
@@ -92,7 +92,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         load: args.load(),
         confidence: args.confidence,
         tie: args.tie,
-        until: None,
     };
     let checkout = Checkout::find()?;
     let lab = args.lab.read(Some(&checkout))?;

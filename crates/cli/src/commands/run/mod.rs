@@ -18,7 +18,7 @@ use prony_host::{Isolation, writable};
 use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
-use prony_runner::designs::duet;
+use prony_runner::comparisons::duet;
 use prony_runner::testbed::LabFile;
 use prony_runner::{
     Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
