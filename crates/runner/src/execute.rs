@@ -102,6 +102,8 @@ fn run_block(
             Step::Pause(slot) => services.pause(*slot),
             Step::Resume(slot) => services.resume(*slot),
             Step::Recheck(slot) => services.recheck(*slot),
+            Step::Warn(slot, warnings) => services.warn(*slot, warnings),
+            Step::GiveUp(slot, fault, reason) => services.give_up(*slot, *fault, reason),
             Step::Stop(slot) => services.stop(*slot),
         };
         if services.is_over() {

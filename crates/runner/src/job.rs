@@ -67,7 +67,6 @@ pub(crate) fn job(
         seed: trial
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
-        search: None,
         limits: prony_load::Limits::default(),
         log: None,
         share: None,

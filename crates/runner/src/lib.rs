@@ -10,7 +10,6 @@ mod bottleneck;
 mod build;
 pub mod calibration;
 mod cancel;
-pub mod capacity;
 pub mod check_services;
 mod clock;
 pub mod comparisons;
@@ -56,7 +55,6 @@ pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use capacity::LabGenerator;
 pub use comparisons::pair::{Pair, compare_side_by_side};
 pub use context::{Options, Run, RunContext};
 pub use error::BenchError;

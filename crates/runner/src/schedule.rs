@@ -5,7 +5,7 @@
 
 use crate::history::{History, TrialId};
 use prony_config::{PlannedTrial, WarmUpChoice};
-use prony_records::{Classification, Recording};
+use prony_records::{Classification, Fault, Recording, Warning};
 use std::time::Duration;
 
 /// How the trials of a plan follow each other.
@@ -87,6 +87,10 @@ pub enum Step {
     Resume(Slot),
     /// Checks the contract and what backing services hold, after the load.
     Recheck(Slot),
+    /// Adds warnings to the trial that was measured last.
+    Warn(Slot, Vec<Warning>),
+    /// The trial has no result, for this reason.
+    GiveUp(Slot, Fault, String),
     /// Ends the service.
     Stop(Slot),
 }
@@ -100,6 +104,8 @@ impl Step {
             | Self::Pause(slot)
             | Self::Resume(slot)
             | Self::Recheck(slot)
+            | Self::Warn(slot, _)
+            | Self::GiveUp(slot, ..)
             | Self::Stop(slot) => vec![*slot],
             Self::WarmUp(runs, _) | Self::Measure(runs) => runs.iter().map(|run| run.slot).collect(),
         }

@@ -1,5 +1,6 @@
 //! How services are compared: which trials there are, and in which order. Each design is a function of the plan and the results.
 
+pub mod capacity;
 mod duet;
 mod interleaved;
 mod regression;
@@ -12,8 +13,6 @@ pub use interleaved::Interleaved;
 pub use regression::{Judgement, Regression};
 pub use sequence::Sequence;
 pub use shared_starts::SharedStarts;
-
-pub use crate::capacity;
 
 use crate::schedule::Design;
 use prony_config::{Plan, Starts};

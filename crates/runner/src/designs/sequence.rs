@@ -1,7 +1,10 @@
 //! One service after the other: each trial has a start of its own, and the testbed for itself.
 
+use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
-use crate::schedule::{Block, Design, LoadRun, OnFailure, Placing, Purpose, ServiceStart, Step, WarmUp};
+use crate::schedule::{
+    Block, Design, LoadRun, OnFailure, Placing, Purpose, ServiceStart, Step, StepResult, WarmUp,
+};
 use prony_config::{Plan, PlannedTrial};
 use std::time::Duration;
 
@@ -18,10 +21,20 @@ impl Design for Sequence<'_> {
         let planned = rounds.find_map(|round| history.pending(&self.plan.round(round)).into_iter().next())?;
         Some(self.trial(planned))
     }
+
+    fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
+        match CapacitySteps::of(self.plan, block.slots[0].trials[0]) {
+            Some(search) => search.next(results),
+            None => block.steps.get(results.len()).cloned(),
+        }
+    }
 }
 
 impl Sequence<'_> {
     fn trial(&self, planned: PlannedTrial) -> Block {
+        if (Capacity { plan: self.plan }).searches(&planned) {
+            return Capacity::block(planned);
+        }
         let group = self.plan.group_of(&self.plan.entries[planned.entry]);
         let run = LoadRun {
             slot: 0,

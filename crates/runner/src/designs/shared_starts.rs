@@ -3,6 +3,7 @@
 //! What differs between starts (memory layout, hash seeds, what was compiled) is then the same in all workloads of a round; within
 //! a workload each round still has a start of its own, so that the unit of every interval stays the start.
 
+use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
 use crate::schedule::{
     Block, Design, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Step, StepResult, WarmUp,
@@ -23,12 +24,21 @@ impl Design for SharedStarts<'_> {
     fn next_block(&self, history: &History<'_>) -> Option<Block> {
         let starts = (0..self.plan.rounds).flat_map(|round| self.plan.starts(round));
         let mut pending = starts.map(|start| history.pending(&start));
-        pending
-            .find(|trials| !trials.is_empty())
-            .map(|trials| self.start(trials))
+        let trials = pending.find(|trials| !trials.is_empty())?;
+        let capacity = Capacity { plan: self.plan };
+        // A search is one long load, which has a start of its own.
+        let (searching, plain): (Vec<_>, Vec<_>) =
+            trials.into_iter().partition(|planned| capacity.searches(planned));
+        Some(match searching.first() {
+            Some(planned) if plain.is_empty() => Capacity::block(*planned),
+            _ => self.start(plain),
+        })
     }
 
     fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
+        if let Some(search) = CapacitySteps::of(self.plan, block.slots[0].trials[0]) {
+            return search.next(results);
+        }
         let mut next = 0;
         for result in results {
             // A failure ends the start: the other loads get another one.

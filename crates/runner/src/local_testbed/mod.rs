@@ -2,9 +2,9 @@
 
 mod claims;
 
-use crate::capacity::LabGenerator;
 use crate::clock::now;
 use crate::error::Told as _;
+use crate::generators::ProcessGenerator;
 use crate::testbed::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
 use crate::{BenchError, Checkout};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
@@ -25,7 +25,7 @@ pub struct Workbench {
     /// The hosts, and what each is for.
     pub lab: Lab,
     /// What loads services.
-    pub generator: LabGenerator,
+    pub generator: ProcessGenerator,
     /// How.
     pub options: Options,
     /// How it is ended early.
@@ -57,7 +57,7 @@ impl Workbench {
         let host = local(program);
         let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
-            generator: LabGenerator::new(&lab),
+            generator: ProcessGenerator::new(lab.clone()),
             lab,
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -111,7 +111,7 @@ impl Workbench {
             HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
             error => error.into(),
         })?;
-        self.generator = LabGenerator::new(&self.lab);
+        self.generator = ProcessGenerator::new(self.lab.clone());
         Ok(self)
     }
 

@@ -14,7 +14,7 @@ use crate::usage::{self, Window};
 use crate::warm_up::{Pace, WarmUpWatch, Warmed};
 use crate::{Failure, Journal, Progress, Run};
 use prony_config::{Design, Plan, PlannedTrial};
-use prony_records::{Command, Event, Phase, Recording, Stage};
+use prony_records::{Command, Event, Fault, Phase, Recording, Stage, Warning};
 use slot::ServiceSlot;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -353,6 +353,21 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let outcome = self.outcome(number, done);
         self.tell_ended(number);
         outcome
+    }
+
+    /// Adds warnings to the trial that was measured last.
+    pub(crate) fn warn(&mut self, number: Slot, warnings: &[Warning]) -> Outcome {
+        self.slots[number].warn(warnings);
+        Outcome::Done
+    }
+
+    /// The design has no use for the service: its trial has no result.
+    pub(crate) fn give_up(&mut self, number: Slot, fault: Fault, reason: &str) -> Outcome {
+        let failure = Failure {
+            fault,
+            ..Failure::new(Stage::Measure, reason)
+        };
+        self.fail(number, failure)
     }
 
     /// Ends the service. What is found then is true of all that it served.

@@ -43,6 +43,8 @@ pub(super) struct SlotTrial<'a> {
     parts: Result<Trial<'a>, Exclusion>,
     began: Option<Began>,
     windows: Vec<MeasuredWindow>,
+    /// What the design has to say of its measurement.
+    warnings: Vec<Warning>,
     /// When it is over.
     record: Option<TrialRecord>,
     /// Whether its end has been shown.
@@ -64,6 +66,7 @@ impl<'a> ServiceSlot<'a> {
                 parts: parts(planned, run, contracts, history),
                 began: None,
                 windows: Vec::new(),
+                warnings: Vec::new(),
                 record: None,
                 is_told: false,
             })
@@ -278,6 +281,13 @@ impl<'a> ServiceSlot<'a> {
             .position(|one| one.is_open() && !one.windows.is_empty())
     }
 
+    /// Adds warnings to the trial that was measured last.
+    pub(super) fn warn(&mut self, warnings: &[Warning]) {
+        if let Some(index) = self.measured_trial() {
+            self.trials[index].warnings.extend_from_slice(warnings);
+        }
+    }
+
     /// What must hold after the load. The measurement is complete then.
     pub(super) fn recheck(&mut self, run: &Run<'_>, watch: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
         let context = &run.context;
@@ -303,7 +313,8 @@ impl<'a> ServiceSlot<'a> {
             warmed: self.warmed.as_ref(),
             is_shared: self.trials.len() > 1,
         };
-        let measurement = facts.measurement(std::mem::take(&mut self.trials[index].windows), context)?;
+        let mut measurement = facts.measurement(std::mem::take(&mut self.trials[index].windows), context)?;
+        measurement.warnings.append(&mut self.trials[index].warnings);
         judge_during(&ready.subject.companions, trial.contract, &measurement.companions)?;
         if let Some(ending) = ready.subject.service.ended() {
             let text = format!("the service {ending}, under the load");

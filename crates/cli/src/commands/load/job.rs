@@ -125,7 +125,6 @@ impl Shape {
             transport: args.transport.into(),
             interval_ns: 1_000_000_000,
             seed: args.seed,
-            search: None,
             limits: Limits {
                 longest_message: self.longest_message,
                 ..args.schedule.limits()

@@ -73,7 +73,7 @@ fn a_fault_of_the_machine_ends_the_search() {
 #[test]
 fn a_first_rate_without_a_valid_reply_ends_the_search() {
     let objective = "p99<1h".parse().expect("an objective");
-    let plan = Plan {
+    let plan = SearchPlan {
         start: 1_000.0,
         limit: 2_000.0,
         precision: 0.02,
@@ -84,6 +84,6 @@ fn a_first_rate_without_a_valid_reply_ends_the_search() {
         Ok::<_, BenchError>(recording(1_000, 0, 0))
     };
     let (end, points) = walk(plan, (&objective, 64.0), &mut load, &mut |_| {}).expect("an end");
-    assert_eq!((end, points.len(), loads), (Next::None, 1, 1));
+    assert_eq!((end, points.len(), loads), (SearchStep::None, 1, 1));
     assert!(points[0].failed);
 }
