@@ -138,3 +138,77 @@ const fn length_of(warm_up: WarmUpChoice) -> Duration {
         WarmUpChoice::Steady { most_ns, .. } => Duration::from_nanos(most_ns),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, good, history, plan, steps, words};
+    use super::*;
+    use prony_records::Fault;
+
+    fn duet(plan: &Plan, budget: Option<Duration>) -> Duet<'_> {
+        Duet { plan, budget }
+    }
+
+    #[test]
+    fn both_are_loaded_at_the_same_time() {
+        let plan = plan(&["a", "b"], &[1], 2);
+        let design = duet(&plan, None);
+        let block = design.next_block(&history(&plan)).expect("a round");
+        let taken = steps(&design, &block, None, &mut good);
+        let expected =
+            "start 0, check 0, start 1, check 1, warm 0+1, measure 0+1, recheck 0, recheck 1, stop 0, stop 1";
+        assert_eq!(words(&taken), expected);
+        assert_eq!(block.on_failure, OnFailure::EndBlock);
+    }
+
+    #[test]
+    fn orders_and_placements_are_balanced_over_four_rounds() {
+        let plan = plan(&["a", "b"], &[1], 4);
+        let design = duet(&plan, None);
+        let mut history = history(&plan);
+        let mut seen = Vec::new();
+        while let Some(block) = design.next_block(&history) {
+            let Placing::Paired { turned } = block.slots[0].placement else {
+                panic!("{block:?}")
+            };
+            seen.push((block.steps[0] == Step::Start(1), turned));
+            for start in &block.slots {
+                history.add(attempt(&plan, start.trials[0], None));
+            }
+        }
+        assert_eq!(seen, [(false, false), (true, false), (true, true), (false, true)]);
+    }
+
+    #[test]
+    fn a_round_in_which_one_fails_twice_is_left_out_and_two_of_them_end_it() {
+        let plan = plan(&["a", "b"], &[1], 4);
+        let design = duet(&plan, None);
+        let mut history = history(&plan);
+        let mut rounds = Vec::new();
+        while let Some(block) = design.next_block(&history) {
+            history.begin_round(block.round);
+            rounds.push(block.round);
+            let failed = Some((Fault::Service, Stage::Measure));
+            history.add(attempt(&plan, block.slots[0].trials[0], failed));
+        }
+        assert_eq!(rounds, [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn no_two_rounds_begin_that_would_end_after_the_budget() {
+        let plan = plan(&["a", "b"], &[1], 6);
+        let design = duet(&plan, Some(Duration::from_secs(10)));
+        let mut history = history(&plan);
+        let mut rounds = 0;
+        while let Some(block) = design.next_block(&history) {
+            rounds += 1;
+            history.set_elapsed(Duration::from_secs(3) * rounds);
+            for start in &block.slots {
+                let mut done = attempt(&plan, start.trials[0], None);
+                done.record.took_s = 3.0;
+                history.add(done);
+            }
+        }
+        assert_eq!(rounds, 2, "four would take twelve seconds");
+    }
+}

@@ -290,3 +290,154 @@ impl<'a> Course<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, good, history, plan, steps, word, words};
+    use super::*;
+    use prony_records::{Fault, Stage};
+
+    fn design(plan: &Plan, cycles: u32) -> Interleaved<'_> {
+        Interleaved {
+            plan,
+            window: Duration::from_millis(200),
+            cycles,
+        }
+    }
+
+    fn of(steps: &[Step], name: &str) -> Vec<Slot> {
+        let own = steps.iter().filter(|step| word(step).starts_with(name));
+        own.flat_map(Step::slots).collect()
+    }
+
+    #[test]
+    fn all_enter_then_have_their_windows_then_leave() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 4);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let taken = steps(&design, &block, None, &mut good);
+        let enters = "start 0, check 0, warm 0, pause 0, start 1, check 1, warm 1, pause 1";
+        let leaves = "resume 0, recheck 0, stop 0, resume 1, recheck 1, stop 1";
+        assert!(
+            words(&taken[..8]) == enters && words(&taken[taken.len() - 6..]) == leaves,
+            "{}",
+            words(&taken)
+        );
+        let measured = of(&taken, "measure");
+        assert_eq!(measured.len(), 8);
+        for cycle in measured.chunks(2) {
+            assert_ne!(cycle[0], cycle[1], "each has a window in each cycle");
+        }
+        assert_eq!(
+            taken,
+            steps(&design, &block, None, &mut good),
+            "the seed decides the order"
+        );
+    }
+
+    #[test]
+    fn a_service_that_fails_is_started_twice_and_the_others_go_on() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let mut fails = |step: &Step| match step {
+            Step::Check(0) => Outcome::Failed(vec![0]),
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut fails);
+        assert_eq!(of(&taken, "start"), [0, 0, 1]);
+        assert_eq!(of(&taken, "measure"), [1, 1, 1]);
+        assert_eq!(of(&taken, "stop"), [1]);
+    }
+
+    #[test]
+    fn a_service_that_dies_between_its_windows_is_left_out() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let mut resumes = 0;
+        let mut fails = |step: &Step| match step {
+            Step::Resume(1) => {
+                resumes += 1;
+                if resumes == 2 {
+                    Outcome::Failed(vec![1])
+                } else {
+                    Outcome::Done
+                }
+            }
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut fails);
+        assert_eq!(of(&taken, "measure").iter().filter(|slot| **slot == 1).count(), 1);
+        assert_eq!(of(&taken, "stop"), [0]);
+    }
+
+    #[test]
+    fn without_memory_the_first_stays_and_the_others_come_in_blocks() {
+        let plan = plan(&["a", "b", "c"], &[1], 1);
+        let design = design(&plan, 2);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        // Two fit, one of which has just entered.
+        let mut starts = 0;
+        let mut scarce = |step: &Step| {
+            starts += u32::from(matches!(step, Step::Start(_)));
+            match step {
+                Step::Pause(_) => Outcome::Paused {
+                    memory_bytes: Some(1 << 30),
+                    available_bytes: Some(if starts == 2 { 1 << 30 } else { 4 << 30 }),
+                },
+                other => good(other),
+            }
+        };
+        let taken = steps(&design, &block, None, &mut scarce);
+        assert_eq!(of(&taken, "start"), [0, 1, 2]);
+        assert_eq!(
+            of(&taken, "stop"),
+            [1, 0, 2],
+            "the first is the control of both blocks"
+        );
+        let windows: Vec<WindowPosition> = taken
+            .iter()
+            .filter_map(|step| match step {
+                Step::Measure(runs) => runs[0].window,
+                _ => None,
+            })
+            .collect();
+        let cycles: Vec<(u32, u32)> = windows
+            .iter()
+            .map(|window| (window.block, window.cycle))
+            .collect();
+        assert_eq!(
+            cycles,
+            [(0, 0), (0, 0), (0, 1), (0, 1), (1, 2), (1, 2), (1, 3), (1, 3)]
+        );
+    }
+
+    #[test]
+    fn ending_early_needs_three_cycles() {
+        let plan = plan(&["a"], &[1], 1);
+        let design = design(&plan, 9);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        // Four steps to enter, four for each window.
+        let early = steps(&design, &block, Some(4 + 2 * 4 - 1), &mut good);
+        assert_eq!((of(&early, "measure").len(), of(&early, "recheck").len()), (2, 0));
+        let late = steps(&design, &block, Some(4 + 3 * 4 - 1), &mut good);
+        assert_eq!((of(&late, "measure").len(), of(&late, "recheck").len()), (3, 1));
+    }
+
+    #[test]
+    fn a_group_is_done_again_as_a_whole_for_an_infrastructure_failure_alone() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let mut history = history(&plan);
+        let block = design.next_block(&history).expect("a group");
+        let trials: Vec<PlannedTrial> = block.slots.iter().map(|start| start.trials[0]).collect();
+        history.add(attempt(&plan, trials[0], None));
+        history.add(attempt(&plan, trials[1], Some((Fault::Lab, Stage::Measure))));
+        let again = design.next_block(&history).expect("once more");
+        assert_eq!(again.slots.len(), 2);
+        history.add(attempt(&plan, trials[0], None));
+        history.add(attempt(&plan, trials[1], Some((Fault::Service, Stage::Measure))));
+        assert_eq!(design.next_block(&history), None);
+    }
+}

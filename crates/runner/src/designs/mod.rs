@@ -6,6 +6,8 @@ mod interleaved;
 mod regression;
 mod sequence;
 mod shared_starts;
+#[cfg(test)]
+mod testing;
 
 pub use duet::Duet;
 pub(crate) use duet::is_reversed;

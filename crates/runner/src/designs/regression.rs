@@ -165,3 +165,44 @@ impl Regression<'_> {
         last.div_ceil(self.of_look().max(1)).saturating_sub(2)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, history, plan};
+    use super::*;
+
+    /// The looks that are taken where the new version takes this many times the CPU time of the base.
+    fn looks(slower: f64) -> Vec<u32> {
+        let plan = plan(&["base", "new", "again"], &[1], Regression::rounds(2));
+        let design = Regression::new(&plan, &ChangeOptions::default(), None);
+        let mut history = history(&plan);
+        let mut looks = Vec::new();
+        while let Some(block) = design.next_block(&history) {
+            looks.push(design.look_of(block.round));
+            for (slot, start) in block.slots.iter().enumerate() {
+                let planned = start.trials[0];
+                let mut done = attempt(&plan, planned, None);
+                let measurement = done.record.result.as_mut().expect("measured");
+                let factor = if planned.entry == NEW { slower } else { 1.0 };
+                // Rounds differ a little.
+                let noise = 1.0 + 0.01 * f64::from((block.round * 7 + slot as u32) % 5);
+                measurement.service.cpu_ns = Some((1e9 * factor * noise) as u64);
+                measurement.service.window_ns = 1_000_000_000;
+                history.add(done);
+            }
+        }
+        looks
+    }
+
+    #[test]
+    fn a_version_that_is_no_slower_gets_the_first_look_and_that_at_the_base() {
+        assert_eq!(looks(0.5), [0, 0, 1, 1]);
+    }
+
+    #[test]
+    fn a_version_that_looks_slower_is_looked_at_again() {
+        let looks = looks(2.0);
+        assert!(looks.starts_with(&[0, 0, 1, 1, 2, 2]), "{looks:?}");
+        assert!(looks.iter().all(|look| *look < 2 + LOOKS), "{looks:?}");
+    }
+}

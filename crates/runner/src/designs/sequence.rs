@@ -62,3 +62,85 @@ impl Sequence<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, good, history, plan, steps, words};
+    use super::*;
+    use prony_records::{Fault, Stage};
+
+    #[test]
+    fn a_trial_is_started_checked_warmed_up_measured_checked_again_and_stopped() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = Sequence { plan: &plan };
+        let block = design.next_block(&history(&plan)).expect("two trials");
+        let taken = steps(&design, &block, None, &mut good);
+        assert_eq!(
+            words(&taken),
+            "start 0, check 0, warm 0, measure 0, recheck 0, stop 0"
+        );
+    }
+
+    #[test]
+    fn trials_come_in_the_order_of_the_plan_until_all_are_done() {
+        let plan = plan(&["a", "b"], &[1, 2], 2);
+        let design = Sequence { plan: &plan };
+        let mut history = history(&plan);
+        let mut places = Vec::new();
+        while let Some(block) = design.next_block(&history) {
+            let planned = block.slots[0].trials[0];
+            places.push(planned.place);
+            history.add(attempt(&plan, planned, None));
+        }
+        assert_eq!(places, (0..8).collect::<Vec<u32>>());
+    }
+
+    /// Adds what became of each attempt; returns the places in the order in which they were tried.
+    fn tried(rounds: u32, failed: impl Fn(usize) -> Option<(Fault, Stage)>) -> Vec<u32> {
+        let plan = plan(&["a"], &[1], rounds);
+        let design = Sequence { plan: &plan };
+        let mut history = history(&plan);
+        let mut places = Vec::new();
+        while let Some(block) = design.next_block(&history) {
+            history.begin_round(block.round);
+            let planned = block.slots[0].trials[0];
+            let failed = history
+                .exclusion(planned.entry)
+                .map_or_else(|| failed(places.len()), |_| Some((Fault::Service, Stage::Start)));
+            places.push(planned.place);
+            history.add(attempt(&plan, planned, failed));
+        }
+        places
+    }
+
+    #[test]
+    fn an_infrastructure_failure_is_repeated_twice_and_two_trials_of_it_end_that() {
+        assert_eq!(
+            tried(2, |number| (number < 2).then_some((Fault::Lab, Stage::WarmUp))),
+            [0, 0, 0, 1]
+        );
+        let always = tried(4, |_| Some((Fault::Lab, Stage::WarmUp)));
+        assert_eq!(always, [0, 0, 0, 1, 1, 1, 2, 3]);
+        let unbuilt = tried(3, |_| Some((Fault::Service, Stage::Build)));
+        assert_eq!(
+            unbuilt,
+            [0, 1, 2],
+            "what is not built is no better the second time"
+        );
+    }
+
+    #[test]
+    fn a_service_that_fails_has_a_second_try_in_two_rounds() {
+        assert_eq!(
+            tried(4, |_| Some((Fault::Service, Stage::Check))),
+            [0, 0, 1, 1, 2, 3]
+        );
+        // A second try that succeeds makes up for the first.
+        let every_other = |number: usize| {
+            number
+                .is_multiple_of(2)
+                .then_some((Fault::Service, Stage::Measure))
+        };
+        assert_eq!(tried(3, every_other), [0, 0, 1, 1, 2, 2]);
+    }
+}

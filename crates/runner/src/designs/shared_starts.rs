@@ -115,3 +115,69 @@ impl SharedStarts<'_> {
         Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, good, history, plan, steps, words};
+    use super::*;
+
+    fn shared(loads: &[u32]) -> Plan {
+        Plan {
+            starts: prony_config::Starts::Shared,
+            ..plan(&["a"], loads, 1)
+        }
+    }
+
+    const SERVED: &str = "warm 0, measure 0, recheck 0";
+
+    #[test]
+    fn all_loads_warm_a_start_before_the_first_is_measured() {
+        let plan = shared(&[1, 2]);
+        let design = SharedStarts { plan: &plan };
+        let block = design.next_block(&history(&plan)).expect("a start");
+        let taken = steps(&design, &block, None, &mut good);
+        let expected = format!("start 0, check 0, warm 0, warm 0, {SERVED}, {SERVED}, stop 0");
+        assert_eq!(words(&taken), expected);
+    }
+
+    #[test]
+    fn a_service_that_is_as_fast_at_once_as_later_is_not_warmed_by_the_others() {
+        let plan = shared(&[1, 2, 3]);
+        let design = SharedStarts { plan: &plan };
+        let block = design.next_block(&history(&plan)).expect("a start");
+        let mut flat = |step: &Step| match step {
+            Step::WarmUp(..) => Outcome::Warm(vec![Classification::Flat]),
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut flat);
+        let expected = format!("start 0, check 0, warm 0, {SERVED}, {SERVED}, {SERVED}, stop 0");
+        assert_eq!(words(&taken), expected);
+    }
+
+    #[test]
+    fn the_end_comes_after_the_load_that_goes_on() {
+        let plan = shared(&[1, 2, 3]);
+        let design = SharedStarts { plan: &plan };
+        let block = design.next_block(&history(&plan)).expect("a start");
+        let taken = steps(&design, &block, Some(6), &mut good);
+        let expected = format!("start 0, check 0, warm 0, warm 0, warm 0, {SERVED}, stop 0");
+        assert_eq!(words(&taken), expected);
+    }
+
+    #[test]
+    fn a_failure_ends_the_start_and_what_is_pending_gets_another_one() {
+        let plan = shared(&[1, 2]);
+        let design = SharedStarts { plan: &plan };
+        let mut history = history(&plan);
+        let block = design.next_block(&history).expect("a start");
+        let mut fails = |step: &Step| match step {
+            Step::Measure(_) => Outcome::Failed(vec![0]),
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut fails);
+        assert!(words(&taken).ends_with("measure 0"), "{}", words(&taken));
+        history.add(attempt(&plan, block.slots[0].trials[0], None));
+        let rest = design.next_block(&history).expect("one is left");
+        assert_eq!(rest.slots[0].trials, block.slots[0].trials[1..]);
+    }
+}

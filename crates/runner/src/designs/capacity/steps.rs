@@ -215,3 +215,113 @@ const fn one_rate(load: &Load) -> Option<f64> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{good, plan, recording, steps, words};
+    use super::super::Capacity;
+    use super::*;
+    use prony_load::{Rate, Spacing};
+
+    fn searching() -> Plan {
+        let mut plan = plan(&["a"], &[1], 1);
+        let rate = |per_s| Rate::per_second(per_s).expect("a rate");
+        plan.groups[0].load = Load::Open {
+            arrival: Arrival {
+                profile: Profile::Constant { rate: rate(100.0) },
+                spacing: Spacing::Even,
+            },
+            connections: 4,
+            in_flight: 1,
+            backlog: 10,
+            members: None,
+        };
+        plan.groups[0].search = Some(Search {
+            objective: "errors<1%".parse().expect("an objective"),
+            limit: rate(10_000.0),
+            precision: 0.5,
+            step_ns: 1_000_000_000,
+        });
+        plan
+    }
+
+    /// The steps of a search where a service carries this many requests per second.
+    fn search(capacity: f64) -> Vec<Step> {
+        let plan = searching();
+        let design = Capacity { plan: &plan };
+        let block = Capacity::block(plan.round(0)[0]);
+        let mut carries = |step: &Step| match step {
+            Step::Measure(runs) => {
+                let rate = runs[0].rate.expect("a rate");
+                let due = rate.round() as u64;
+                let valid = if rate <= capacity { due } else { due * 6 / 10 };
+                Outcome::Measured(vec![recording(due, valid)])
+            }
+            other => good(other),
+        };
+        steps(&design, &block, None, &mut carries)
+    }
+
+    fn rates(steps: &[Step]) -> Vec<u32> {
+        let measured = steps.iter().filter_map(|step| match step {
+            Step::Measure(runs) => runs[0].rate,
+            _ => None,
+        });
+        measured.map(|rate| rate.round() as u32).collect()
+    }
+
+    #[test]
+    fn rates_double_until_one_is_missed_twice_and_what_is_found_is_confirmed_and_measured() {
+        let steps = search(250.0);
+        assert!(
+            words(&steps).starts_with("start 0, check 0, warm 0, warm 0, measure 0"),
+            "{}",
+            words(&steps)
+        );
+        assert!(
+            words(&steps).ends_with("measure 0, warn 0, recheck 0, stop 0"),
+            "{}",
+            words(&steps)
+        );
+        // 283 is half way between 200 and 400 by ratio.
+        assert_eq!(rates(&steps), [100, 200, 400, 400, 283, 283, 200, 200, 200]);
+        let recorded = steps
+            .iter()
+            .filter(|step| matches!(step, Step::Measure(runs) if runs[0].purpose != Purpose::Probe));
+        assert_eq!(recorded.count(), 1);
+    }
+
+    #[test]
+    fn a_service_that_meets_no_rate_is_given_up_with_the_reason() {
+        let steps = search(0.5);
+        let Some(Step::GiveUp(0, Fault::Service, reason)) = steps.last() else {
+            panic!("{}", words(&steps))
+        };
+        assert!(
+            reason.starts_with("no rate meets the objective: at 1/s"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_machine_ends_the_search() {
+        let plan = searching();
+        let design = Capacity { plan: &plan };
+        let block = Capacity::block(plan.round(0)[0]);
+        let mut broken = |step: &Step| match step {
+            Step::Measure(_) => {
+                let mut nothing = recording(0, 0);
+                nothing.connections.established = 0;
+                nothing.warnings = nothing.failure(None).into_iter().collect();
+                Outcome::Measured(vec![nothing])
+            }
+            other => good(other),
+        };
+        let steps = steps(&design, &block, None, &mut broken);
+        assert!(
+            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Lab, _))),
+            "{}",
+            words(&steps)
+        );
+    }
+}
