@@ -50,9 +50,10 @@ mod url_load;
 mod usage;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, prepare};
+pub use backing::{BackingProcess, BackingProcesses, prepare};
 pub use build::{
-    BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
+    BuildEvent, Builder, Built, CacheLookup, Folders, InUse, builds_at_once, lacks_image, probe, room_for,
+    system,
 };
 pub use cancel::Cancel;
 pub use comparisons::pair::{Pair, compare_side_by_side};

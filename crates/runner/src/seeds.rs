@@ -1,16 +1,16 @@
 //! Data of backing services that this process has made or found.
 
-use crate::build::Found;
+use crate::build::CacheLookup;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What was made for companions, and where it lies.
+/// What was made for backing services, and where it lies.
 #[derive(Debug)]
 pub struct Seeds {
     pub(crate) folder: PathBuf,
     /// Toolchains of this machine, by name.
-    pub(crate) found: Mutex<BTreeMap<String, Result<Found, String>>>,
+    pub(crate) found: Mutex<BTreeMap<String, Result<CacheLookup, String>>>,
     /// Data that was seen to be there.
     pub(crate) made: Mutex<BTreeSet<String>>,
 }

@@ -106,7 +106,7 @@ pub struct PlannedTrial {
 
 /// What the command line wishes otherwise than the suite.
 #[derive(Debug, Clone, Default)]
-pub struct Wishes {
+pub struct PlanOverrides {
     /// Only services that one of these patterns names.
     pub services: Vec<String>,
     /// Rounds.
@@ -270,7 +270,7 @@ impl Plan {
         });
         let measured = match self.design {
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
-            Design::Turns { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
+            Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)
     }

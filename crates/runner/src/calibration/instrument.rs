@@ -1,6 +1,6 @@
 //! The generator against servers whose truth is known.
 
-use crate::error::Told as _;
+use crate::error::JsonLine as _;
 use crate::generators::{Generator as _, Heard};
 use crate::target_of;
 use crate::{BenchError, Workbench};
@@ -60,7 +60,7 @@ pub(super) struct Truth {
 }
 
 /// A load of a toy server.
-pub(super) struct Wish {
+pub(super) struct CleanOptions {
     pub(super) port: u16,
     pub(super) load: Load,
     pub(super) workload: Workload,
@@ -106,7 +106,7 @@ impl Instrument<'_> {
             (self.tell)(&format!("{rate} requests per second …"));
             let recording = self.load(
                 placement,
-                Wish {
+                CleanOptions {
                     port: toy.port,
                     load: evenly(rate, RATE_CONNECTIONS)?,
                     workload: hello.clone(),
@@ -148,7 +148,7 @@ impl Instrument<'_> {
         let toy = self.toy(placement, &STALLED)?;
         let recording = self.load(
             placement,
-            Wish {
+            CleanOptions {
                 port: toy.port,
                 load: evenly(STALL_RATE_PER_S, STALL_CONNECTIONS)?,
                 workload: hello.clone(),
@@ -183,7 +183,7 @@ impl Instrument<'_> {
 
     pub(super) fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
         let port = self.workbench.host().free_port()?;
-        let there = self.workbench.lab.service();
+        let there = self.workbench.testbed.service();
         let command = there.prony(&[&["toy"], arguments].concat());
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
@@ -205,7 +205,7 @@ impl Instrument<'_> {
             grace: Duration::from_secs(2),
             stop_signal: None,
             sample_every: Some(SAMPLE_EVERY),
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = self.workbench.host().start(&spec)?;
         let began = Instant::now();
@@ -226,8 +226,8 @@ impl Instrument<'_> {
         Ok(Toy { process, port })
     }
 
-    pub(super) fn load(&self, placement: &Placement, wish: Wish) -> Result<Recording, BenchError> {
-        let Wish { port, length, .. } = wish;
+    pub(super) fn load(&self, placement: &Placement, wish: CleanOptions) -> Result<Recording, BenchError> {
+        let CleanOptions { port, length, .. } = wish;
         let job = Job {
             target: target_of(self.workbench.host().address(), port),
             protocol: Protocol::Http1,

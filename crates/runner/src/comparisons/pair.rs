@@ -2,7 +2,7 @@
 //! same rounds.
 
 use crate::RunEnd;
-use crate::error::Told as _;
+use crate::error::JsonLine as _;
 use crate::project::{Chosen, Named, choose, common, find};
 use crate::{BenchError, Checkout, Session, Shows, Workbench};
 use prony_config::contract::Contract;

@@ -2,7 +2,7 @@
 
 use super::lines::{Lines, Tell};
 use crate::designs::{Judgement, Regression};
-use crate::error::Told as _;
+use crate::error::JsonLine as _;
 use crate::project::{choose, common, find};
 use crate::{BenchError, Checkout, Pair, RunEnd, Session, Workbench};
 use prony_config::{Design, Plan, WarmUpChoice};

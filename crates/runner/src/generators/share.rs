@@ -1,11 +1,11 @@
 //! What of a load each worker makes.
 
-use prony_host::Place;
+use prony_host::GroupLocation;
 use prony_load::{Job, Share, WarmUp};
 
 /// The jobs of workers at these places, in their order: one load together. Each has as many threads as CPUs; where the load has
 /// too few connections for that, the last ones have fewer, and those without any have no job.
-pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
+pub(super) fn jobs(whole: &Job, places: &[&GroupLocation]) -> Vec<Job> {
     let mut left = whole.load.shareable().max(1);
     let mut threads = Vec::new();
     for (number, place) in places.iter().enumerate() {
@@ -19,7 +19,7 @@ pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
     let working = threads.iter().take_while(|&&threads| threads > 0).count();
     let named = places.iter().zip(&threads).take(working);
     let shares = Share::split(named.map(|(place, &threads)| (place.host.as_str(), threads)));
-    let with = |((share, place), &threads): ((Share, &&Place), &u32)| Job {
+    let with = |((share, place), &threads): ((Share, &&GroupLocation), &u32)| Job {
         threads,
         cpus: place.cpus.as_slice().to_vec(),
         share: Some(share),
@@ -49,22 +49,22 @@ fn held(warm_up: WarmUp) -> WarmUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::LabFile;
+    use crate::testbed::TestbedFile;
     use crate::testbed::placement::{Site, across};
     use prony_host::{Core, Cpus, Topology, Wants};
     use prony_load::{
-        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
+        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, Phases, Protocol, Request, Target,
         Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
     use std::path::Path;
     use std::time::Instant;
 
-    fn place(host: &str, cpus: usize) -> Place {
-        Place {
+    fn place(host: &str, cpus: usize) -> GroupLocation {
+        GroupLocation {
             host: host.to_owned(),
             cpus: (0..cpus).collect::<Cpus>(),
-            ..Place::default()
+            ..GroupLocation::default()
         }
     }
 
@@ -86,7 +86,7 @@ mod tests {
                 port: 80,
                 authority: "a".to_owned(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),
@@ -110,7 +110,7 @@ mod tests {
         }
     }
 
-    /// From the lab file to the job of each worker, by their numbers alone.
+    /// From the testbed file to the job of each worker, by their numbers alone.
     #[test]
     fn five_hundred_workers_are_planned() {
         const WORKERS: usize = 500;
@@ -119,7 +119,7 @@ mod tests {
             "[kubernetes]\nnamespace = \"n\"\nimage = \"i\"\n[host.app]\ncpus = 8\n[host.load]\nreplicas = {WORKERS}\n\
              cpus = 2\n[roles]\nservice = \"app\"\nload = \"load\"\n"
         );
-        let file = LabFile::parse(Path::new("lab.toml"), &text).expect("sound");
+        let file = TestbedFile::parse(Path::new("testbed.toml"), &text).expect("sound");
         let two = Topology {
             cores: (0..2)
                 .map(|cpu| Core {
@@ -142,7 +142,7 @@ mod tests {
             .collect();
         let workers: Vec<usize> = (1..=WORKERS).collect();
         let placement = across(&sites, (0, 1, &workers), Wants::default());
-        let places: Vec<&Place> = placement.workers.iter().collect();
+        let places: Vec<&GroupLocation> = placement.workers.iter().collect();
         let jobs = jobs(&job(10_000), &places);
         let bytes: usize = jobs
             .iter()
@@ -164,7 +164,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_shares_are_the_whole(cpus in prop::collection::vec(1..9_usize, 1..6), connections in 1..40_u32) {
-            let places: Vec<Place> = cpus.iter().map(|&cpus| place("w", cpus)).collect();
+            let places: Vec<GroupLocation> = cpus.iter().map(|&cpus| place("w", cpus)).collect();
             let whole = job(connections);
             let jobs = jobs(&whole, &places.iter().collect::<Vec<_>>());
             prop_assert_eq!(jobs.iter().map(Job::own_connections).sum::<u32>(), connections);

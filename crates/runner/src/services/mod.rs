@@ -129,7 +129,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
         let service = slot.ready.as_mut().expect("invariant: the service is up");
         let job = job(&trial, &service.subject.target, &slot.placement, (run, until));
-        let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
         let placement = &slot.placement.placement;
         let begun = context
             .generator
@@ -155,7 +155,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             let number = window.cycle - window.block * of + 1;
             self.journal.saw(Progress::Cycle { number, of });
         }
-        self.journal.saw(Progress::Turn { place });
+        self.journal.saw(Progress::MemoryPermit { place });
     }
 
     /// Until every generator says that its measurement begins.
@@ -195,7 +195,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     }
                     Some(Event::Recording { .. } | Event::Part { .. }) => {
                         let text = "the generator ended before the measurement began";
-                        return Err(at(Failure::lab(Stage::WarmUp, text)));
+                        return Err(at(Failure::infrastructure(Stage::WarmUp, text)));
                     }
                     _ => {}
                 }
@@ -252,8 +252,12 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             {
                 let at = |failure| (run.slot, failure);
                 let loaded = self.slots[run.slot].loaded().filter(|(load, _)| load.run == run);
-                let (load, subject) = loaded
-                    .ok_or_else(|| at(Failure::lab(Stage::Measure, "no warm-up has begun this load")))?;
+                let (load, subject) = loaded.ok_or_else(|| {
+                    at(Failure::infrastructure(
+                        Stage::Measure,
+                        "no warm-up has begun this load",
+                    ))
+                })?;
                 let event = monitor
                     .next(load, subject, &mut |progress| journal.saw(progress))
                     .map_err(at)?;
@@ -264,7 +268,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     Some(Event::Part { .. }) => {
                         let text =
                             "the generator ended with a part of a load, where it was asked for a whole one";
-                        return Err(at(Failure::lab(Stage::Measure, text)));
+                        return Err(at(Failure::infrastructure(Stage::Measure, text)));
                     }
                     Some(Event::Recording { recording }) => {
                         recordings.insert(run.slot, *recording);
@@ -442,7 +446,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
 /// Windows of each service in a round.
 const fn cycles(plan: &Plan) -> u32 {
     match plan.design {
-        Design::Turns { cycles, .. } => cycles,
+        Design::Interleaved { cycles, .. } => cycles,
         Design::Sequence | Design::Duet | Design::Regression => 1,
     }
 }

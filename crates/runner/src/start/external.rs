@@ -3,8 +3,8 @@
 use super::{SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use crate::RunContext;
-use crate::backing::Companions;
-use prony_config::{Counted, Reached, Service, There};
+use crate::backing::BackingProcesses;
+use prony_config::{Counted, ReconnectingHost, RemoteBuild, Service};
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
 use prony_records::{Stage, StartUp, Warning, WarningKind};
 
@@ -12,13 +12,13 @@ use prony_records::{Stage, StartUp, Warning, WarningKind};
 pub(super) fn attach(
     bench: &RunContext<'_>,
     start: &Start<'_>,
-    there: &There,
-    (companions, supervisor_cpus): (Companions, &Cpus),
+    there: &RemoteBuild,
+    (backing_services, supervisor_cpus): (BackingProcesses, &Cpus),
 ) -> Result<Subject, Failure> {
     let refused = |text: &str| Err(Failure::new(Stage::Start, text));
-    if !companions.is_empty() {
+    if !backing_services.is_empty() {
         return refused(
-            "it runs already, and cannot be told where the companions of this contract are: give it a `run`",
+            "it runs already, and cannot be told where the backing services of this contract are: give it a `run`",
         );
     }
     if start.network.is_some() {
@@ -43,7 +43,7 @@ pub(super) fn attach(
     Ok(Subject {
         service,
         target: (*there.target).clone(),
-        companions,
+        backing_services,
     })
 }
 
@@ -67,7 +67,7 @@ fn attached(counted: &Counted) -> Result<Attached, Failure> {
 
 /// What is not known of a service that runs already, and what is not in force for it.
 pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<Warning> {
-    let Reached::There(there) = &service.reached else {
+    let ReconnectingHost::RemoteBuild(there) = &service.reached else {
         return None;
     };
     let mut text = "it ran already: prony chose neither its start nor its CPUs".to_owned();
@@ -83,8 +83,8 @@ pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<W
 /// How it came up nobody saw.
 pub(crate) fn start_up(service: &Service, seen: StartUp) -> StartUp {
     match service.reached {
-        Reached::Run(_) | Reached::Image(_) => seen,
-        Reached::There(_) => StartUp {
+        ReconnectingHost::Run(_) | ReconnectingHost::Image(_) => seen,
+        ReconnectingHost::RemoteBuild(_) => StartUp {
             listening_ms: None,
             first_valid_ms: None,
             ..seen

@@ -3,10 +3,10 @@
 mod view;
 
 use super::load::{
-    JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_connection, no_job,
+    JobError, LoadArgs, RequestArgs, RequestPlan, aim, carry_out, fleet, is_asked, no_connection, no_job,
     unreachable, warn_of_others,
 };
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
@@ -45,7 +45,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     request: RequestArgs,
 }
@@ -67,19 +67,19 @@ fn precision(text: &str) -> Result<f64, String> {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.load.rate.is_some()
         || args.load.ramp.is_some()
-        || args.load.staircase.is_some()
+        || args.load.step_load.is_some()
         || args.load.users.is_some()
         || !args.load.schedule.stages.is_empty()
         || args.load.schedule.requests.is_some()
         || args.load.connections.growth.is_some()
     {
         return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: leave out --rate, --ramp, --staircase, --stages, --users, -n and -c \
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --step_load, --stages, --users, -n and -c \
              A:B:TIME, and use --start and --limit"
         )));
     }
     let first = job(args, start(args)).map_err(no_job)?;
-    let fleet = fleet(&args.lab, &first.target)?;
+    let fleet = fleet(&args.testbed, &first.target)?;
     if fleet.is_none() {
         warn_of_others();
     }
@@ -168,7 +168,7 @@ fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
         backlog: args.load.backlog,
         members: None,
     };
-    let mut job = Shape::new(&args.url, &args.request)?.job(load, &args.load);
+    let mut job = RequestPlan::new(&args.url, &args.request)?.job(load, &args.load);
     aim(&mut job, Some(&args.objective))?;
     Ok(job)
 }

@@ -2,14 +2,14 @@
 
 mod text;
 
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
-use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};
-use prony_runner::comparisons::duet::{self, ROUNDS_FOR_TIMES, Wish};
+use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
+use prony_runner::comparisons::duet::{self, CleanOptions, ROUNDS_FOR_TIMES};
 use prony_runner::{Named, Pair, Workbench};
 
 /// Requests that may be due and not sent, under an open load.
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     rounds: u32,
     /// Length of each measurement
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
-    duration: WrittenDuration,
+    duration: DurationText,
     /// Load before the measurement that is not part of the result
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: WrittenDuration,
+    warmup: DurationText,
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: give --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = Wish {
+    let wish = CleanOptions {
         pair: Pair {
             first: &Named::parse(&args.first),
             second: &Named::parse(&args.second),
@@ -94,10 +94,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tie: args.tie,
     };
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {

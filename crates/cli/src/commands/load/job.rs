@@ -1,12 +1,14 @@
 //! From what was typed to a job.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
+use super::args::{
+    ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
+};
 use super::grpc;
 use super::input::{JobError, header, read, text_or_file};
 use super::llm;
-use super::request_input::{self, AllAsked, Asked, AskedBody};
+use super::request_input::{self, RequestInput, TypedBody, TypedRequest};
 use super::resolve;
-use super::template::Places;
+use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
 use prony_config::target;
@@ -18,7 +20,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// What is sent where; the load is chosen apart.
-pub(crate) struct Shape {
+pub(crate) struct RequestPlan {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) workload: Workload,
@@ -28,9 +30,9 @@ pub(crate) struct Shape {
     rooms: Option<(u32, Option<u32>)>,
 }
 
-impl Shape {
+impl RequestPlan {
     pub(crate) fn new(url: &str, args: &RequestArgs) -> Result<Self, JobError> {
-        let one = AllAsked {
+        let one = RequestInput {
             url: url.to_owned(),
             requests: Vec::new(),
             insecure: false,
@@ -40,7 +42,7 @@ impl Shape {
     }
 
     /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
-    fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
+    fn of(asked: &RequestInput, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
         let is_web_socket = target::is_web_socket(&asked.url);
         refuse_rules(args, is_web_socket)?;
@@ -138,14 +140,14 @@ impl Shape {
 
 /// Says how a target is reached and how TLS is spoken to it.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    target.reach = resolve::reach(target, &args.reach)?;
+    target.connect = resolve::reach(target, &args.reach)?;
     resolve::speak_tls(target, &args.tls)
 }
 
 /// The places that can be filled, before any is used.
-fn places(args: &RequestArgs) -> Result<Places, JobError> {
-    let mut places = Places::default();
-    for Feed { name, path } in &args.feeds {
+fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
+    let mut places = PlaceholderTable::default();
+    for FeedArgs { name, path } in &args.feeds {
         let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
         if lines.is_empty() {
             return Err(JobError::EmptyFeed {
@@ -162,18 +164,22 @@ fn places(args: &RequestArgs) -> Result<Places, JobError> {
 }
 
 /// The one request that the switches ask for.
-fn of_switches(args: &RequestArgs, path: String) -> Asked {
-    Asked {
+fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
+    TypedRequest {
         weight: 1,
         method: args.method.clone(),
         path,
         headers: args.headers.clone(),
-        body: args.body.clone().map(AskedBody::Typed),
+        body: args.body.clone().map(TypedBody::Typed),
     }
 }
 
 /// The requests of a list, by weight.
-fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Workload, JobError> {
+fn mix(
+    requests: &[TypedRequest],
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Workload, JobError> {
     let operations: Vec<Operation> = requests
         .iter()
         .map(|request| operation(request, args, places))
@@ -190,7 +196,11 @@ fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Wo
     })
 }
 
-fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<Operation, JobError> {
+fn operation(
+    asked: &TypedRequest,
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Operation, JobError> {
     let request = Request {
         method: asked.method.clone(),
         path: places.template(&asked.path)?,
@@ -200,8 +210,8 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
             .map(|text| header(text, places))
             .collect::<Result<_, _>>()?,
         body: match &asked.body {
-            Some(AskedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
-            Some(AskedBody::Text(text)) => Body::Bytes(places.template(text)?),
+            Some(TypedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
+            Some(TypedBody::Text(text)) => Body::Bytes(places.template(text)?),
             None => Body::None,
         },
     };
@@ -232,7 +242,7 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
 }
 
 /// What one reply must be.
-fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, JobError> {
+fn expectation(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Expectation, JobError> {
     let mut body = Vec::new();
     if let Some(text) = &args.expect {
         body.push(BodyRule::Exact(text_or_file(text, places)?));
@@ -299,7 +309,9 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => Shape::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
+        None => {
+            RequestPlan::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load)
+        }
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();
@@ -319,7 +331,7 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
 /// The job whose users send the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
-    let shape = Shape::new(&url, &args.request)?;
+    let shape = RequestPlan::new(&url, &args.request)?;
     let rules = shape.workload.operations[0].expect.clone();
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
         return Err(JobError::SequencePath(url));
@@ -396,7 +408,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     };
     let is_closed = args.rate.is_none()
         && args.ramp.is_none()
-        && args.staircase.is_none()
+        && args.step_load.is_none()
         && args.users.is_none()
         && args.schedule.stages.is_empty();
     if args.connections.growth.is_some() && !is_closed {
@@ -409,10 +421,10 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         backlog: args.backlog,
         members: None,
     };
-    Ok(match (&args.rate, &args.ramp, &args.staircase, &args.users) {
+    Ok(match (&args.rate, &args.ramp, &args.step_load, &args.users) {
         (Some(rate), ..) => open(Profile::Constant { rate: *rate }),
         (_, Some(ramp), ..) => open(profile(ramp, args)?),
-        (_, _, Some(Staircase { from, step, every }), _) => open(Profile::Staircase {
+        (_, _, Some(StepLoad { from, step, every }), _) => open(Profile::StepLoad {
             from: *from,
             step: *step,
             every_ns: every.as_ns(),

@@ -56,7 +56,7 @@ fn fault_of(error: &EngineError) -> Fault {
     };
     match error {
         EngineError::Unreachable { reason, .. } if !is_cut(reason) => Fault::Service,
-        _ => Fault::Lab,
+        _ => Fault::Infrastructure,
     }
 }
 

@@ -10,7 +10,7 @@ pub(crate) use args::Args;
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use crate::{signals, telemetry, variance_text};
 use live::Live;
 use prony_config::{Catalogue, Machine, Plan, Suite};
@@ -19,7 +19,7 @@ use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
 use prony_runner::comparisons::duet;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 use prony_runner::{
     Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
 };
@@ -31,16 +31,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = checkout.catalogue()?;
     writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
     let store = args.store.open()?;
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench = match &lab {
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = match &testbed {
         Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
         _ => None,
     };
     let machine = workbench
         .as_ref()
-        .map_or_else(machine, |bench| machine_of(&bench.lab));
+        .map_or_else(machine, |bench| machine_of(&bench.testbed));
     let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
-    if !args.dry_run && lab.is_none() {
+    if !args.dry_run && testbed.is_none() {
         is_free(&plan.address)?;
     }
     let mut view = View::new();
@@ -75,16 +75,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     if let RunEnd::HostLost(reason) = &end {
         eprintln!(
-            "prony: ended early, since a host of the lab is lost: {reason}; when it is back, `prony run --resume {}` in the same \
-             lab continues the run",
+            "prony: ended early, since a host of the testbed is lost: {reason}; when it is back, `prony run --resume {}` in the same \
+             testbed continues the run",
             record.id
         );
     }
     conclude(args, &checkout, &store, (&record, &end), &catalogue)
 }
 
-/// The machine or the lab, as the arguments want it used.
-fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow::Result<Workbench> {
+/// The machine or the testbed, as the arguments want it used.
+fn workbench(args: &Args, checkout: &Checkout, testbed: Option<&TestbedFile>) -> anyhow::Result<Workbench> {
     let isolation = if args.require_isolation {
         Isolation::Required
     } else {
@@ -94,7 +94,7 @@ fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow:
         .isolated(isolation)
         .claiming(args.claim.claim())
         .repeating(!args.keep_disturbed);
-    Ok(workbench.in_lab(lab, &|text| eprintln!("{text}"))?)
+    Ok(workbench.in_testbed(testbed, &|text| eprintln!("{text}"))?)
 }
 
 /// The plan, for those who only want to see it; people have seen it by now.
@@ -159,7 +159,7 @@ fn conclude(
     (record, end): (&RunRecord, &RunEnd),
     catalogue: &Catalogue,
 ) -> anyhow::Result<Exit> {
-    let report = reporting::report(store, &record.id, &Surroundings::read()?)?;
+    let report = reporting::report(store, &record.id, &ReportContext::read()?)?;
     let folder = args
         .out
         .clone()

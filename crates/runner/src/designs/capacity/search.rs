@@ -16,7 +16,7 @@ pub enum SearchStep {
     /// Try this offered rate, per second.
     Try(f64),
     /// The highest offered rate that met the objective, and again when confirmed.
-    Found(f64),
+    CacheLookup(f64),
     /// Not even the lowest rate met it.
     None,
     /// The highest rate that may be tried met it still.
@@ -70,7 +70,7 @@ impl Search {
             (None, Some(missed)) if missed <= LOWEST => SearchStep::None,
             (None, Some(missed)) => SearchStep::Try((missed / 4.0).max(LOWEST)),
             (Some(met), Some(missed)) if missed - met <= met * self.plan.precision => {
-                self.confirm(met, SearchStep::Found(met))
+                self.confirm(met, SearchStep::CacheLookup(met))
             }
             // Halfway on the scale of ratios: rates are compared by how many times one is the other.
             (Some(met), Some(missed)) => SearchStep::Try((met * missed).sqrt()),
@@ -179,7 +179,7 @@ mod tests {
     fn the_capacity_is_found_from_below_and_above() {
         for capacity in [1.5, 37.0, 999.0, 1_000.0, 12_345.0, 800_000.0] {
             let (end, tries) = search(capacity, 1e6);
-            let SearchStep::Found(rate) = end else {
+            let SearchStep::CacheLookup(rate) = end else {
                 panic!("{end:?}")
             };
             assert!(
@@ -220,7 +220,7 @@ mod tests {
         for tries in 0..100 {
             match climb.next() {
                 SearchStep::Try(rate) => climb.take(rate, tries >= cold && rate <= capacity),
-                SearchStep::Found(rate) => return (rate, tries),
+                SearchStep::CacheLookup(rate) => return (rate, tries),
                 end => panic!("{end:?}"),
             }
         }

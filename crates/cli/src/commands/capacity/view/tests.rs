@@ -7,7 +7,7 @@ fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), m
     let mut times = Histogram::new();
     times.record_many((p50_ms * 1e6) as u64, valid / 2);
     times.record_many((p99_ms * 1e6) as u64, valid - valid / 2);
-    let outcomes = json!({ "valid": valid, "wrong_reply": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 });
+    let outcomes = json!({ "valid": valid, "unexpected": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "dropped": 0 });
     let counts: Outcomes = serde_json::from_value(outcomes.clone()).expect("outcomes");
     let response = Responses::new(times.clone(), None, &counts).times();
     let recording = json!({
