@@ -1,6 +1,6 @@
 //! The complete configuration of one generator process.
 
-use crate::{Load, Partition, Search, Share, Workload};
+use crate::{Load, Partition, Share, Workload};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
@@ -37,11 +37,6 @@ pub struct Job {
     pub interval_ns: u64,
     /// Seed of all random choices.
     pub seed: u64,
-    /// The search for the highest rate of the open load, where one is requested: the job is run at one rate after
-    /// another and, at the rate that was found, for its own measurement. The generator runs a single rate; the caller
-    /// searches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
     /// A log file with one line for each measured request, or for a share of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogTo>,

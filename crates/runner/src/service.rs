@@ -1,8 +1,8 @@
 //! Checks a service that has to be started first.
 
-use crate::trial::{start_service, wait_until_ready};
+use crate::start::{self, start_service, wait_until_ready};
 use crate::{BackingProcesses, prepare};
-use crate::{Bench, Built, Failure, Seat, Start, Subject};
+use crate::{Built, Failure, RunContext, Start, Subject, TrialPlacement};
 use prony_check::{CheckReport, CheckRequest, check_beside};
 use prony_config::contract::Contract;
 use prony_config::{Address, Limits, Service};
@@ -29,7 +29,10 @@ const LOG_LINES: usize = 20;
 
 /// Starts a service beside the backing services that its contracts need, checks it and stops it. A report for each contract, in
 /// their order; the error is why it could not be checked.
-pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<Vec<CheckReport>, Exclusion> {
+pub fn check_service(
+    bench: &RunContext<'_>,
+    request: &ServiceRequest<'_>,
+) -> Result<Vec<CheckReport>, Exclusion> {
     if request.contracts.is_empty() {
         return Ok(Vec::new());
     }
@@ -42,7 +45,7 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
                 }
                 let seen = prony_check::Subject {
                     backing: &mut subject.backing_services,
-                    cpu_time: &mut |window| crate::trial::cpu_time(&mut *subject.service, window),
+                    cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
                 };
                 check_beside(request, Some(seen))
             })
@@ -57,7 +60,7 @@ pub fn check_service(bench: &Bench<'_>, request: &ServiceRequest<'_>) -> Result<
 ///
 /// Where the request names no contract: it says what the service needs.
 pub fn with_service<T>(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     request: &ServiceRequest<'_>,
     use_it: impl FnOnce(&[CheckRequest<'_>], &mut Subject) -> Result<T, Failure>,
 ) -> Result<T, Exclusion> {
@@ -75,7 +78,7 @@ pub fn with_service<T>(
         limits: Limits::default(),
         network: None,
     };
-    let seat = Seat::alone(bench.testbed, contract, None);
+    let seat = TrialPlacement::alone(bench.testbed, contract, None);
     let backing_services =
         BackingProcesses::start(bench, contract, request.seed, &seat).map_err(without_log)?;
     let mut subject = start_service(bench, &start, &seat, backing_services).map_err(without_log)?;

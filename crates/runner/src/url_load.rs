@@ -1,13 +1,18 @@
 //! The workers of a testbed, which load a URL.
 
-use crate::designs::capacity::load_on;
+use crate::generators::{Generator, Heard};
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
 use crate::{BenchError, Workbench};
+use prony_host::Placement;
 use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+/// Time between two looks at the commands of the caller.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Workers that load a URL together, as one generator would.
 pub struct UrlLoad {
@@ -76,6 +81,30 @@ impl UrlLoad {
         let bound = network_bound(&[&recording], &self.links, &self.to);
         recording.warnings.extend(bound);
         Ok(recording)
+    }
+}
+
+/// Runs a job on the workers of a placement, as one generator would run it here.
+fn load_on(
+    generator: &dyn Generator,
+    placement: &Placement,
+    (job, log): (&Job, &Path),
+    on_event: &mut dyn FnMut(Event),
+    commands: &Receiver<Command>,
+) -> Result<Recording, BenchError> {
+    let mut loading = generator.begin(job, placement, log)?;
+    loop {
+        while let Ok(command) = commands.try_recv() {
+            loading.tell(command);
+        }
+        match loading.next(LOOK) {
+            Heard::Event(Event::Recording { recording }) => return Ok(*recording),
+            Heard::Event(Event::Failed { reason, .. }) | Heard::Gone(reason) => {
+                return Err(BenchError::Failed(reason));
+            }
+            Heard::Event(event) => on_event(event),
+            Heard::Nothing => {}
+        }
     }
 }
 

@@ -10,44 +10,35 @@ use prony_records::{
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
     ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
 };
+use prony_runner::designs::design_of;
 use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
 use prony_runner::testbed::{Member, Testbed as Hosts};
-use prony_runner::{Bench, Noise, NoiseLimits, Run, RunEnd, run_plan};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// A service within this process, on a port of its own: the checks need somebody who answers.
-fn served() -> u16 {
+pub(crate) fn served() -> u16 {
     served_with(service::Fault::None)
 }
 
 fn served_with(fault: service::Fault) -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.set_nonblocking(true).expect("set");
     let port = listener.local_addr().expect("an address").port();
-    std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener).expect("a listener");
-            service::serve_on(listener, fault).await;
-        });
-    });
+    std::thread::spawn(move || service::serve_on(&listener, fault));
     port
 }
 
 /// A generator that plays a script: replies per interval of the warm-up, and what its recording says.
 #[derive(Clone)]
-struct FakeGenerator {
+pub(crate) struct FakeGenerator {
     warm_up: Vec<u64>,
     measured: Vec<u64>,
     outcomes: Outcomes,
     /// How many of its next loads it dies in.
-    dies: Arc<Mutex<u32>>,
+    pub(crate) dies: Arc<Mutex<u32>>,
     jobs: Arc<Mutex<Vec<Job>>>,
     told: Arc<Mutex<Vec<Command>>>,
 }
@@ -57,7 +48,7 @@ struct Playing {
     events: VecDeque<Event>,
 }
 
-fn intervals(completed: &[u64]) -> Vec<Interval> {
+pub(crate) fn intervals(completed: &[u64]) -> Vec<Interval> {
     let interval = |(number, &completed): (usize, &u64)| Interval {
         start_s: number as f64 / 10.0,
         length_s: 0.1,
@@ -71,7 +62,7 @@ fn intervals(completed: &[u64]) -> Vec<Interval> {
     completed.iter().enumerate().map(interval).collect()
 }
 
-fn begin(phase: Phase) -> Event {
+pub(crate) fn begin(phase: Phase) -> Event {
     Event::Phase {
         phase,
         established: 1,
@@ -79,7 +70,7 @@ fn begin(phase: Phase) -> Event {
 }
 
 impl FakeGenerator {
-    fn new(warm_up: Vec<u64>) -> Self {
+    pub(crate) fn new(warm_up: Vec<u64>) -> Self {
         Self {
             warm_up,
             measured: vec![1_000; 20],
@@ -159,7 +150,7 @@ impl Loading for Playing {
     }
 }
 
-fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
+pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
     let count = outcomes.total();
     let mut recording = Recording {
         schema: SCHEMA,
@@ -225,7 +216,7 @@ fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recording {
 }
 
 /// A process that used 400 ns of a machine of two CPUs in a window of 1,000 ns.
-fn process() -> FakeProcess {
+pub(crate) fn process() -> FakeProcess {
     let sample = ResourceSample {
         at_s: -0.5,
         cpu_ns: Some(1),
@@ -262,31 +253,28 @@ fn process() -> FakeProcess {
 }
 
 /// Runs a testbed of one service on a fake host of so many cores.
-fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> Heard {
+pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> Heard {
     let hosts = Hosts::here(Member::new(
         "",
         Arc::new(host.clone()),
         Vec::new(),
         testbed.logs(),
     ));
-    let bench = Bench {
-        testbed: &hosts,
-        generator,
-        options: &testbed.options,
-        cancel: &testbed.cancel,
-        catalogue: &testbed.catalogue,
-        seeds: &testbed.seeds,
-    };
-    let done = BTreeSet::new();
     let run = Run {
         plan: &testbed.plan,
-        catalogue: &testbed.catalogue,
-        bench,
+        context: RunContext {
+            testbed: &hosts,
+            generator,
+            options: &testbed.options,
+            cancel: &testbed.cancel,
+            catalogue: &testbed.catalogue,
+            seeds: &testbed.seeds,
+        },
         built: std::slice::from_ref(&testbed.built),
-        done: &done,
     };
     let mut heard = Heard::default();
-    assert_eq!(run_plan(&run, &mut heard), Ok(RunEnd::Complete));
+    let end = execute(&*design_of(&testbed.plan), &run, &mut heard);
+    assert_eq!(end, Ok(RunEnd::Complete));
     heard
 }
 
@@ -557,14 +545,17 @@ fn a_taken_port_is_tried_again_in_every_design() {
         });
         host.set(FakeProcess { ends, ..process() });
         let heard = run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]));
-        assert_eq!(heard.records.len(), 1);
-        let excluded = heard.records[0].result.as_ref().expect_err("excluded");
-        assert!(
-            excluded.reason.starts_with("the service ended with exit code 1"),
-            "{}",
-            excluded.reason
-        );
-        assert_eq!(host.started().len(), 3, "three ports");
+        assert_eq!(heard.records.len(), 2, "a second try");
+        for record in &heard.records {
+            let excluded = record.result.as_ref().expect_err("excluded");
+            assert_eq!(excluded.stage, Stage::Start);
+            assert!(
+                excluded.reason.starts_with("the service ended with exit code 1"),
+                "{}",
+                excluded.reason
+            );
+        }
+        assert_eq!(host.started().len(), 6, "three ports in each");
     }
 }
 

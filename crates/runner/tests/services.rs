@@ -243,8 +243,13 @@ fn printing_a_gigabyte_does_not_fill_the_disk() {
 fn the_run_goes_on_after_a_failure() {
     let testbed = Testbed::new(&["crashes", "ok", "short"]);
     let results = testbed.results();
-    assert_eq!(results.len(), 3);
-    assert_eq!(stage(&results[0]), Some(Stage::Start));
-    assert!(results[1].is_ok());
-    assert!(results[2].is_err());
+    // What fails by itself has a second try.
+    assert_eq!(results.len(), 5);
+    assert!(
+        results[..2]
+            .iter()
+            .all(|result| stage(result) == Some(Stage::Start))
+    );
+    assert!(results[2].is_ok());
+    assert!(results[3..].iter().all(Result::is_err));
 }

@@ -26,8 +26,9 @@ pub use calibration::{
     stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
-    BaselineHistory, Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange,
-    ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches, share_of_others,
+    BaselineHistory, Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, LOOKS, Mismatch,
+    RunChange, ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches,
+    share_of_others,
 };
 pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};
 pub use error::StatisticsError;

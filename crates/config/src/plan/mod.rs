@@ -96,7 +96,7 @@ pub struct PlannedTrial {
 /// Options of the command line that override the suite.
 #[derive(Debug, Clone, Default)]
 pub struct PlanOverrides {
-    /// Only services that match one of these patterns.
+    /// Only services that one of these patterns names.
     pub services: Vec<String>,
     pub rounds: Option<u32>,
     /// Number of builds of each service.
@@ -253,7 +253,7 @@ impl Plan {
             (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
         });
         let measured = match self.design {
-            Design::Sequence => group.duration_ns,
+            Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
             Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)

@@ -19,6 +19,10 @@ pub enum Design {
         /// Windows of each service in a round.
         cycles: u32,
     },
+    /// Two services are loaded at the same time, in each round in fresh starts.
+    Duet,
+    /// The same for two versions of a service, and one of them against itself, as long as the new one looks slower.
+    Regression,
 }
 
 impl Design {

@@ -366,7 +366,6 @@ pub(crate) mod tests {
             transport,
             interval_ns: 1,
             seed: 1,
-            search: None,
             limits: Limits::default(),
             log: None,
             share: None,

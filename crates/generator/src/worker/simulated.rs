@@ -78,7 +78,6 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
         transport: TransportChoice::Auto,
         interval_ns: 100 * MS,
         seed: 1,
-        search: None,
         limits: Limits::default(),
         log: None,
         share: None,

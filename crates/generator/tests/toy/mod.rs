@@ -197,7 +197,6 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         transport,
         interval_ns: 100 * MS,
         seed: 1,
-        search: None,
         limits: prony_load::Limits::default(),
         log: None,
         share: None,

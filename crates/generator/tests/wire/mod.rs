@@ -81,7 +81,6 @@ pub(crate) fn job(
         transport: TransportChoice::Epoll,
         interval_ns: 100_000_000,
         seed: 1,
-        search: None,
         limits: prony_load::Limits::default(),
         log: None,
         share: None,

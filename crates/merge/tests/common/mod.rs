@@ -83,7 +83,6 @@ pub(crate) fn job(is_open: bool) -> Job {
         transport: TransportChoice::Auto,
         interval_ns: INTERVAL_NS,
         seed: 1,
-        search: None,
         log: None,
         share: None,
         count_replies: true,

@@ -14,14 +14,14 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// What was found behind a service, in the order of the contract.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Behind {
+pub(crate) struct Invariants {
     /// Before its load.
     before: Vec<i64>,
     /// After it: what is right.
     pub(crate) found: Vec<AfterLoad>,
 }
 
-impl Behind {
+impl Invariants {
     /// Asks all that the contract wants to know again after the load.
     pub(crate) fn before(
         backing_services: &mut BackingProcesses,

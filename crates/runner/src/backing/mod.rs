@@ -9,53 +9,32 @@ mod process;
 mod query;
 mod recipe;
 mod seed;
+mod seeded_contracts;
 mod usage;
 
 use crate::Failure;
-use crate::build::Found;
-use crate::{Bench, Seat};
+use crate::{RunContext, TrialPlacement};
 use prony_config::contract::{Contract, RowTable};
 use prony_records::Stage;
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-pub(crate) use invariants::{Behind, judge_during};
+pub(crate) use invariants::{Invariants, judge_during};
 pub use process::{BackingProcess, BackingProcesses};
+pub(crate) use seeded_contracts::SeededContracts;
 
 /// Time for a query of prony's own.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// What was made for backing services, and where it lies.
-#[derive(Debug)]
-pub struct Seeds {
-    folder: PathBuf,
-    /// Toolchains of this machine, by name.
-    found: Mutex<BTreeMap<String, Result<Found, String>>>,
-    /// Data that was seen to be there.
-    made: Mutex<BTreeSet<String>>,
-}
-
-impl Seeds {
-    /// Kept in this folder; on another host in its cache.
-    pub fn new(folder: &Path) -> Self {
-        Self {
-            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
-            found: Mutex::default(),
-            made: Mutex::default(),
-        }
-    }
-}
-
 /// Makes the data that a contract's backing services begin with, where it is not there yet. Gives the contract with the rows that
 /// stand in it, where it asks for some.
 pub fn prepare<'c>(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     contract: &'c Contract,
     seed: u64,
 ) -> Result<Cow<'c, Contract>, Failure> {
-    let seat = Seat::alone(bench.testbed, contract, None);
+    let seat = TrialPlacement::alone(bench.testbed, contract, None);
     for wanted in contract.backing_services() {
         seed::make(bench, contract, wanted, seed, &seat)?;
     }

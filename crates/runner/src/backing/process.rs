@@ -6,8 +6,8 @@ use super::recipe::{self, Recipe};
 use super::seed;
 use super::usage::Watch;
 use crate::generators::Spent;
-use crate::{Bench, Seat};
 use crate::{Cancel, Failure};
+use crate::{RunContext, TrialPlacement};
 use prony_check::BackingControl;
 use prony_config::Ready;
 use prony_config::contract::{Contract, Most};
@@ -46,7 +46,12 @@ pub struct BackingProcess {
 
 impl BackingProcesses {
     /// Starts all that a contract needs, and waits until each is ready.
-    pub fn start(bench: &Bench<'_>, contract: &Contract, seed: u64, seat: &Seat) -> Result<Self, Failure> {
+    pub fn start(
+        bench: &RunContext<'_>,
+        contract: &Contract,
+        seed: u64,
+        seat: &TrialPlacement,
+    ) -> Result<Self, Failure> {
         let mut all = Vec::new();
         for wanted in contract.backing_services() {
             all.push(BackingProcess::start(Recipe::new(
@@ -167,7 +172,7 @@ impl BackingProcess {
             one.port = port.map_err(|error| Recipe::host_failed(&error))?;
             match one.run() {
                 Ok(()) => return Ok(one),
-                Err(failure) if failure.interrupted => return Err(failure),
+                Err(failure) if failure.is_interrupted() => return Err(failure),
                 Err(failure) => last = failure,
             }
         }
@@ -192,7 +197,7 @@ impl BackingProcess {
             let ready = self.is_ready();
             if let Some(fault) = self.ended() {
                 let last = self.log(3).join(" | ");
-                return Err(Failure::infrastructure(Stage::Start, format!("{fault}: {last}")));
+                return Err(Failure::backing_service(Stage::Start, format!("{fault}: {last}")));
             }
             if ready? {
                 return Ok(());
@@ -257,13 +262,13 @@ impl BackingProcess {
             return Ok(false);
         }
         if let Some(fault) = self.fault() {
-            return Err(Failure::infrastructure(Stage::Start, fault));
+            return Err(Failure::backing_service(Stage::Start, fault));
         }
         // Its port is free when it is gone.
         self.watch = None;
         self.process = None;
         match self.run() {
-            Err(failure) if !failure.interrupted => {
+            Err(failure) if !failure.is_interrupted() => {
                 self.process = None;
                 seed::again(&self.recipe)?;
                 self.run()?;
@@ -276,7 +281,7 @@ impl BackingProcess {
     /// Ends it in order; it finds its data when it runs again.
     fn go_away(&mut self) -> Result<(), Failure> {
         if let Some(fault) = self.fault() {
-            return Err(Failure::infrastructure(Stage::Check, fault));
+            return Err(Failure::backing_service(Stage::Check, fault));
         }
         let spec = self
             .recipe

@@ -1,11 +1,12 @@
 //! How one backing service of a contract is made and run on its host: the words of its scripts, without running them.
 
-use super::{Seeds, lock};
+use super::lock;
+use crate::Seeds;
 use crate::build::{Found, before_path, probe, short, system};
 use crate::script::{Ended, quoted, until_ended};
 use crate::testbed::Member;
-use crate::{Bench, Seat};
 use crate::{Cancel, Failure};
+use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_config::{BackingDefinition as Definition, StopSignal};
 use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
@@ -43,7 +44,7 @@ pub(super) struct Recipe {
     /// Names of its seed files in the contract's folder.
     files: Vec<PathBuf>,
     contract: PathBuf,
-    pub(super) seat: Seat,
+    pub(super) seat: TrialPlacement,
     /// Where it runs.
     pub(super) place: Place,
     /// What its data is called where it is kept; `None`: it begins with none.
@@ -65,11 +66,11 @@ pub(super) struct Tools {
 
 impl Recipe {
     pub(super) fn new(
-        bench: &Bench<'_>,
+        bench: &RunContext<'_>,
         contract: &Contract,
         wanted: &prony_config::contract::BackingRequirement,
         seed: u64,
-        seat: &Seat,
+        seat: &TrialPlacement,
     ) -> Result<Self, Failure> {
         let failed = |reason: String| Failure::infrastructure(Stage::Start, reason);
         let definition = bench.catalogue.backing_services.get(wanted.uses()).cloned();
@@ -78,7 +79,7 @@ impl Recipe {
         let member = bench.testbed.backing_service().clone();
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
-            Some(reached) => reached.remote().hello().cache.join("backing-services"),
+            Some(reached) => reached.remote().hello().cache.join("backing_services"),
         };
         let tools = tools(bench, &definition, member.is_here());
         let tools = tools.map_err(|reason| failed(format!("{} cannot run: {reason}", definition.title)))?;
@@ -180,7 +181,7 @@ impl Recipe {
         all.extend(self.places());
         all.extend(environment);
         let script = format!("{}{PRELUDE}{text}", self.tools.locates);
-        let words = ["sh", "-euc", script.as_str(), "backing"].map(str::to_owned);
+        let words = ["sh", "-euc", script.as_str(), "backing_service"].map(str::to_owned);
         ProcessSpec {
             name: self.label(),
             command: words.into_iter().chain(arguments).collect(),
@@ -282,7 +283,7 @@ fn token() -> String {
 }
 
 /// What finds the toolchains of a backing service on its host, and, where that is this machine, what was found.
-fn tools(bench: &Bench<'_>, definition: &Definition, is_here: bool) -> Result<Tools, String> {
+fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Result<Tools, String> {
     let (mut tools, mut path) = (Tools::default(), Vec::new());
     for requirement in &definition.toolchains {
         let name = &requirement.toolchain;

@@ -3,7 +3,7 @@
 use super::lock;
 use super::recipe::{self, Recipe};
 use crate::Failure;
-use crate::{Bench, Seat};
+use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_host::ProcessSpec;
 use prony_records::Stage;
@@ -17,11 +17,11 @@ const KEPT: u32 = 4;
 
 /// Makes the data of a backing service, unless it is there.
 pub(super) fn make(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     contract: &Contract,
     wanted: &prony_config::contract::BackingRequirement,
     seed: u64,
-    seat: &Seat,
+    seat: &TrialPlacement,
 ) -> Result<(), Failure> {
     let recipe = Recipe::new(bench, contract, wanted, seed, seat)?;
     let Some(key) = &recipe.key else {

@@ -245,7 +245,6 @@ impl Instrument<'_> {
             transport: TransportChoice::Auto,
             interval_ns: 100_000_000,
             seed: 1,
-            search: None,
             limits: prony_load::Limits::default(),
             log: None,
             share: None,

@@ -104,7 +104,6 @@ mod tests {
             transport: TransportChoice::Auto,
             interval_ns: 1,
             seed: 1,
-            search: None,
             log: None,
             share: None,
             count_replies: false,

@@ -3,11 +3,11 @@
 mod claims;
 
 use crate::clock::now;
-use crate::designs::capacity::TestbedGenerator;
 use crate::error::Told as _;
+use crate::generators::ProcessGenerator;
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
-use crate::{Bench, Cancel, NoiseLimits, Options, Seeds};
 use crate::{BenchError, Checkout};
+use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
 pub use claims::{Claim, who_measures};
 use prony_config::Catalogue;
 use prony_host::{Held, Host, HostError, Isolation, Local, lacks_proc, writable};
@@ -25,7 +25,7 @@ pub struct Workbench {
     /// The hosts, and what each is for.
     pub testbed: Testbed,
     /// What loads services.
-    pub generator: TestbedGenerator,
+    pub generator: ProcessGenerator,
     /// How.
     pub options: Options,
     /// How it is ended early.
@@ -53,11 +53,11 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
-        let seeds = Seeds::new(&logs.join("backing-services"));
+        let seeds = Seeds::new(&logs.join("backing_services"));
         let host = local(program);
         let testbed = Testbed::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
-            generator: TestbedGenerator::new(&testbed),
+            generator: ProcessGenerator::new(testbed.clone()),
             testbed,
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -80,7 +80,7 @@ impl Workbench {
         let begun = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{begun}-{}", std::process::id());
         Ok(Self {
-            seeds: Seeds::new(&checkout.state().join("backing-services")),
+            seeds: Seeds::new(&checkout.state().join("backing_services")),
             ..Self::new(checkout.state().join("log").join(name), cancel)?
         })
     }
@@ -111,7 +111,7 @@ impl Workbench {
             HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
             error => error.into(),
         })?;
-        self.generator = TestbedGenerator::new(&self.testbed);
+        self.generator = ProcessGenerator::new(self.testbed.clone());
         Ok(self)
     }
 
@@ -178,8 +178,8 @@ impl Workbench {
     }
 
     /// What trials share.
-    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> Bench<'a> {
-        Bench {
+    pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> RunContext<'a> {
+        RunContext {
             testbed: &self.testbed,
             generator: &self.generator,
             options: &self.options,

@@ -15,9 +15,10 @@ pub use saved_load::{Saving, neighbours};
 use plan_record::plan_to_keep;
 
 use crate::clock::now;
+use crate::designs::design_of;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
-use crate::{Builder, Built, Folders, Noise, Progress, Run, RunEnd, builds_at_once, run_plan};
+use crate::{Builder, Built, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use checks::Checks;
 use observer::Watch;
 use prony_config::{Catalogue, Plan, Service};
@@ -74,6 +75,17 @@ impl Session<'_> {
     pub fn measure(
         &self,
         plan: &Plan,
+        resumed: Option<Resumed>,
+        shows: &mut dyn Shows,
+    ) -> Result<(RunRecord, RunEnd), BenchError> {
+        self.measure_by(&*design_of(plan), plan, resumed, shows)
+    }
+
+    /// The same by a design that has more to go by than the plan.
+    pub(crate) fn measure_by(
+        &self,
+        design: &dyn Design,
+        plan: &Plan,
         mut resumed: Option<Resumed>,
         shows: &mut dyn Shows,
     ) -> Result<(RunRecord, RunEnd), BenchError> {
@@ -113,15 +125,13 @@ impl Session<'_> {
         shows.knows(&trials);
         let run = Run {
             plan,
-            catalogue: self.catalogue,
-            bench: self.workbench.bench(self.catalogue),
+            context: self.workbench.bench(self.catalogue),
             built: &built,
-            done: &places_done(&trials),
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
         let mut watch = Watch::new(self.store, (&record, plan), cpus, shows, checks);
-        let end = run_plan(&run, &mut watch).map_err(BenchError::Failed)?;
+        let end = execute(design, &run, &mut watch).map_err(|error| BenchError::Failed(error.to_string()))?;
         watch.done();
         let warnings = watch.warnings()?;
         self.finish(&record, &end, warnings)?;
@@ -222,12 +232,6 @@ impl Session<'_> {
         warnings.extend(warning);
         Ok(self.store.finish_run(&record.id, &now(), &warnings)?)
     }
-}
-
-/// The places that need no trial any more: what the bench spoilt says nothing, so a run that goes on does it again.
-fn places_done(trials: &[TrialRecord]) -> BTreeSet<u32> {
-    let done = trials.iter().filter(|trial| trial.void().is_none());
-    done.map(|trial| trial.place).collect()
 }
 
 /// The services with the versions that their builds told.

@@ -4,7 +4,7 @@ use super::checks::Checks;
 use super::{Shows, environment_warnings, exclusions, summary};
 use crate::BenchError;
 use crate::testbed::network_bound;
-use crate::{NextRound, Noise, Progress, RunEnd, Watcher};
+use crate::{Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::Plan;
 use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
@@ -204,7 +204,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Watcher for Watch<'_> {
+impl Journal for Watch<'_> {
+    fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
+        let trials = self.store.trials(&self.record.id);
+        trials.map_err(|error| JournalError(error.to_string()))
+    }
+
     fn saw(&mut self, progress: Progress) {
         self.note(&progress);
         match &progress {
@@ -215,10 +220,10 @@ impl Watcher for Watch<'_> {
         self.shows.saw(&progress);
     }
 
-    fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
+    fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
         let warned = self.with_network(record);
         let kept = self.store.append_trial(&self.record.id, &warned);
-        kept.map_err(|error| error.to_string())?;
+        kept.map_err(|error| JournalError(error.to_string()))?;
         self.checks.ended(record);
         let Some(matrix) = self.checks.news() else {
             return Ok(());

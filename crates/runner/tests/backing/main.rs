@@ -34,7 +34,7 @@ use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_p
 use prony_check::check;
 use prony_config::Catalogue;
 use prony_load::Protocol;
-use prony_runner::{BackingProcesses, Bench, Seat, prepare};
+use prony_runner::{BackingProcesses, RunContext, TrialPlacement, prepare};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -85,7 +85,7 @@ fn try_faults<F: Copy + Send>(
     // The user of the database must be able to enter it.
     std::fs::set_permissions(testbed.folder.path(), Permissions::from_mode(0o755)).expect("ours");
     let catalogue = catalogue();
-    let bench = Bench {
+    let bench = RunContext {
         testbed: &testbed.hosts,
         generator: &testbed.generator,
         options: &testbed.options,
@@ -99,7 +99,7 @@ fn try_faults<F: Copy + Send>(
         Err(failure) if failure.reason.contains(" cannot run: ") => return skip::skipped(&failure.reason),
         prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
     };
-    let seat = Seat::alone(&testbed.hosts, &contract, None);
+    let seat = TrialPlacement::alone(&testbed.hosts, &contract, None);
     let backing_services = BackingProcesses::start(&bench, &contract, SEED, &seat);
     let backing_services = backing_services.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();

@@ -6,10 +6,12 @@ use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Wor
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
+use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
-    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
+    Built, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext, RunEnd,
+    Seeds, execute,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,6 +38,8 @@ type React = Box<dyn FnMut(&Progress)>;
 /// What a run said.
 #[derive(Default)]
 pub(crate) struct Heard {
+    /// What an earlier session has kept.
+    pub(crate) stored: Vec<TrialRecord>,
     pub(crate) records: Vec<TrialRecord>,
     pub(crate) progress: Vec<Progress>,
     /// Called with each progress.
@@ -45,7 +49,11 @@ pub(crate) struct Heard {
     pub(crate) only: Option<(u32, BTreeSet<usize>)>,
 }
 
-impl Watcher for Heard {
+impl Journal for Heard {
+    fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
+        Ok(self.stored.clone())
+    }
+
     fn saw(&mut self, progress: Progress) {
         if let Some(react) = &mut self.react {
             react(&progress);
@@ -53,7 +61,7 @@ impl Watcher for Heard {
         self.progress.push(progress);
     }
 
-    fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
+    fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
         self.records.push(record.clone());
         Ok(())
     }
@@ -104,7 +112,7 @@ impl Testbed {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("backing-services")),
+            seeds: Seeds::new(&folder.path().join("backing_services")),
             built,
             folder,
         }
@@ -115,29 +123,26 @@ impl Testbed {
         self.folder.path().join("log")
     }
 
-    pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
-        let bench = Bench {
-            testbed: &self.hosts,
-            generator: &self.generator,
-            options: &self.options,
-            cancel: &self.cancel,
-            catalogue: &self.catalogue,
-            seeds: &self.seeds,
-        };
+    pub(crate) fn run(&self, heard: &mut Heard) -> RunEnd {
         let run = Run {
             plan: &self.plan,
-            catalogue: &self.catalogue,
-            bench,
+            context: RunContext {
+                testbed: &self.hosts,
+                generator: &self.generator,
+                options: &self.options,
+                cancel: &self.cancel,
+                catalogue: &self.catalogue,
+                seeds: &self.seeds,
+            },
             built: std::slice::from_ref(&self.built),
-            done,
         };
-        run_plan(&run, heard).expect("records are kept")
+        execute(&*design_of(&self.plan), &run, heard).expect("records are kept")
     }
 
     /// Runs all and gives what each service gave.
     pub(crate) fn results(&self) -> Vec<Result<Measurement, Exclusion>> {
         let mut heard = Heard::default();
-        assert_eq!(self.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+        assert_eq!(self.run(&mut heard), RunEnd::Complete);
         heard.records.sort_by_key(|record| record.service.clone());
         heard.records.into_iter().map(|record| record.result).collect()
     }

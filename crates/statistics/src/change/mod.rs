@@ -13,6 +13,7 @@ pub use circumstances::{Circumstances, Mismatch, generators, mismatches, share_o
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 pub use noise::Smallest;
 pub use points::{ChangePoint, change_points};
+pub use sequential_looks::LOOKS;
 #[cfg(test)]
 pub(crate) use sequential_looks::tests::judged;
 pub use within_run::compare_in_run;

@@ -2,8 +2,8 @@
 
 use super::gate::{ChangeOptions, RunChange};
 
-/// Maximum number of further looks after the first.
-const LOOKS: u32 = 4;
+/// The most further looks after the first.
+pub const LOOKS: u32 = 4;
 
 impl ChangeOptions {
     /// The options for each further look: all looks together err no more often than a single one would (Bonferroni).

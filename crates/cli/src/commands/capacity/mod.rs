@@ -14,7 +14,7 @@ use crate::telemetry::{self, Live};
 use crate::text;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
 use prony_records::Event;
-use prony_runner::designs::capacity::{Plan, Point, walk};
+use prony_runner::designs::capacity::{Point, SearchPlan, walk};
 use prony_runner::number;
 use prony_telemetry::Collector;
 use std::sync::mpsc;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         || args.load.connections.growth.is_some()
     {
         return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: remove --rate, --ramp, --step-load, --stages, --users, -n and -c \
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --step_load, --stages, --users, -n and -c \
              A:B:TIME, and use --start and --limit"
         )));
     }
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if fleet.is_none() {
         warn_of_others();
     }
-    let plan = Plan {
+    let plan = SearchPlan {
         start: start(args),
         limit: args.limit,
         precision: args.precision,

@@ -1,4 +1,4 @@
-//! Measures two services or revisions, in the same rounds or at the same time.
+//! RunPair services or revisions, measured now: in the same rounds, or at the same time.
 
 use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
@@ -7,7 +7,7 @@ use crate::exit::bad_input;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::DurationText;
-use prony_runner::designs::duet::{AtOnce, compare_at_once};
+use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
 use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
 use prony_statistics::{ChangeOptions, RunChange, Smallest};
 use serde::Serialize;
@@ -24,23 +24,24 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
 pub(super) struct CompareArgs {
-    /// Load both at the same time, for machines that are shared with others: noise then affects both alike. CPU per request
-    /// is gated as well, the base is also measured against itself, and what looks slower is measured again, up to four times
+    /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
+    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
+    /// four times
     #[arg(long)]
     at_once: bool,
     /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
     #[arg(long, value_name = "TIME", requires = "at_once")]
     budget: Option<DurationText>,
-    /// Number of rounds [default: 10; with --at-once 6 for the first look, an even number]
+    /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
     /// Length of each measurement [default: 3s; with --at-once 2s]
     #[arg(long, short, value_name = "TIME")]
     duration: Option<DurationText>,
-    /// With --at-once: warm-up load before each measurement; otherwise prony detects when a service is warm
+    /// With --at-once: load before each measurement; without, prony tells when a service is warm
     #[arg(long, value_name = "TIME", default_value = "2s")]
     warmup: DurationText,
-    /// With --at-once: connections of a closed loop to each service [default: the workload's own load]
+    /// With --at-once: connections of a closed load to each [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
     /// The contract [default: the first that both implement]
@@ -101,7 +102,7 @@ pub(super) fn measured(
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
-        let how = AtOnce {
+        let how = RegressionOptions {
             warm_up: measuring.warmup.0,
             connections: measuring.connections,
             budget: measuring.budget.map(|given| given.0),
@@ -113,7 +114,7 @@ pub(super) fn measured(
             design: "at_once",
             base: base.to_string(),
             new: new.to_string(),
-            runs: found.runs,
+            runs: vec![found.run],
             rounds: found.rounds,
             rounds_again: found.again,
             base_against_itself: Some(found.itself),

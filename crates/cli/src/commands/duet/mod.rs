@@ -9,7 +9,7 @@ use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
-use prony_runner::designs::duet::{self, ROUNDS_FOR_TIMES, Wish};
+use prony_runner::comparisons::duet::{self, CleanOptions, ROUNDS_FOR_TIMES};
 use prony_runner::{Named, Pair, Workbench};
 
 /// Limit of requests that are due but not yet sent, under an open load.
@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Length of each measurement
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
     duration: DurationText,
-    /// Warm-up load before each measurement, not part of the result
+    /// Load before the measurement that is not part of the result
     #[arg(long, value_name = "TIME", default_value = "2s")]
     warmup: DurationText,
     /// Connections to each service
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = Wish {
+    let wish = CleanOptions {
         pair: Pair {
             first: &Named::parse(&args.first),
             second: &Named::parse(&args.second),
@@ -92,7 +92,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         load: args.load(),
         confidence: args.confidence,
         tie: args.tie,
-        until: None,
     };
     let checkout = Checkout::find()?;
     let testbed = args.testbed.read(Some(&checkout))?;

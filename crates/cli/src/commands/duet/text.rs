@@ -1,7 +1,7 @@
 //! The text form of a duet.
 
 use prony_load::{Load, Profile};
-use prony_runner::designs::duet::{Outcome, compared, ratio, sample, verdict};
+use prony_runner::comparisons::duet::{Outcome, compared, ratio, sample, verdict};
 use std::fmt::Write as _;
 
 pub(super) fn show(outcome: &Outcome) -> String {

@@ -19,7 +19,7 @@ use prony_load::{
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// What is sent, and where; the load is chosen separately.
+/// What is sent where; the load is chosen apart.
 pub(crate) struct RequestPlan {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
@@ -41,7 +41,7 @@ impl RequestPlan {
         Self::of(&one, args)
     }
 
-    /// The target and its requests; if none are listed, the one that the options describe.
+    /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
     fn of(asked: &RequestInput, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
         let is_web_socket = target::is_web_socket(&asked.url);
@@ -127,7 +127,6 @@ impl RequestPlan {
             transport: args.transport.into(),
             interval_ns: 1_000_000_000,
             seed: args.seed,
-            search: None,
             limits: Limits {
                 longest_message: self.longest_message,
                 ..args.schedule.limits()
@@ -145,7 +144,7 @@ fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
     resolve::speak_tls(target, &args.tls)
 }
 
-/// The placeholders that feeds and tables define.
+/// The places that can be filled, before any is used.
 fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
     let mut places = PlaceholderTable::default();
     for FeedArgs { name, path } in &args.feeds {
@@ -164,7 +163,7 @@ fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
     Ok(places)
 }
 
-/// The one request that the options describe.
+/// The one request that the switches ask for.
 fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
     TypedRequest {
         weight: 1,
@@ -175,7 +174,7 @@ fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
     }
 }
 
-/// A workload that mixes the requests of a list by weight.
+/// The requests of a list, by weight.
 fn mix(
     requests: &[TypedRequest],
     args: &RequestArgs,
@@ -242,7 +241,7 @@ fn operation(
     })
 }
 
-/// The expectation of one reply.
+/// What one reply must be.
 fn expectation(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Expectation, JobError> {
     let mut body = Vec::new();
     if let Some(text) = &args.expect {

@@ -7,9 +7,6 @@ use anyhow::Context as _;
 use prony_generator::EngineError;
 use prony_load::Job;
 use prony_records::{Command, Event, Fault};
-use prony_runner::BenchError;
-use prony_runner::designs::capacity::search_and_measure;
-use std::cell::Cell;
 use std::io::{BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver};
 
@@ -25,34 +22,19 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     let commands = commands();
     let mut broken = None;
     let mut on_event = |event: Event| write(&event, &mut broken);
-    // If a search finds no rate, this is the service's fault, too.
-    let fault = Cell::new(Fault::Service);
-    let explained = |error| {
-        fault.set(fault_of(&error));
-        told(error)
-    };
-    let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
-        prony_generator::run(job, on_event, commands).map_err(explained)
-    };
-    let whole = |recording| Event::Recording {
-        recording: Box::new(recording),
-    };
-    let result = match (&job.share, &job.search) {
-        (None, None) => load(&job, &mut on_event, &commands).map(whole),
-        (None, Some(search)) => search_and_measure(&job, search, &load, &mut on_event, &commands).map(whole),
-        (Some(_), None) => prony_generator::run_part(&job, &mut on_event, &commands)
-            .map(|part| Event::Part { part: part.encode() })
-            .map_err(explained),
-        (Some(_), Some(_)) => Err(bad_input(anyhow::anyhow!(
-            "a job cannot have both a share and a search: the controller searches, and gives the workers a rate"
-        ))),
+    let result = match &job.share {
+        None => prony_generator::run(&job, &mut on_event, &commands).map(|recording| Event::Recording {
+            recording: Box::new(recording),
+        }),
+        Some(_) => prony_generator::run_part(&job, &mut on_event, &commands)
+            .map(|part| Event::Part { part: part.encode() }),
     };
     match result {
         Ok(end) => write(&end, &mut broken),
         Err(error) => {
+            let fault = fault_of(&error);
+            let error = told(error);
             let reason = error.to_string();
-            let of_search = || error.downcast_ref::<BenchError>().map(BenchError::fault);
-            let fault = of_search().unwrap_or_else(|| fault.get());
             write(&Event::Failed { reason, fault }, &mut broken);
             return Err(error);
         }

@@ -18,7 +18,7 @@ use prony_host::{Isolation, writable};
 use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
-use prony_runner::designs::duet;
+use prony_runner::comparisons::duet;
 use prony_runner::testbed::TestbedFile;
 use prony_runner::{
     Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
@@ -75,15 +75,15 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     if let RunEnd::HostLost(reason) = &end {
         eprintln!(
-            "prony: stopped early because a host of the testbed was lost: {reason}; when it is back, `prony run --resume {}` on the \
-             same testbed continues the run",
+            "prony: ended early, since a host of the testbed is lost: {reason}; when it is back, `prony run --resume {}` in the same \
+             testbed continues the run",
             record.id
         );
     }
     conclude(args, &checkout, &store, (&record, &end), &catalogue)
 }
 
-/// The run context for this machine or the testbed, with the settings of the arguments.
+/// The machine or the testbed, as the arguments want it used.
 fn workbench(args: &Args, checkout: &Checkout, testbed: Option<&TestbedFile>) -> anyhow::Result<Workbench> {
     let isolation = if args.require_isolation {
         Isolation::Required

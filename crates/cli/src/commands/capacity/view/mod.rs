@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::format_value::{duration, quantile};
 use crate::text;
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
-use prony_runner::designs::capacity::{Next, Point};
+use prony_runner::designs::capacity::{Point, SearchStep};
 use prony_runner::{number, percent_down};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -16,8 +16,8 @@ pub(super) struct CapacityResult<'a> {
     objective: String,
     /// The unit of the load: `requests` or `prompts`.
     what: &'static str,
-    end: Next,
-    /// Sorted by rate.
+    end: SearchStep,
+    /// By rate.
     points: Vec<&'a Point>,
     /// The last point, in order of time, that missed the objective.
     last_miss: Option<&'a Point>,
@@ -44,7 +44,7 @@ impl Word {
 }
 
 impl<'a> CapacityResult<'a> {
-    pub(super) fn new(args: &'a Args, end: Next, points: &'a [Point]) -> Self {
+    pub(super) fn new(args: &'a Args, end: SearchStep, points: &'a [Point]) -> Self {
         let what = if args.request.llm.llm {
             "prompts"
         } else {
@@ -55,7 +55,7 @@ impl<'a> CapacityResult<'a> {
 
     fn of(
         (target, objective, what): (&'a str, String, &'static str),
-        end: Next,
+        end: SearchStep,
         points: &'a [Point],
     ) -> Self {
         let mut sorted: Vec<&Point> = points.iter().collect();
@@ -72,11 +72,13 @@ impl<'a> CapacityResult<'a> {
 
     fn word(&self) -> Word {
         match self.end {
-            Next::None | Next::Try(_) if self.points.iter().all(|point| point.failed) => Word::Failed,
-            Next::None | Next::Try(_) => Word::None,
-            Next::Beyond(_) => Word::LowerBound,
-            Next::Found(_) if self.limit().is_some() => Word::LowerBound,
-            Next::Found(_) => Word::Capacity,
+            SearchStep::None | SearchStep::Try(_) if self.points.iter().all(|point| point.failed) => {
+                Word::Failed
+            }
+            SearchStep::None | SearchStep::Try(_) => Word::None,
+            SearchStep::Beyond(_) => Word::LowerBound,
+            SearchStep::Found(_) if self.limit().is_some() => Word::LowerBound,
+            SearchStep::Found(_) => Word::Capacity,
         }
     }
 
@@ -102,7 +104,7 @@ impl<'a> CapacityResult<'a> {
         let reason = self.last_miss.map_or_else(String::new, missed);
         match (self.word(), self.end) {
             (Word::Failed, _) => format!("FAILED: no rate meets {}: {reason}", self.objective),
-            (_, Next::Found(rate)) => match self.limit() {
+            (_, SearchStep::Found(rate)) => match self.limit() {
                 Some(limit) => format!("LOWER BOUND: at least {} {what}/s ({limit})", number(rate)),
                 None => format!(
                     "CAPACITY: {} {what}/s meet {} (confirmed 3 times)",
@@ -110,13 +112,13 @@ impl<'a> CapacityResult<'a> {
                     self.objective
                 ),
             },
-            (_, Next::Beyond(rate)) => {
+            (_, SearchStep::Beyond(rate)) => {
                 format!(
                     "LOWER BOUND: at least {} {what}/s (--limit reached)",
                     number(rate)
                 )
             }
-            (_, Next::None | Next::Try(_)) => {
+            (_, SearchStep::None | SearchStep::Try(_)) => {
                 let lowest = self.points.first().map_or(0.0, |point| point.rate);
                 let reason = self.points.first().map_or(reason, |point| missed(point));
                 format!("NONE: even {}/s missed: {reason}", number(lowest))
@@ -148,8 +150,8 @@ impl<'a> CapacityResult<'a> {
 
     pub(super) fn json(&self) -> Value {
         let capacity = match self.end {
-            Next::Found(rate) | Next::Beyond(rate) => Some(rate),
-            Next::None | Next::Try(_) => None,
+            SearchStep::Found(rate) | SearchStep::Beyond(rate) => Some(rate),
+            SearchStep::None | SearchStep::Try(_) => None,
         };
         let warnings: Vec<_> = self
             .points
@@ -167,7 +169,7 @@ impl<'a> CapacityResult<'a> {
             "target": self.target,
             "objective": self.objective,
             "capacity_per_s": capacity,
-            "limit_reached": matches!(self.end, Next::Beyond(_)),
+            "limit_reached": matches!(self.end, SearchStep::Beyond(_)),
             "verdict": self.word().key(),
             "headline": self.headline(),
             "exit": self.exit().code(),
