@@ -294,7 +294,10 @@ mod tests {
             (2, ["sequence/sequence: it ended".to_owned()].as_slice())
         );
         let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
-        assert_eq!(reason, Some(".NET SDK is not installed on this machine; install it"));
+        assert_eq!(
+            reason,
+            Some(".NET SDK is not installed on this machine; install it")
+        );
         assert!(listener.judged);
         assert_eq!(listener.told.len(), 2);
     }

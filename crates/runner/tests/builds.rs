@@ -367,7 +367,10 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
     let failed = checkout.builder().build(&service).expect_err("missing");
     assert_eq!(failed.stage, Stage::Toolchain);
     let remedy = checkout.toolchains["toy"].how_to_install(prony_runner::system());
-    assert_eq!(failed.reason, format!("Toy is not installed on this machine; {remedy}"));
+    assert_eq!(
+        failed.reason,
+        format!("Toy is not installed on this machine; {remedy}")
+    );
     checkout
         .toolchains
         .insert("toy".to_owned(), toolchain("echo toy 2.0.9"));
