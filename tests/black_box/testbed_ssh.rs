@@ -80,7 +80,7 @@ fn a_worker_that_stands_still_is_named_in_time() {
     assert!(
         ended
             .err
-            .contains("infrastructure failure: two came not as far as the other workers"),
+            .contains("infrastructure failure: two did not catch up with the other workers"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");

@@ -1,20 +1,20 @@
-//! Noise: what others do to the machine while it measures, and when that is too much.
+//! Noise: CPU time that other programs and the hypervisor take during a measurement, and its limits.
 
 use prony_host::{Host, MachineUsage};
 use prony_records::{TrialRecord, Warning, WarningKind};
 use std::time::Duration;
 
-/// The noise beyond which a trial is repeated.
+/// A trial with more noise is repeated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseLimits {
-    /// CPU time of others, as a share of the machine.
+    /// CPU time of other programs, as a share of the machine.
     pub others: f64,
-    /// Time that the hypervisor took, as a share of the machine.
+    /// CPU time taken by the hypervisor (steal), as a share of the machine.
     pub steal: f64,
 }
 
 impl Default for NoiseLimits {
-    /// A twentieth of the machine to others, a hundredth to the hypervisor: either moves a throughput by a percent or more.
+    /// 5 % for other programs and 1 % for the hypervisor: each changes the throughput by 1 % or more.
     fn default() -> Self {
         Self {
             others: 0.05,
@@ -23,10 +23,9 @@ impl Default for NoiseLimits {
     }
 }
 
-/// Trials that were as noisy when they were repeated, after which repeating is given up: the noise is there to stay.
+/// After this number of repetitions in a row that were noisy again, trials are no longer repeated: the noise is permanent.
 const FRUITLESS: u32 = 3;
 
-/// Decides which trials are repeated.
 #[derive(Debug)]
 pub(crate) struct Repeats {
     limits: Option<NoiseLimits>,
@@ -45,7 +44,7 @@ impl Repeats {
         }
     }
 
-    /// Why the trial is to be repeated, if it is.
+    /// Why the trial must be repeated, if it must.
     pub(crate) fn wants(&mut self, record: &TrialRecord, cpus: usize) -> Option<String> {
         self.cpus = cpus;
         if self.fruitless >= FRUITLESS {
@@ -54,7 +53,7 @@ impl Repeats {
         disturbance(record, self.limits?, cpus)
     }
 
-    /// Says in the record of the second trial that it is one.
+    /// Marks the record of a repetition.
     pub(crate) fn mark(&mut self, again: &mut TrialRecord, reason: &str) {
         let still = self
             .limits
@@ -71,7 +70,7 @@ impl Repeats {
         }
     }
 
-    /// Once, when repeating has become pointless.
+    /// Returns a warning once when repeating is given up.
     pub(crate) fn given_up(&mut self) -> Option<Warning> {
         if self.fruitless < FRUITLESS || self.told {
             return None;
@@ -83,17 +82,17 @@ impl Repeats {
     }
 }
 
-/// What others take of a machine.
+/// CPU time that others take from a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// CPU time of other programs, as a share of the machine; `None`: not known.
+    /// CPU time of other programs, as a share of the machine; `None` if unknown.
     pub others: Option<f64>,
-    /// Time that the hypervisor took, as a share of the machine; `None`: not known.
+    /// CPU time taken by the hypervisor, as a share of the machine; `None` if unknown.
     pub steal: Option<f64>,
 }
 
 impl Noise {
-    /// Looks for this long, while nothing of ours runs.
+    /// Observes an idle machine for this time.
     pub fn before(host: &dyn Host, window: Duration) -> Option<Self> {
         let usage: MachineUsage = host.watch(window)?;
         let capacity = usage.window_ns as f64 * f64::from(usage.cpus);
@@ -104,7 +103,7 @@ impl Noise {
         })
     }
 
-    /// What a trial on a machine of so many CPUs suffered; `None` for one that was not measured.
+    /// The noise during a trial on a machine with this number of CPUs; `None` if the trial was not measured.
     pub fn of(record: &TrialRecord, cpus: usize) -> Option<Self> {
         let measurement = record.result.as_ref().ok()?;
         let capacity = measurement.service.window_ns as f64 * cpus as f64;
@@ -115,7 +114,7 @@ impl Noise {
         })
     }
 
-    /// All of it together, as a share of the machine; `None` where nothing is known.
+    /// The sum, as a share of the machine; `None` if both are unknown.
     pub fn share(self) -> Option<f64> {
         match (self.others, self.steal) {
             (None, None) => None,
@@ -123,7 +122,7 @@ impl Noise {
         }
     }
 
-    /// Who disturbs by more than these limits, in words.
+    /// Names the source of the noise if it exceeds these limits.
     pub fn beyond(self, limits: NoiseLimits) -> Option<String> {
         let percent = |share: f64| format!("{:.1} % of the machine", share * 100.0);
         match (self.others, self.steal) {
@@ -137,17 +136,17 @@ impl Noise {
         }
     }
 
-    /// The warning of a run that begins on a machine which is not idle.
+    /// The warning of a run that starts on a busy machine.
     pub fn warning(self) -> Option<Warning> {
         let noise = self.beyond(NoiseLimits::default())?;
         let text = format!(
-            "the machine is not idle: {noise} before the run; end other programs, or expect wider intervals"
+            "the machine is not idle: {noise} before the run; stop other programs, or expect wider confidence intervals"
         );
         Some(Warning::new(WarningKind::Noise, text))
     }
 }
 
-/// What disturbed a trial, if it was too much.
+/// The disturbance of a trial, if it exceeds the limits.
 fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize) -> Option<String> {
     Noise::of(record, cpus)?.beyond(limits)
 }

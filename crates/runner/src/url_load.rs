@@ -1,4 +1,4 @@
-//! The workers of a testbed, which load a URL.
+//! Loads a URL from the workers of a testbed.
 
 use crate::designs::capacity::load_on;
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
@@ -9,17 +9,17 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
-/// Workers that load a URL together, as one generator would.
+/// Workers that load a URL together like one generator.
 pub struct Fleet {
     workbench: Workbench,
     links: Vec<Link>,
-    /// The host that the load goes to, where the testbed has it.
+    /// The host of the service in the testbed; `links` lead to it.
     to: String,
 }
 
 impl Fleet {
-    /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
-    /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
+    /// Connects to the workers of a testbed. If the target of the load is the host of the service in the testbed, this also
+    /// measures the network to it. `tell` reports why that failed; the load then runs without a verdict about the network.
     pub fn connect(
         workbench: Workbench,
         file: &TestbedFile,
@@ -37,7 +37,7 @@ impl Fleet {
             match fleet.measured(file, &here, tell) {
                 Ok(links) => fleet.links = links,
                 Err(reason) => tell(&format!(
-                    "the network to {} is not measured, so nobody will know whether it was the limit: {reason}",
+                    "cannot measure the network to {}, so a network limit will not be detected: {reason}",
                     fleet.to
                 )),
             }
@@ -45,7 +45,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// The network from each worker to the host of services.
+    /// Measures the network from each worker to the host of the service.
     fn measured(
         &self,
         file: &TestbedFile,
@@ -62,7 +62,7 @@ impl Fleet {
         links_to(testbed, beside.testbed.service())
     }
 
-    /// Loads from all of them.
+    /// Loads the URL from all workers.
     pub fn load(
         &self,
         job: &Job,
@@ -79,7 +79,7 @@ impl Fleet {
     }
 }
 
-/// Whether a load goes to the host that a testbed has for services, as far as this machine can tell.
+/// Whether the target of a load is the host of the service in a testbed, as far as this machine can resolve it.
 fn goes_to(target: &Target, file: &TestbedFile) -> bool {
     let host = file.host(&file.roles.service);
     let Some(name) = host.and_then(crate::testbed::HostEntry::known_as) else {
@@ -131,7 +131,7 @@ mod tests {
         assert!(goes_to(&resolved, &there));
         assert!(
             !goes_to(&target("127.0.0.1"), &file("pipe = true")),
-            "nobody says where it is"
+            "its address is unknown"
         );
     }
 }

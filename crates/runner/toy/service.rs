@@ -1,4 +1,4 @@
-//! A service of the hello contract, and the ways in which one can go wrong.
+//! A service of the hello contract with a selectable fault.
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
@@ -12,12 +12,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Requests answered so far.
+/// Number of answered requests.
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
-/// What a hog holds.
+/// Memory that is never freed, for `Fault::HogsAfter`.
 static HELD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
-/// What is done to each request.
 #[derive(Clone, Copy)]
 pub(crate) enum Fault {
     None,
@@ -26,7 +25,7 @@ pub(crate) enum Fault {
     DiesAfter(u64),
     WrongAfter(u64),
     HogsAfter(u64),
-    /// Under load it ends when a client goes without its answer.
+    /// Under load it exits when a client disconnects before the reply.
     DiesOfHangUp,
 }
 
@@ -112,7 +111,8 @@ pub(crate) async fn serve_on(listener: tokio::net::TcpListener, fault: Fault) {
     }
 }
 
-/// Takes its time; who goes meanwhile is told from a probe by the requests that the connection has `served`.
+/// Delays the reply. A connection that has `served` some requests belongs to the load and not to a probe: if it is closed
+/// meanwhile, the service exits.
 async fn answer_is_due(served: u64) {
     struct Due;
     impl Drop for Due {
@@ -159,7 +159,7 @@ fn answer(request: &Request<Incoming>, fault: Fault) -> Response<Full<Bytes>> {
     response
 }
 
-/// A path without percent encoding.
+/// Decodes the percent encoding of a path.
 fn decoded(path: &str) -> String {
     let mut bytes = path.bytes();
     let mut out = Vec::new();

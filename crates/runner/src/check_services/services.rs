@@ -1,4 +1,4 @@
-//! Services that are built and started to be checked.
+//! Builds, starts and checks services.
 
 use super::{Outcome, Row, not_built};
 use crate::{Bench, Builder, Built, Folders, Progress, ServiceRequest, builds_at_once, check_service};
@@ -9,28 +9,28 @@ use prony_load::Protocol;
 use prony_records::ServiceId;
 use std::collections::BTreeMap;
 
-/// What is to be checked.
+/// The selection of services, contracts and cases.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
-    /// A service or several, or a contract: then every service that lists it; every one in every variant where absent.
+    /// A pattern of services, or a contract: then every service that lists it. `None`: all services in every variant.
     pub first: Option<&'a str>,
-    /// A contract; every one that the service lists where absent.
+    /// A contract; `None`: all contracts that the service lists.
     pub second: Option<&'a str>,
-    /// What is spoken; all that the service lists where absent.
+    /// `None`: all protocols that the service lists.
     pub protocol: Option<Protocol>,
-    /// Decides the random values of the cases.
+    /// The seed of the random values of the cases.
     pub seed: u64,
-    /// Whether cases that take long are tried too.
+    /// Whether slow cases run, too.
     pub thorough: bool,
 }
 
-/// What is checked: contracts and protocols of a service.
+/// The contracts and protocols to check for a service.
 struct Wanted<'a> {
     service: &'a Service,
     contracts: Vec<(&'a Contract, Protocol)>,
 }
 
-/// Builds, starts and checks what is asked for; `tell` hears what happens.
+/// Builds, starts and checks the selected services; `tell` reports progress.
 pub fn check_services(
     asked: &Asked<'_>,
     checkout: &Checkout,
@@ -68,7 +68,7 @@ pub fn check_services(
             ),
             Err(excluded) => wanted.rows(|_| not_built(wanted.service, excluded)),
         };
-        // What fails while the user ends it has not failed by itself.
+        // A failure while the user cancels is not the fault of the service.
         let failed = |row: &Row| matches!(row.outcome, Outcome::Failed(_));
         if cancel.is_asked() && of_service.iter().any(failed) {
             return Err(ended());
@@ -79,7 +79,7 @@ pub fn check_services(
 }
 
 fn ended() -> BenchError {
-    BenchError::Interrupted("ended by the user before every service was checked".to_owned())
+    BenchError::Interrupted("cancelled before every service was checked".to_owned())
 }
 
 fn id_of(service: &Service) -> ServiceId {
@@ -104,7 +104,7 @@ impl Wanted<'_> {
     }
 }
 
-/// One start for all contracts that need nothing beside the service, and one for each of the others.
+/// One start for all contracts without backing services, and a separate one for each other contract.
 fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thorough): (u64, bool)) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
     for &(contract, protocol) in &wanted.contracts {
@@ -132,7 +132,7 @@ fn started(bench: &Bench<'_>, wanted: &Wanted<'_>, built: &Built, (seed, thoroug
     rows
 }
 
-/// The services that the arguments name, each with the contracts that they name.
+/// The services that match the arguments, each with its matching contracts.
 fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<Wanted<'a>>, BenchError> {
     let (pattern, only) = match (asked.first, asked.second) {
         (Some(first), None) if catalogue.contracts.contains_key(first) => (Some("*"), Some(first)),
@@ -143,7 +143,7 @@ fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<Wanted<
         catalogue.contract(name)?;
     }
     let mut wanted = Vec::new();
-    // All of them are more than a pattern finds: the reference services too.
+    // Without a pattern the reference services are included, which patterns never match.
     let services = match pattern {
         Some(pattern) => catalogue.select(pattern)?,
         None => catalogue.services.iter().collect(),
@@ -170,7 +170,7 @@ fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<Wanted<
         let what = only.map_or_else(|| "a contract".to_owned(), |name| format!("contract `{name}`"));
         let pattern = pattern.unwrap_or("*/*");
         return Err(BenchError::Input(format!(
-            "no service that `{pattern}` names lists {what} over this protocol"
+            "no service that matches `{pattern}` lists {what} over this protocol"
         )));
     }
     Ok(wanted)

@@ -20,7 +20,7 @@ pub(super) fn each<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -
             .collect();
         let ended = begun.into_iter().map(ScopedJoinHandle::join);
         ended
-            .flat_map(|lane| lane.expect("invariant: what is done does not panic"))
+            .flat_map(|lane| lane.expect("invariant: the action does not panic"))
             .collect()
     })
 }

@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    /// From the testbed file to the job of each worker, by their numbers alone.
+    /// Measures the time from the testbed file to the jobs of all workers, without any process.
     #[test]
     fn five_hundred_workers_are_planned() {
         const WORKERS: usize = 500;

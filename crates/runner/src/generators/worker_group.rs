@@ -237,8 +237,8 @@ impl Fleet {
 /// Warns about a worker whose clock drifted from the controller's during the load.
 fn clock_moved(worker: &str, ns: i64) -> Warning {
     let text = format!(
-        "the clock of {worker} moved by {:.1} ms relative to the controller's during the load, which is more than normal drift and typical of a \
-         virtual machine that is paused or migrated: its start time, the length of its measurement and its response times may be wrong by as \
+        "the clock of {worker} moved by {:.1} ms relative to the controller's during the load, which is more than normal drift and \
+         typical of a virtual machine that is paused or migrated: its start time, measured time and response times may be wrong by as \
          much; measure again",
         ns as f64 / 1e6
     );

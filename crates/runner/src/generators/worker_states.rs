@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(
             doing.at(Instant::now() + 2 * SILENT).state,
             WorkerState::Drain,
-            "it has nothing to tell"
+            "nothing to report"
         );
         doing.hear(&Event::Part { part: String::new() });
         assert_eq!(seen(&doing), (WorkerState::Done, None));

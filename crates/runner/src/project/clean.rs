@@ -320,7 +320,7 @@ mod tests {
         let young = clean(state.path(), &wish(false, Duration::from_hours(1))).expect("looked");
         assert!(young.is_empty(), "{young:?}");
         let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
-        assert_eq!(done, seen, "a dry run tells what comes");
+        assert_eq!(done, seen, "a dry run reports the same entries");
         let kept: Vec<&Entry> = done.iter().filter(|entry| entry.fate != Fate::Removed).collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert!(kept[0].path.ends_with("build/go-0a1b"));

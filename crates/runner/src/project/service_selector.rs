@@ -151,10 +151,7 @@ pub fn common(
     let mut both = contracts.flat_map(|contract| protocols.map(|protocol| (contract.clone(), protocol)));
     both.find(|(contract, protocol)| first.offers(contract, *protocol) && second.offers(contract, *protocol))
         .ok_or_else(|| {
-            let what = wished.map_or_else(
-                || "a contract".to_owned(),
-                |wished| format!("the contract {wished}"),
-            );
+            let what = wished.map_or_else(|| "a contract".to_owned(), |name| format!("the contract {name}"));
             BenchError::Input(format!(
                 "{} and {} do not both implement {what} over the same protocol",
                 first.label(),
@@ -312,7 +309,7 @@ mod tests {
         git(&["add", "-A"]);
         git(&["commit", "-qm", "all"]);
         let commit = git(&["rev-parse", "HEAD"]);
-        // What a prony left that was killed meanwhile.
+        // Left behind by a killed prony.
         let checkout = Checkout { root: root.clone() };
         let part = checkout
             .state()
@@ -325,7 +322,7 @@ mod tests {
         let again = taken_out(&checkout, &commit, "toy").expect("there");
         assert_eq!(again, taken);
         let beside = fs::read_dir(taken.parent().expect("a folder")).expect("there");
-        assert_eq!(beside.count(), 1, "nothing stays aside");
+        assert_eq!(beside.count(), 1, "nothing is left over");
     }
 
     #[test]
