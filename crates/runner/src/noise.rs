@@ -7,9 +7,9 @@ use std::time::Duration;
 /// A trial with more noise is repeated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseLimits {
-    /// CPU time of other programs, as a share of the machine.
+    /// Share of the machine's CPU time that other programs use.
     pub others: f64,
-    /// CPU time taken by the hypervisor (steal), as a share of the machine.
+    /// Share of the machine's CPU time that the hypervisor takes (steal).
     pub steal: f64,
 }
 
@@ -85,9 +85,9 @@ impl Repeats {
 /// CPU time that others take from a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// CPU time of other programs, as a share of the machine; `None` if unknown.
+    /// Share of the machine's CPU time that other programs use; `None` if unknown.
     pub others: Option<f64>,
-    /// CPU time taken by the hypervisor, as a share of the machine; `None` if unknown.
+    /// Share of the machine's CPU time that the hypervisor takes; `None` if unknown.
     pub steal: Option<f64>,
 }
 

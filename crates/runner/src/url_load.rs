@@ -79,7 +79,7 @@ impl Fleet {
     }
 }
 
-/// Whether the target of a load is the host of the service in a testbed, as far as this machine can resolve it.
+/// Whether a load targets the host of the service in a testbed. Names are resolved on this machine.
 fn goes_to(target: &Target, file: &TestbedFile) -> bool {
     let host = file.host(&file.roles.service);
     let Some(name) = host.and_then(crate::testbed::HostEntry::known_as) else {

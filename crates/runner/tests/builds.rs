@@ -102,7 +102,7 @@ fn the_version_is_what_the_build_tells() {
     // It is kept with the build.
     assert!(checkout.builder().build(&service).expect("there").cached);
     assert_eq!(version(&service).expect("there").as_deref(), Some("2.4.1"));
-    // What is written beside it must be true.
+    // A `version` next to `version_from` must be correct.
     service.version = "2.4.0".to_owned();
     let error = version(&service).expect_err("another version").reason;
     assert!(error.contains("`2.4.0`") && error.contains("`2.4.1`"), "{error}");

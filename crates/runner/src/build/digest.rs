@@ -22,7 +22,7 @@ const CALLERS: [&str; 6] = [
 /// Number of hexadecimal digits in use. A collision within one checkout is practically impossible.
 const DIGITS: usize = 12;
 
-/// `pulled` is the container of an existing image. Its ID is part of the digest, so that the same name with another image is
+/// `pulled` is the container of an existing image. Its ID goes into the digest: the same name with another image is
 /// another build.
 pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders, pulled: Option<&Container>) -> String {
     let text = |part: std::ffi::OsString| part.to_string_lossy().into_owned();

@@ -151,12 +151,12 @@ fn judge(ended: Ended) -> Result<(), String> {
     match ended {
         Ended::Itself(Ending { code: Some(0), .. }) => Ok(()),
         Ended::Itself(ending) => Err(ending.to_string()),
-        Ended::Cancelled => Err("was cancelled".to_owned()),
+        Ended::Cancelled => Err("was stopped by the user".to_owned()),
         Ended::TooLong => Err(format!("took longer than {} minutes", LONGEST.as_secs() / 60)),
     }
 }
 
-/// The environment of a build. The caches of package managers are inside the checkout, so that nothing is written elsewhere.
+/// The environment of a build. The caches of package managers are inside the checkout: nothing is written elsewhere.
 fn environment(
     builder: &Builder<'_>,
     service: &Service,

@@ -1,5 +1,5 @@
-//! A digest of values that ignores their notation. The names of keys and variants are not included, so that a key can be
-//! renamed. Empty values (absent, false, an empty list) are skipped, so that a key can be added. Keys of a table are
+//! A digest of values that ignores their notation. Names of keys and variants are not included, which permits renaming a
+//! key. Empty values (absent, false, an empty list) are skipped, which permits adding a key. Keys of a table are
 //! distinguished by their position: a new key must be the last one of its Rust type.
 
 use serde::ser::{self, Serialize};

@@ -23,8 +23,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Starts the process and sends the job. `beside`: whether the service runs on the same host. `turns`: limits how many
-    /// workers of one load send long results at the same time.
+    /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
         (member, place): (&Member, &Place),
         beside: bool,

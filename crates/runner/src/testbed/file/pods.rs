@@ -249,10 +249,10 @@ load = "load"
 
     /// The replaced text, its replacement, the line of the error, and a part of the error.
     const WRONG: &[(&str, &str, usize, &str)] = &[
-        ("cpus = 8", "cpus = 1.5", 8, "host.app.cpus: give whole CPUs"),
+        ("cpus = 8", "cpus = 1.5", 8, "host.app.cpus: use whole CPUs"),
         ("cpus = 8", "cpus = 0", 8, "host.app.cpus: from 1"),
         ("cpus = 8", "cpus = \"0-7\"", 8, "host.app.cpus: say how many"),
-        ("\"16GiB\"", "\"16G\"", 9, "host.app.memory: write it as"),
+        ("\"16GiB\"", "\"16G\"", 9, "host.app.memory: use a form such as"),
         ("replicas = 2", "replicas = 0", 12, "host.load.replicas: from 1"),
         ("replicas = 2", "replicas = -1", 12, "host.load.replicas: from 1"),
         (
@@ -279,7 +279,7 @@ load = "load"
             16,
             "there is no host `loads`, only app, load",
         ),
-        ("cpus = 8", "ssh = \"a\"", 7, "are pods: leave `ssh`"),
+        ("cpus = 8", "ssh = \"a\"", 7, "are pods: remove `ssh`"),
         (
             "cpus = 8",
             "address = \"a\"",
@@ -294,7 +294,7 @@ load = "load"
             "host.Load: the name of a pod has at most",
         ),
         ("namespace = \"prony\"", "", 2, "kubernetes.namespace: required"),
-        ("\"prony\"", "\"My Space\"", 4, "is no name of a namespace"),
+        ("\"prony\"", "\"My Space\"", 4, "is not a valid namespace"),
         (
             "image = \"debian:12\"",
             "image = \"\"",

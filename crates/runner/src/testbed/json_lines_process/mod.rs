@@ -58,7 +58,7 @@ impl Talk {
     }
 
     /// Starts it as one of many processes whose long lines share the permits of `turns`. The caller must keep reading from all
-    /// of them, so that none waits for long.
+    /// processes: none may wait for long.
     pub(crate) fn among(
         member: &Member,
         task: Task<'_>,
@@ -111,7 +111,7 @@ impl Talk {
         &mut *self.process
     }
 
-    /// Sends a value. Errors are not reported here: a process that no longer reads shows up as ended in [`Self::hear`].
+    /// Sends a value. Errors are not reported here: a process that no longer reads is reported as ended when the next message is received.
     pub fn say(&mut self, value: &impl Serialize) {
         let mut line = serde_json::to_string(value).expect("invariant: messages are plain data");
         line.push('\n');
