@@ -161,7 +161,7 @@ fn a_service_is_measured_beside_its_database() {
 fn a_database_that_is_killed_is_no_fault_of_the_service() {
     let Some(checkout) = shop("", DATA) else { return };
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
-    until("the load has begun", || {
+    until("the load has started", || {
         process(&checkout, "load --job").is_some()
     });
     kill(process(&checkout, "bin/postgres -D").expect("the database"));

@@ -88,7 +88,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     let note = "with noted as (insert into note select string_agg(md5(random()::text), '') from generate_series(1, 1000)) select name";
     change(&checkout, "services/shop/shop.py", "select name", note);
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
-    until("the load has begun", || {
+    until("the load has started", || {
         process(&checkout, "load --job").is_some()
     });
     fill(&disk);
@@ -149,7 +149,7 @@ fn a_service_that_waits_for_a_lock_is_told_with_what_it_waited_for() {
         "contract = \"shop\"\ntimeout = \"3s\"",
     );
     let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
-    until("the load has begun", || {
+    until("the load has started", || {
         process(&checkout, "load --job").is_some()
     });
     let service = process(&checkout, "shop.py").expect("the service");

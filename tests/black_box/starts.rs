@@ -46,7 +46,7 @@ fn a_start_serves_both_loads_of_its_round_also_after_a_kill() {
     let checkout = Checkout::new(1, &["right", "heavy"]);
     checkout.write("suites/shared.toml", SHARED);
     let mut child = checkout.start(&["run", "shared", "--seed", "5", "--keep-disturbed"]);
-    until("the run has begun", || {
+    until("the run has started", || {
         let runs = checkout.prony(&["list", "runs", "--json"]);
         let known = |runs: &Value| runs["runs"].as_array().is_some_and(|runs| !runs.is_empty());
         runs.code == Some(0) && known(&runs.json())

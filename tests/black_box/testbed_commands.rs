@@ -212,7 +212,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
         "50s",
     ];
     let mut child = command(&checkout, &arguments).spawn().expect("the binary starts");
-    until("the run has begun", || {
+    until("the run has started", || {
         let listed = checkout.prony(&["list", "runs", "--json"]);
         listed.code == Some(0) && listed.json()["runs"][0]["run"].is_string()
     });

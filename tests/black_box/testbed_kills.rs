@@ -25,7 +25,7 @@ type Moment = (&'static str, fn(&Seen<'_>) -> bool);
 
 /// In chronological order; each kill leaves the run at an earlier moment than the next one.
 const MOMENTS: [Moment; 10] = [
-    ("prony comes to a host", |seen| {
+    ("prony is copied to a host", |seen| {
         let cache = seen.away.hosts.of("h1", "home").join(".cache/prony/agent");
         fs::read_dir(cache).is_ok_and(|mut files| files.next().is_some())
     }),

@@ -123,7 +123,7 @@ fn an_open_load_takes_turns_at_the_same_rate_for_all() {
 fn a_killed_run_in_turns_leaves_nothing_and_is_resumed() {
     let checkout = checkout(&["right", "heavy"], CLOSED);
     let mut child = checkout.start(&["run", "turns", "--seed", "7"]);
-    until("the run has begun", || {
+    until("the run has started", || {
         let runs = checkout.prony(&["list", "runs", "--json"]);
         runs.code == Some(0)
             && runs.json()["runs"]

@@ -179,7 +179,7 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
     Ok(cut)
 }
 
-/// At the deadline, asks a child to stop after its current task, then to stop now, and then kills it. Returns whether it came to that.
+/// At the deadline, asks a child to stop after its current task, then to stop now, and then kills it. Returns whether the deadline was reached.
 fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> bool {
     for (step, after) in (0..).zip([Duration::ZERO, GRACE, GRACE * 2]) {
         while !ended.load(Ordering::Acquire) {

@@ -6,7 +6,7 @@ use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
 use prony_records::{RunRecord, TrialRecord};
-use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
+use prony_report::{Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render};
 pub(crate) use prony_runner::summary;
 use prony_runner::{add_ceilings, service_infos};
 use prony_statistics::{Calibration, machine_name};
@@ -28,21 +28,21 @@ const USUAL: usize = 100;
 
 /// What a report needs in addition to the store: data of the checkout, if there is one.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ReportContext {
     checkout: Option<Checkout>,
     /// Read on first use: it takes longer than a report, and only runs of an earlier version need it.
-    offers: OnceLock<Offers>,
+    offers: OnceLock<CheckoutContents>,
     references: Vec<References>,
 }
 
 /// Services and contracts of the checkout as it is now.
 #[derive(Debug, Default)]
-struct Offers {
+struct CheckoutContents {
     services: Vec<ServiceInfo>,
     contracts: BTreeMap<String, Contract>,
 }
 
-impl Surroundings {
+impl ReportContext {
     /// Reads the checkout around the working directory; outside of one the result is empty.
     pub(crate) fn read() -> anyhow::Result<Self> {
         let Ok(checkout) = Checkout::find() else {
@@ -55,14 +55,14 @@ impl Surroundings {
         })
     }
 
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &CheckoutContents {
         self.offers.get_or_init(|| {
             // A report of an old run must not fail because a service file is being edited.
             let catalogue = self
                 .checkout
                 .as_ref()
                 .and_then(|checkout| checkout.catalogue().ok());
-            let read = catalogue.map(|all| Offers {
+            let read = catalogue.map(|all| CheckoutContents {
                 services: service_infos(&all.services),
                 contracts: all.contracts,
             });
@@ -87,7 +87,7 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
 }
 
 /// The report of a run in its current state.
-pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
+pub(crate) fn report(store: &Store, run: &str, beside: &ReportContext) -> anyhow::Result<Report> {
     let mut record = store.run(run)?;
     // A run of an earlier version did not record them.
     add_ceilings(&mut record.plan, |name| beside.offers().contracts.get(name));
@@ -151,7 +151,7 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
 }
 
 /// The services as recorded when the run began, or as they are in the checkout now if the run did not record them.
-pub(crate) fn services_of(run: &RunRecord, beside: &Surroundings) -> Vec<ServiceInfo> {
+pub(crate) fn services_of(run: &RunRecord, beside: &ReportContext) -> Vec<ServiceInfo> {
     let kept = run.plan.get("services").cloned();
     kept.and_then(|services| serde_json::from_value(services).ok())
         .unwrap_or_else(|| beside.offers().services.clone())
@@ -181,13 +181,13 @@ fn is_recent(at: &str) -> bool {
 }
 
 /// How text is formatted for standard output.
-pub(crate) fn look() -> Look {
+pub(crate) fn look() -> TerminalStyle {
     let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
     look_of(std::io::stdout().is_terminal(), columns)
 }
 
 /// How text is formatted for standard error.
-pub(crate) fn look_of_errors() -> Look {
+pub(crate) fn look_of_errors() -> TerminalStyle {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     look_of(
         std::io::stderr().is_terminal(),
@@ -196,10 +196,10 @@ pub(crate) fn look_of_errors() -> Look {
 }
 
 /// Uses colours on a terminal, unless they are turned off.
-fn look_of(terminal: bool, columns: usize) -> Look {
+fn look_of(terminal: bool, columns: usize) -> TerminalStyle {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    Look {
+    TerminalStyle {
         colour: terminal && !forbidden && !dumb,
         columns: if terminal { columns.min(WIDEST) } else { USUAL },
     }
@@ -216,7 +216,10 @@ pub(crate) fn write_all(report: &Report, folder: &Path) -> anyhow::Result<PathBu
         ("report.otlp.json", Format::OpenTelemetry),
     ];
     for (name, format) in files {
-        write(&folder.join(name), &render(report, format, Look::default())?)?;
+        write(
+            &folder.join(name),
+            &render(report, format, TerminalStyle::default())?,
+        )?;
     }
     write_charts(report, &folder.join("charts"))?;
     if let Some(checks) = &report.checks {

@@ -107,7 +107,7 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
         (vec![url.as_str(), "-X", "GET /x"], "not an HTTP method"),
         (vec![url.as_str(), "--body", "@/no/such/file"], "cannot read"),
         (vec![url.as_str(), "--body", "{n:rang(1,2)}"], "unknown source"),
-        (vec![url.as_str(), "--objective", "p99<10"], "no duration"),
+        (vec![url.as_str(), "--objective", "p99<10"], "not a duration"),
         (vec![url.as_str(), "-d", "10"], "duration"),
         (vec![], "required"),
     ] {

@@ -4,9 +4,9 @@ use crate::PlanError;
 use crate::contract::Most;
 use crate::error::known;
 use crate::read::Source;
-use crate::suite::{Limits, WrittenLimits};
+use crate::suite::{Limits, LimitsToml};
 use crate::toolchain::Requirement;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use regex::Regex;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -88,7 +88,7 @@ impl StopSignal {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct BackingToml {
     name: Spanned<String>,
     title: String,
     #[serde(default)]
@@ -97,10 +97,10 @@ struct Written {
     user: Vec<Spanned<String>>,
     seed: Option<String>,
     run: String,
-    ready: Spanned<WrittenReady>,
+    ready: Spanned<ReadyToml>,
     reset: Option<String>,
     stop_signal: Option<StopSignal>,
-    start_timeout: Option<WrittenDuration>,
+    start_timeout: Option<DurationText>,
     #[serde(default)]
     exports: BTreeMap<String, String>,
     #[serde(default)]
@@ -110,7 +110,7 @@ struct Written {
     asked_at: Option<Spanned<String>>,
     watch: Option<Spanned<String>>,
     #[serde(default)]
-    limits: WrittenLimits,
+    limits: LimitsToml,
     #[serde(default)]
     faults: Vec<Spanned<String>>,
     #[serde(default)]
@@ -119,7 +119,7 @@ struct Written {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct WrittenReady {
+struct ReadyToml {
     query: Option<String>,
     command: Option<String>,
     get: Option<String>,
@@ -137,7 +137,7 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
     let mut files = PLACES.iter().rev().map(|(_, file)| folder.join(file));
     let file = files.find(|file| file.is_file());
     let source = Source::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
-    let written: Written = source.parse()?;
+    let written: BackingToml = source.parse()?;
     let name = written.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         let message = format!("`name` is `{name}`: it must be the name of the folder");
@@ -201,7 +201,7 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
     })
 }
 
-fn ready(source: &Source, written: &Written) -> Result<Ready, PlanError> {
+fn ready(source: &Source, written: &BackingToml) -> Result<Ready, PlanError> {
     let span = written.ready.span();
     let ready = written.ready.get_ref();
     match (&ready.query, &ready.command, &ready.get) {

@@ -38,19 +38,19 @@ pub enum TargetError {
 
 /// The protocol of a URL, by its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
+enum UrlScheme {
     Http,
     WebSocket,
 }
 
 /// Splits the URL of an HTTP server into the address for the connection, and the path with its query, as written.
 pub fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
-    take_apart(url, insecure, Spoken::Http)
+    take_apart(url, insecure, UrlScheme::Http)
 }
 
 /// The same for the URL of a WebSocket.
 pub fn parse_web_socket(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
-    take_apart(url, insecure, Spoken::WebSocket)
+    take_apart(url, insecure, UrlScheme::WebSocket)
 }
 
 /// Whether a URL has a scheme of WebSockets.
@@ -61,22 +61,22 @@ pub fn is_web_socket(url: &str) -> bool {
         .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
-fn take_apart(url: &str, insecure: bool, spoken: Spoken) -> Result<(Target, String), TargetError> {
+fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, String), TargetError> {
     let owned = || url.to_owned();
     let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
     // Placeholders of templates are not valid in a URL; the part before the path has none.
     let (authority, path) = split(url).ok_or_else(|| no_url("there is no `://`".to_owned()))?;
     let parsed = Url::parse(authority).map_err(|error| no_url(error.to_string()))?;
     let tls = match (spoken, parsed.scheme()) {
-        (Spoken::Http, "http") | (Spoken::WebSocket, "ws") => false,
-        (Spoken::Http, "https") | (Spoken::WebSocket, "wss") => true,
+        (UrlScheme::Http, "http") | (UrlScheme::WebSocket, "ws") => false,
+        (UrlScheme::Http, "https") | (UrlScheme::WebSocket, "wss") => true,
         (_, scheme) => {
             return Err(TargetError::Scheme {
                 url: owned(),
                 scheme: scheme.to_owned(),
                 spoken: match spoken {
-                    Spoken::Http => "http and https",
-                    Spoken::WebSocket => "ws and wss",
+                    UrlScheme::Http => "http and https",
+                    UrlScheme::WebSocket => "ws and wss",
                 },
             });
         }

@@ -144,7 +144,7 @@ impl Toolchain {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ToolchainToml {
     title: String,
     #[serde(default)]
     locate: Option<String>,
@@ -169,7 +169,7 @@ struct Written {
 /// Reads `services/toolchains.toml`.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError> {
     let source = Source::read(path)?;
-    let written: BTreeMap<Spanned<String>, Written> = source.parse()?;
+    let written: BTreeMap<Spanned<String>, ToolchainToml> = source.parse()?;
     let names: BTreeSet<String> = written.keys().map(|name| name.get_ref().clone()).collect();
     for (name, one) in &written {
         if let Some(unknown) = one.needs.iter().find(|need| !names.contains(*need)) {
@@ -186,7 +186,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError
         .collect()
 }
 
-fn one(source: &Source, name: &Spanned<String>, written: Written) -> Result<Toolchain, PlanError> {
+fn one(source: &Source, name: &Spanned<String>, written: ToolchainToml) -> Result<Toolchain, PlanError> {
     let locate = match (written.locate, written.env) {
         (Some(locate), Some(env)) => Some((locate, env)),
         (None, None) => None,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The connect options of a load, after probing.
 #[derive(Debug)]
-pub(crate) struct Reached {
+pub(crate) struct ResolvedTarget {
     /// The peers that accepted a connection, and the source addresses.
     pub(crate) route: Route,
     /// The peers that did not, and why.
@@ -20,7 +20,7 @@ pub(crate) struct Reached {
 
 /// Connects once to every address of the target. A service that is down is thus reported immediately, not by a recording
 /// full of errors. Addresses that accept no connection are left out.
-pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
+pub(crate) fn reach(job: &Job) -> Result<ResolvedTarget, EngineError> {
     let sources = job.target.connect.sources.clone();
     let mut route = Route {
         peers: Vec::new(),
@@ -63,7 +63,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
             address: peer.to_string(),
             reason: reason.clone(),
         }),
-        _ => Ok(Reached { route, left_out }),
+        _ => Ok(ResolvedTarget { route, left_out }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, job, ok, operation, run};
 use prony_load::{
-    Body, BodyRule, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Take, Template,
+    Body, BodyRule, Capture, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Template,
     TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Command, Event, Phase, WarningKind};
@@ -559,7 +559,7 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
         name: "content-type".into(),
         value: HeaderValue::MediaType("text/plain".into()),
     }];
-    expect.take = vec![Take {
+    expect.take = vec![Capture {
         name: "word".into(),
         slot: 0,
         from: "regex:h\\w+".parse().expect("an origin"),

@@ -4,7 +4,7 @@
 use crate::toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
 use crate::wire;
 use crate::wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
-use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
 };
@@ -169,9 +169,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
     let place = || Part::Value(0);
     let text = |text: &str| Part::Literal(text.into());
     let events = |gap_us: &str| Events {
-        whole: Some(Whole {
+        whole: Some(ExactStream {
             count: Template(vec![place()]),
-            each: Shape {
+            each: MessageRule {
                 id: Some(Template::literal("{= i}")),
                 name: Some(Template::literal("tick")),
                 data: Some(Data::Json(Template(vec![
@@ -180,9 +180,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
                     text("}"),
                 ]))),
             },
-            last: Some(Shape {
+            last: Some(MessageRule {
                 name: Some(Template::literal("end")),
-                ..Shape::default()
+                ..MessageRule::default()
             }),
             gap_us: Some(Template::literal(gap_us)),
             flushed: false,

@@ -442,10 +442,10 @@ fn a_login_script_may_say_something_first() {
 /// Sends invalid messages to an agent, in place of a controller.
 #[test]
 fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
-    use prony_host::wire::{Answer, Frame, Inbox, Item, Welcome};
+    use prony_host::wire::{AgentResponse, ControllerHello, Frame, Inbox, Item};
     let here = folder();
     let mut channel = pipe(here.path()).open("app", &|_| {}).expect("opened");
-    let welcome = Welcome {
+    let welcome = ControllerHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         what: "a test".to_owned(),
         lease_ms: 60_000,
@@ -473,7 +473,10 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
         inbox.push(&buffer[..length]);
         while let Some(item) = inbox.pop().expect("frames") {
             if let Item::Message { id: id @ 1.., json } = item {
-                answers.insert(id, serde_json::from_slice::<Answer>(&json).expect("an answer"));
+                answers.insert(
+                    id,
+                    serde_json::from_slice::<AgentResponse>(&json).expect("an answer"),
+                );
             }
         }
     }

@@ -7,7 +7,7 @@ mod ports;
 
 use cluster::{Cluster as Server, kubeconfig};
 use prony_host::{Connect, Host as _, HostError, Remote};
-use prony_kubernetes::{Begin, Cluster, ClusterError, Group, PodWay, Pull, Run, left, remove};
+use prony_kubernetes::{Cluster, ClusterError, Group, PodRequest, PodWay, Pull, Run, left, remove};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn begin(cluster: &Cluster) -> Result<Run, ClusterError> {
         memory_bytes: 64 << 20,
         node: BTreeMap::new(),
     };
-    let begin = Begin {
+    let begin = PodRequest {
         what: "a test",
         tell: &|_| {},
         goes_on: &|| true,

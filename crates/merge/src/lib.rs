@@ -18,10 +18,10 @@ mod tally;
 pub use assemble::assemble;
 pub use live::{Live, merge_intervals};
 pub use part::{
-    AddressPart, Answered, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals,
-    WorkerPart, WrongSample,
+    AddressPart, LogPart, LowestThreadValue, MeasurementStart, Merger, Part, PartError, SampleEntry,
+    StatusCounts, ThreadPart, Totals, WorkerPart, WrongSample,
 };
 pub use tally::{
     Answer, GRPC_STATUSES, IdCounts, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
-    ReplyTimes, RoomTally, STATUSES, Shape, Tally, Window,
+    ReplyTimes, RoomTally, STATUSES, Tally, TallyLayout, Window,
 };

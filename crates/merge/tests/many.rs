@@ -5,7 +5,7 @@ mod common;
 
 use common::{INTERVAL_NS, job, shared};
 use prony_load::Load;
-use prony_merge::{Begun, Live, Merger, Part, ThreadPart, assemble};
+use prony_merge::{Live, MeasurementStart, Merger, Part, ThreadPart, assemble};
 use prony_records::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -124,7 +124,7 @@ fn parts_of_many_workers_are_merged_in_bounds() {
         };
         part.threads.insert(own.first_thread(), noted);
         part.tally.window.completed = 5_000 * INTERVALS;
-        part.close(own, Begun::default());
+        part.close(own, MeasurementStart::default());
         let text = part.encode();
         drop(part);
         read += text.len();

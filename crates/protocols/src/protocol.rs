@@ -75,7 +75,20 @@ pub enum Framing {
     Stream,
 }
 
-/// Headers collected for a [`Head`], without allocating unless a reply has unusually many.
+impl Framing {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NoBody => "no body",
+            Self::Length => "length",
+            Self::Chunked => "chunked",
+            Self::UntilClose => "until close",
+            Self::Stream => "stream",
+        }
+    }
+}
+
+/// Headers put together for a [`Head`] without allocating, unless a reply has more of them than any usual one.
 pub type HeaderList<'a> = SmallVec<[(&'a [u8], &'a [u8]); 32]>;
 
 /// The last part of a reply.

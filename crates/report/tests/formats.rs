@@ -2,13 +2,13 @@
 
 use crate::sample::{self, HOSTILE, report};
 use prony_records::{AfterLoad, Messages, Resources};
-use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};
+use prony_report::{Format, Input, Report, TerminalStyle, charts, junit, page, page_data, render};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
 
 fn text(format: Format) -> String {
-    render(&report(), format, Look::default()).expect("renders")
+    render(&report(), format, TerminalStyle::default()).expect("renders")
 }
 
 fn fits(shown: &str, columns: usize) {
@@ -18,9 +18,9 @@ fn fits(shown: &str, columns: usize) {
 
 #[test]
 fn terminal_of_eighty_columns() {
-    let look = Look {
+    let look = TerminalStyle {
         columns: 80,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     let shown = render(&report(), Format::Terminal, look).expect("renders");
     fits(&shown, 80);
@@ -40,7 +40,7 @@ fn terminal() {
 
 #[test]
 fn terminal_with_colour_and_room() {
-    let look = Look {
+    let look = TerminalStyle {
         colour: true,
         columns: 140,
     };
@@ -141,9 +141,9 @@ fn backing_services() {
         }];
     }
     let report = sample::report_of(&trials);
-    let wide = Look {
+    let wide = TerminalStyle {
         columns: 140,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     for format in [Format::Terminal, Format::Markdown] {
         let shown = render(&report, format, wide).expect("renders");
@@ -151,9 +151,9 @@ fn backing_services() {
         assert!(shown.contains("80.0"), "{shown}");
     }
     let of_columns = |columns| {
-        let look = Look {
+        let look = TerminalStyle {
             columns,
-            ..Look::default()
+            ..TerminalStyle::default()
         };
         render(&report, Format::Terminal, look).expect("renders")
     };
@@ -203,9 +203,9 @@ fn messages_of_streams() {
         });
     }
     let report = sample::report_of(&trials);
-    let wide = Look {
+    let wide = TerminalStyle {
         columns: 200,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     for format in [Format::Terminal, Format::Markdown] {
         let shown = render(&report, format, wide).expect("renders");
@@ -337,9 +337,9 @@ fn a_run_without_a_trial_is_a_report_too() {
         Format::Html,
         Format::Svg,
     ] {
-        render(&empty, format, Look::default()).expect("renders");
+        render(&empty, format, TerminalStyle::default()).expect("renders");
     }
-    let shown = render(&empty, Format::Terminal, Look::default()).expect("renders");
+    let shown = render(&empty, Format::Terminal, TerminalStyle::default()).expect("renders");
     assert!(shown.contains("No trial has ended yet"), "{shown}");
 }
 
@@ -361,7 +361,7 @@ fn one_round_gives_no_interval_and_says_so() {
         running: false,
     })
     .expect("renders");
-    let shown = render(&single, Format::Terminal, Look::default()).expect("renders");
+    let shown = render(&single, Format::Terminal, TerminalStyle::default()).expect("renders");
     assert!(shown.contains("(1 trial)") && !shown.contains('±'), "{shown}");
     for format in [
         Format::Markdown,
@@ -371,7 +371,7 @@ fn one_round_gives_no_interval_and_says_so() {
         Format::Prometheus,
         Format::OpenTelemetry,
     ] {
-        render(&single, format, Look::default()).expect("renders");
+        render(&single, format, TerminalStyle::default()).expect("renders");
     }
 }
 

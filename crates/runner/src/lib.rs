@@ -64,4 +64,4 @@ pub use trial::{
     Bench, Entered, InterleavedOptions, Lane, Options, Seat, SharedService, Start, Subject, Trial, Window,
     enter, run_on, run_trial, run_turns, target_of,
 };
-pub use url_load::Fleet;
+pub use url_load::UrlLoad;

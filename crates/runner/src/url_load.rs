@@ -10,14 +10,14 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 
 /// Workers that load a URL together like one generator.
-pub struct Fleet {
+pub struct UrlLoad {
     workbench: Workbench,
     links: Vec<Link>,
     /// The host of the service in the testbed; `links` lead to it.
     to: String,
 }
 
-impl Fleet {
+impl UrlLoad {
     /// Connects to the workers of a testbed. If the target of the load is the host of the service in the testbed, this also
     /// measures the network to it. `tell` reports why that failed; the load then runs without a verdict about the network.
     pub fn connect(

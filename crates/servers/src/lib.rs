@@ -158,7 +158,7 @@ async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSen
                 let _ = away.send(absence);
             }
             if reply.hang_up {
-                Err(HungUp)
+                Err(ConnectionClosed)
             } else {
                 Ok(reply.response)
             }
@@ -175,4 +175,4 @@ async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSen
 /// Returned by the service to make hyper close the connection.
 #[derive(Debug, thiserror::Error)]
 #[error("closed the connection as requested")]
-struct HungUp;
+struct ConnectionClosed;

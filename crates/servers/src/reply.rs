@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Frame, Incoming};
-use prony_config::contract::digest::{self, Received};
+use prony_config::contract::digest::{self, ReceivedRequest};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -49,7 +49,7 @@ impl Reply {
             .uri
             .path_and_query()
             .map_or("/", http::uri::PathAndQuery::as_str);
-        let received = Received {
+        let received = ReceivedRequest {
             method: head.method.as_str(),
             target,
             headers: &headers,
@@ -143,13 +143,13 @@ fn in_chunks(body: String, chunks: usize) -> Body {
         .step_by(size)
         .map(|from| body.slice(from..body.len().min(from + size)))
         .collect();
-    Pieces(pieces).boxed()
+    ChunkedBody(pieces).boxed()
 }
 
 /// A body sent in pieces, without announcing its length.
-struct Pieces(VecDeque<Bytes>);
+struct ChunkedBody(VecDeque<Bytes>);
 
-impl hyper::body::Body for Pieces {
+impl hyper::body::Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -2,7 +2,7 @@
 
 use crate::design::{Cells, Table};
 use crate::summary::{Options, all_pairs, sample, table};
-use crate::{Metric, Pair, StatisticsError, Verdict, smallest_difference};
+use crate::{Metric, PairwiseComparison, StatisticsError, Verdict, smallest_difference};
 use prony_records::{Environment, TrialRecord};
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct Calibration {
     /// Measurements whose true value is known.
     pub checks: Vec<TruthCheck>,
     /// One service, entered in the comparison twice.
-    pub same_twice: SameTwice,
+    pub same_twice: AaTest,
     /// How much trials vary on this machine, and the differences that can be seen despite it.
     pub noise: NoiseFloor,
     /// CPU time of the generator per request, ns.
@@ -84,9 +84,9 @@ impl TruthCheck {
 
 /// One service entered twice: any difference comes from the instrument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SameTwice {
+pub struct AaTest {
     /// The comparison; `None` with too few trials.
-    pub pair: Option<Pair>,
+    pub pair: Option<PairwiseComparison>,
     /// Rounds that both entries completed.
     pub rounds: u32,
     /// Whether the two entries tie.
@@ -179,7 +179,7 @@ pub fn stalled_gap_quantile(gap_s: f64, stall_s: f64, period_s: f64, quantile: f
 pub fn same_twice(
     trials: &[TrialRecord],
     options: &Options,
-) -> Result<(SameTwice, NoiseFloor), StatisticsError> {
+) -> Result<(AaTest, NoiseFloor), StatisticsError> {
     options.check()?;
     let strict = Options {
         confidence: TIE_CONFIDENCE,
@@ -218,8 +218,8 @@ pub fn same_twice(
         ratio_deviation,
         smallest_differences: differences.collect(),
     };
-    let tied = |pair: &Pair| matches!(pair.verdict, Verdict::Same | Verdict::CannotTell);
-    let same = SameTwice {
+    let tied = |pair: &PairwiseComparison| matches!(pair.verdict, Verdict::Same | Verdict::CannotTell);
+    let same = AaTest {
         ties: pair.as_ref().is_some_and(tied),
         pair,
         rounds: rounds as u32,

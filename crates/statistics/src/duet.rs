@@ -32,7 +32,7 @@ pub struct DuetRound {
 
 /// The ratio of two services that were loaded at the same time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Synchronous {
+pub struct PairedWindows {
     /// First service over second for each window.
     pub ratios: Vec<f64>,
     /// First service over second over all windows; `None` if one side received no reply at all.
@@ -75,7 +75,7 @@ pub(crate) fn usual_length(intervals: &[Interval]) -> f64 {
 ///
 /// If one side received no reply in some window, neighbouring windows are joined, by the same factor everywhere, until all hold
 /// replies: a ratio cannot contain a zero, and skipping the window would hide the time during which a service stalled.
-pub fn synchronous(first: &[Interval], second: &[Interval]) -> Synchronous {
+pub fn synchronous(first: &[Interval], second: &[Interval]) -> PairedWindows {
     let usual = usual_length(first);
     let whole = |interval: &&Interval| interval.length_s > WHOLE * usual;
     let pairs: Vec<[&Interval; 2]> = first
@@ -90,7 +90,7 @@ pub fn synchronous(first: &[Interval], second: &[Interval]) -> Synchronous {
         let windows = pairs.chunks_exact(length).map(ratio_of);
         windows.collect::<Option<Vec<f64>>>()
     });
-    Synchronous {
+    PairedWindows {
         ratios: joined.unwrap_or_default(),
         whole: ratio_of(&pairs),
     }
@@ -383,6 +383,6 @@ mod tests {
         assert!((found.whole.expect("both replied") - 0.8).abs() < 1e-9);
         assert_eq!(found.ratios.len(), 20);
         let none = synchronous(&[interval(0.0, 1.0, 0)], &[interval(0.0, 1.0, 5)]);
-        assert_eq!(none, Synchronous::default());
+        assert_eq!(none, PairedWindows::default());
     }
 }

@@ -126,7 +126,7 @@ pub enum Method {
 #[serde(untagged)]
 pub enum Quantity {
     /// An estimate from two trials or more.
-    Estimated(Box<Estimated>),
+    Estimated(Box<MethodEstimate>),
     /// Too few trials for an interval: the observed values, without a claim.
     TooFewTrials(TooFewTrials),
     /// A response time that has no bound in one trial or more.
@@ -135,7 +135,7 @@ pub enum Quantity {
 
 /// An estimate and the way it was computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Estimated {
+pub struct MethodEstimate {
     /// Point and interval.
     #[serde(flatten)]
     pub estimate: Estimate,
@@ -178,7 +178,7 @@ pub struct NoBound {
     pub trials: u32,
 }
 
-impl Estimated {
+impl MethodEstimate {
     /// Standard error on the log scale, computed back from the interval and its degrees of freedom; `None` if the interval is on
     /// the linear scale.
     pub fn log_error(&self) -> Option<f64> {
@@ -206,7 +206,7 @@ impl Quantity {
     }
 
     /// The estimate and its method, if there is one.
-    pub fn estimated(&self) -> Option<&Estimated> {
+    pub fn estimated(&self) -> Option<&MethodEstimate> {
         match self {
             Self::Estimated(estimated) => Some(estimated),
             Self::TooFewTrials(_) | Self::NoBound(_) => None,

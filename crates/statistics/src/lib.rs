@@ -22,18 +22,18 @@ mod stopping;
 mod summary;
 
 pub use calibration::{
-    Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, machine_name, same_twice,
+    AaTest, Calibration, NoiseFloor, SmallestDifference, TruthCheck, machine_name, same_twice,
     stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
-    Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, Mismatch, RunChange,
+    BaselineHistory, Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, Mismatch, RunChange,
     ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches, share_of_others,
 };
-pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
+pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};
 pub use error::StatisticsError;
-pub use estimate::{Estimate, Estimated, Method, NoBound, Precision, Quantity, Score, TooFewTrials};
+pub use estimate::{Estimate, Method, MethodEstimate, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
-pub use ranking::{Adjustment, Pair, Verdict};
+pub use ranking::{Adjustment, PairwiseComparison, Verdict};
 pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,

@@ -21,7 +21,7 @@ pub use error::StoreError;
 pub use lock::RunLock;
 pub use progress::Progress;
 pub use runs::RunEntry;
-pub use transfer::{Exported, Imported};
+pub use transfer::{ExportSummary, ImportSummary};
 pub use trials::StoredTrial;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};

@@ -1,22 +1,18 @@
 //! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
-use crate::http_export::{Client, Refusal};
+use crate::http_export::{Poster, Refusal};
 use crate::metrics::{Figures, Labels};
-use bytes::Bytes;
 use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
 
 /// Time between two requests.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a collector may take to answer a request.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long the end of a load waits for the last request.
+/// How long the end of a load waits for the last one.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Sends the metrics of a running load to a collector.
@@ -25,18 +21,18 @@ const LAST_PATIENCE: Duration = Duration::from_secs(2);
 /// interval starts the thread, on the CPUs of the thread that reports it: if a measurement reserves CPUs for the
 /// service, nothing is sent from those. While a collector does not answer, the sums wait, and nothing else does.
 pub struct Exporter {
-    shared: Arc<Shared>,
+    shared: Arc<ExporterState>,
     state: Mutex<State>,
 }
 
-struct Shared {
+struct ExporterState {
     figures: Mutex<Figures>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<CollectorState>,
 }
 
 /// Problems with the collector.
 #[derive(Default)]
-struct Trouble {
+struct CollectorState {
     /// The warning, until it is returned.
     untold: Option<String>,
     /// Whether there was a warning: only one is given.
@@ -46,9 +42,9 @@ struct Trouble {
 }
 
 enum State {
-    /// No interval was reported yet.
-    Waits(Box<Client>),
-    /// The thread is running.
+    /// Nothing was told yet.
+    Waits(Box<Poster>),
+    /// The thread is on.
     Sends { end: Sender<()>, ended: Receiver<()> },
     /// The thread has ended and is not started again.
     Over,
@@ -58,11 +54,11 @@ impl Exporter {
     /// Sends to this collector; `instance` identifies this process among the senders.
     pub fn new(collector: Collector, instance: String) -> Result<Self, CollectorError> {
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ExporterState {
                 figures: Mutex::new(Figures::new(instance)),
                 trouble: Mutex::default(),
             }),
-            state: Mutex::new(State::Waits(Box::new(Client::new(collector)?))),
+            state: Mutex::new(State::Waits(Box::new(Poster::new(collector)?))),
         })
     }
 
@@ -71,18 +67,18 @@ impl Exporter {
         lock(&self.shared.figures).take(labels, phase, interval, times);
         let mut state = lock(&self.state);
         if matches!(*state, State::Waits(_))
-            && let State::Waits(client) = mem::replace(&mut *state, State::Over)
+            && let State::Waits(poster) = mem::replace(&mut *state, State::Over)
         {
-            *state = self.begin(client);
+            *state = self.begin(poster);
         }
     }
 
-    fn begin(&self, client: Box<Client>) -> State {
+    fn begin(&self, poster: Box<Poster>) -> State {
         let (end, asked) = mpsc::channel();
         let (ends, ended) = mpsc::channel();
         let shared = Arc::clone(&self.shared);
         let send = move || {
-            shared.send_all(*client, &asked);
+            shared.send_all(*poster, &asked);
             drop(ends);
         };
         let thread = std::thread::Builder::new().name("otlp".to_owned());
@@ -117,32 +113,24 @@ impl Exporter {
     }
 }
 
-impl Shared {
-    /// Sends due metrics until it is asked to end, or until the collector rejects them for good.
-    fn send_all(&self, mut client: Client, asked: &Receiver<()>) {
-        let runtime = match Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return self.warn(&format!("live metrics are not sent: {error}")),
-        };
+impl ExporterState {
+    /// Sends what is due until it is asked to end, or nothing more is taken.
+    fn send_all(&self, mut poster: Poster, asked: &Receiver<()>) {
         loop {
             let ends = asked.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
             let due = lock(&self.figures).due();
-            let taken = due.is_none_or(|due| self.send(&runtime, &mut client, due.encode_to_vec().into()));
+            let taken = due.is_none_or(|due| self.send(&mut poster, due.encode_to_vec()));
             if ends || !taken {
                 return;
             }
         }
     }
 
-    /// Sends one request. Returns whether another attempt makes sense.
-    fn send(&self, runtime: &Runtime, client: &mut Client, body: Bytes) -> bool {
-        let posted = runtime.block_on(async { tokio::time::timeout(PATIENCE, client.post(body)).await });
-        let posted = posted.unwrap_or_else(|_| {
-            let text = format!("it did not answer within {} s", PATIENCE.as_secs());
-            Err(Refusal::ForNow(text))
-        });
+    /// Sends one request; says whether another one makes sense.
+    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
+        let posted = poster.post(body);
         lock(&self.trouble).lasts = matches!(posted, Err(Refusal::ForNow(_) | Refusal::ForGood(_)));
-        let to = client.collector();
+        let to = poster.collector();
         match posted {
             Ok(()) => true,
             Err(Refusal::Partly(reason)) => {

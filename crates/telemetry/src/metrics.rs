@@ -195,10 +195,10 @@ impl Series {
 }
 
 /// A value that a series may have: a count, or a time in ns.
-type Found = fn(&Series) -> Option<u64>;
+type DataPoint = fn(&Series) -> Option<u64>;
 
 /// Counters: name, description, unit, and value.
-const COUNTS: [(&str, &str, &str, Found); 4] = [
+const COUNTS: [(&str, &str, &str, DataPoint); 4] = [
     ("prony.replies", "Complete replies.", "{reply}", |series| {
         Some(series.completed)
     }),
@@ -217,7 +217,7 @@ const COUNTS: [(&str, &str, &str, Found); 4] = [
 ];
 
 /// Gauges for the times of the last interval.
-const TIMES: [(&str, &str, Found); 2] = [
+const TIMES: [(&str, &str, DataPoint); 2] = [
     (
         "prony.response_time.p50",
         "Median of the response time in the last interval.",

@@ -46,7 +46,7 @@ impl Bench<'_> {
         (0..3).fold(text.to_owned(), |text, _| self.values.iter().fold(text, replace))
     }
 
-    /// The words of a command.
+    /// The arguments of a command.
     pub(super) fn words(&self, template: &str) -> Vec<String> {
         let load = self.values.get("{load}").map_or("", String::as_str);
         template

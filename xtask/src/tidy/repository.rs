@@ -59,7 +59,7 @@ impl Repository {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The text of a file; empty where it does not exist.
+    /// The text of a file; empty if it does not exist.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.files.get(path).map_or("", String::as_str)
     }

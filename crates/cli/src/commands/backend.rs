@@ -3,7 +3,7 @@
 use crate::exit::Exit;
 use crate::output::{address_said, print};
 use anyhow::Context as _;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use std::net::{IpAddr, SocketAddr};
 
 /// Run the backend of the relay contract: it answers 204 after a delay, with a digest of what it received
@@ -11,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 pub(crate) struct Args {
     /// Delay of each reply; the delays of concurrent requests overlap
     #[arg(long, value_name = "TIME", default_value = "30ms")]
-    delay: WrittenDuration,
+    delay: DurationText,
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     host: IpAddr,

@@ -5,7 +5,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
-use prony_store::{Exported, Imported, Store, StoreError};
+use prony_store::{ExportSummary, ImportSummary, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
@@ -30,13 +30,13 @@ harmless: a run that is already in the store is skipped. A run whose name belong
 reported, and the exit code is 3; with --rename it is stored under a new name.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: StoreCommand,
     #[command(flatten)]
     store: StoreArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum StoreCommand {
     /// Write runs to a file
     Export {
         /// The file; `-` is standard output
@@ -65,8 +65,8 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
-        What::Export { file, runs, json } => export(&args.store, file, runs, *json),
-        What::Import { file, rename, json } => import(&args.store, file, *rename, *json),
+        StoreCommand::Export { file, runs, json } => export(&args.store, file, runs, *json),
+        StoreCommand::Import { file, rename, json } => import(&args.store, file, *rename, *json),
     }
 }
 
@@ -123,7 +123,12 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     Ok(Exit::Fine)
 }
 
-fn write(store: &Store, runs: Option<&[String]>, version: &str, file: &Path) -> anyhow::Result<Exported> {
+fn write(
+    store: &Store,
+    runs: Option<&[String]>,
+    version: &str,
+    file: &Path,
+) -> anyhow::Result<ExportSummary> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()));
     let mut out = BufWriter::new(out.map_err(bad_input)?);
     let exported = store.export(runs, version, &mut out as &mut dyn Write)?;
@@ -163,14 +168,14 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
     })
 }
 
-fn read(store: &Store, input: &mut dyn BufRead, rename: bool) -> anyhow::Result<Imported> {
+fn read(store: &Store, input: &mut dyn BufRead, rename: bool) -> anyhow::Result<ImportSummary> {
     store.import(input, rename).map_err(|error| match error {
         StoreError::Import { .. } => bad_input(error),
         other => other.into(),
     })
 }
 
-fn text(imported: &Imported) -> String {
+fn text(imported: &ImportSummary) -> String {
     let mut lines = vec![format!(
         "{} runs with {} trials imported, {} already in the store",
         imported.runs.len(),

@@ -1,12 +1,12 @@
 //! A loaded contract, and its description.
 
 use crate::contract::ContractError;
-use crate::contract::backing::{After, BackingRequirement, Beside, During, Rows};
+use crate::contract::backing::{After, BackingRequirement, BackingSpec, LoadInvariant, Rows};
 use crate::contract::error::{File, known};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
-use crate::contract::toml::{WrittenContract, WrittenWorkload, in_order};
+use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
 use prony_load::{Load, Protocol};
 use serde::Serialize;
 use serde_json::Value;
@@ -28,11 +28,11 @@ pub struct Contract {
     /// The folder of the contract.
     pub folder: PathBuf,
     pub(crate) file: File,
-    pub(crate) written: WrittenContract,
+    pub(crate) written: ContractToml,
     pub(crate) schema: Option<Schema>,
     pub(crate) data: BTreeMap<String, Value>,
     pub(crate) tokens: Tokens,
-    pub(crate) beside: Beside,
+    pub(crate) beside: BackingSpec,
     /// The rows that have been read, by their name in the contract.
     pub(crate) tables: BTreeMap<String, RowTable>,
 }
@@ -53,11 +53,7 @@ pub struct OperationInfo {
 
 impl Contract {
     /// A contract without a file and a name; nothing in it has been tried out.
-    pub(crate) fn unnamed(
-        folder: PathBuf,
-        file: File,
-        written: WrittenContract,
-    ) -> Result<Self, ContractError> {
+    pub(crate) fn unnamed(folder: PathBuf, file: File, written: ContractToml) -> Result<Self, ContractError> {
         Ok(Self {
             name: String::new(),
             title: String::new(),
@@ -69,7 +65,7 @@ impl Contract {
             written,
             schema: None,
             data: BTreeMap::new(),
-            beside: Beside::default(),
+            beside: BackingSpec::default(),
             tables: BTreeMap::new(),
         })
     }
@@ -112,7 +108,7 @@ impl Contract {
     }
 
     /// The conditions on backing services during the load, in the order of the file.
-    pub fn during(&self) -> &[During] {
+    pub fn during(&self) -> &[LoadInvariant] {
         &self.beside.during
     }
 
@@ -207,7 +203,7 @@ impl Contract {
     pub(crate) fn written_workload(
         &self,
         name: Option<&str>,
-    ) -> Result<(&str, &Spanned<WrittenWorkload>), ContractError> {
+    ) -> Result<(&str, &Spanned<WorkloadToml>), ContractError> {
         let mut all = in_order(&self.written.workload);
         let found = match name {
             Some(name) => all.find(|(known, _)| *known == name),

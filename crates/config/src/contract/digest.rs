@@ -51,7 +51,7 @@ pub fn is_end_to_end(name: &str) -> bool {
 
 /// A received request.
 #[derive(Debug, Clone, Copy)]
-pub struct Received<'a> {
+pub struct ReceivedRequest<'a> {
     pub method: &'a str,
     /// Path and query, as sent.
     pub target: &'a str,
@@ -61,7 +61,7 @@ pub struct Received<'a> {
     pub body: &'a [u8],
 }
 
-impl Received<'_> {
+impl ReceivedRequest<'_> {
     /// The end-to-end headers, by name; those of one name in the order of arrival.
     #[inline]
     fn end_to_end(&self) -> Vec<(&str, &[u8])> {
@@ -188,7 +188,7 @@ pub(crate) fn description(request: &Request) -> Value {
         .collect();
     let target = String::from_utf8_lossy(&constant(&request.path)).into_owned();
     let body = request.body.render(|_, _| {}).unwrap_or_default();
-    Received {
+    ReceivedRequest {
         method: &request.method,
         target: &target,
         headers: &headers,
@@ -224,7 +224,7 @@ mod tests {
             ],
             body: Body::Bytes(Template::literal("body")),
         };
-        let received = Received {
+        let received = ReceivedRequest {
             method: "POST",
             target: "/a%20b?x=1",
             headers: &[
@@ -246,7 +246,7 @@ mod tests {
         );
         assert_eq!(received.digest(), hex(&Sha256::digest(&form)));
         assert_eq!(received.description(), description(&sent));
-        let changed = Received {
+        let changed = ReceivedRequest {
             body: b"bode",
             ..received
         };

@@ -5,11 +5,11 @@
 
 use crate::contract::ContractError;
 use crate::contract::error::File;
-use crate::contract::template::{Bindings, Bound, constant, fill};
-use crate::contract::toml::{Algorithm, WrittenJwt, WrittenKey};
+use crate::contract::template::{Bindings, BoundValue, constant, fill};
+use crate::contract::toml::{Algorithm, JwtToml, KeyToml};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Map, Value, json};
@@ -19,8 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toml::Spanned;
 
 /// Signs the tokens of one name.
-struct Minter<'a> {
-    written: &'a WrittenJwt,
+struct TokenSigner<'a> {
+    written: &'a JwtToml,
     key: Key,
     header: String,
     now: Duration,
@@ -35,13 +35,13 @@ enum Key {
 /// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). A text is a duration from now: `exp = "1h"`.
 const TIMES: [&str; 3] = ["exp", "nbf", "iat"];
 
-impl<'a> Minter<'a> {
-    fn new(written: &'a WrittenJwt, folder: &Path) -> Result<Self, String> {
+impl<'a> TokenSigner<'a> {
+    fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
-            WrittenKey::Text(text) => text.clone(),
-            WrittenKey::File { file } => std::fs::read_to_string(folder.join(file))
+            KeyToml::Text(text) => text.clone(),
+            KeyToml::File { file } => std::fs::read_to_string(folder.join(file))
                 .map_err(|error| format!("`key`: {file}: {error}"))?,
-            WrittenKey::Variable { variable } => std::env::var(variable)
+            KeyToml::Variable { variable } => std::env::var(variable)
                 .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
         };
         let (key, alg) = match written.alg {
@@ -67,7 +67,7 @@ impl<'a> Minter<'a> {
             let at = |reason: String| format!("`claims.{name}`: {reason}");
             let value = match value {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
-                    let after: WrittenDuration = text.parse().map_err(|error| {
+                    let after: DurationText = text.parse().map_err(|error| {
                         at(format!(
                             "`{text}` is not a duration ({error}): write `1h`, or seconds since 1970 as a number"
                         ))
@@ -148,14 +148,14 @@ fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
 }
 
 /// Whether the claims have placeholders, so that each user has a token of its own.
-fn has_places(jwt: &WrittenJwt) -> bool {
+fn has_places(jwt: &JwtToml) -> bool {
     jwt.claims
         .values()
         .any(|value| filled(value.clone(), &Bindings::new()).is_err())
 }
 
 /// The tokens of a contract, by the name of their placeholder.
-pub(crate) type Jwts = BTreeMap<String, Spanned<WrittenJwt>>;
+pub(crate) type Jwts = BTreeMap<String, Spanned<JwtToml>>;
 
 /// The tokens that were minted when the contract was read.
 #[derive(Debug, Clone, Default)]
@@ -172,7 +172,8 @@ pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, Co
         .iter()
         .filter(|(_, jwt)| !has_places(jwt.get_ref()))
         .map(|(name, jwt)| {
-            let minted = Minter::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&Bindings::new()));
+            let minted =
+                TokenSigner::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&Bindings::new()));
             let token =
                 minted.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
             Ok((name.clone(), token))
@@ -193,13 +194,14 @@ pub(crate) fn columns(
 ) -> Result<Vec<(String, Vec<String>)>, ContractError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
     let of_row = |row: usize| -> Bindings {
-        let cell = |(name, values): &(String, Vec<String>)| (name.clone(), Bound::Text(values[row].clone()));
+        let cell =
+            |(name, values): &(String, Vec<String>)| (name.clone(), BoundValue::Text(values[row].clone()));
         table.iter().map(cell).collect()
     };
     jwts.iter()
         .filter(|(_, jwt)| has_places(jwt.get_ref()))
         .map(|(name, jwt)| {
-            let minted = Minter::new(jwt.get_ref(), folder)
+            let minted = TokenSigner::new(jwt.get_ref(), folder)
                 .and_then(|minter| (0..rows).map(|row| minter.mint(&of_row(row))).collect());
             let tokens = minted
                 .map_err(|reason: String| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
@@ -229,11 +231,11 @@ pub(crate) fn filled_by(
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
         let of_row = |row: usize| -> Bindings {
             let cell = |(name, values): &(String, Vec<String>)| {
-                (name.clone(), Bound::Text(values[row % values.len()].clone()))
+                (name.clone(), BoundValue::Text(values[row % values.len()].clone()))
             };
             columns.iter().map(cell).collect()
         };
-        let tokens: Result<Vec<String>, String> = Minter::new(jwt.get_ref(), folder)
+        let tokens: Result<Vec<String>, String> = TokenSigner::new(jwt.get_ref(), folder)
             .and_then(|minter| (0..rows).map(|row| minter.mint(&of_row(row))).collect());
         let tokens = tokens.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
         minted.push((name.clone(), tokens));
@@ -242,7 +244,7 @@ pub(crate) fn filled_by(
 }
 
 /// The names of the placeholders of the claims.
-fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
+fn places(jwt: &JwtToml) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
     while let Some(value) = open.pop() {
@@ -259,8 +261,8 @@ fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
 }
 
 fn expiry(jwts: &Jwts) -> Option<SystemTime> {
-    let of = |jwt: &WrittenJwt| match jwt.claims.get("exp")? {
-        Value::String(text) => text.parse().ok().map(|WrittenDuration(after)| now() + after),
+    let of = |jwt: &JwtToml| match jwt.claims.get("exp")? {
+        Value::String(text) => text.parse().ok().map(|DurationText(after)| now() + after),
         at => at.as_u64().map(Duration::from_secs),
     };
     // An already expired token is meant to be rejected.
@@ -283,7 +285,7 @@ mod tests {
     use super::*;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, KeyPair as _, UnparsedPublicKey};
 
-    fn jwt(text: &str) -> WrittenJwt {
+    fn jwt(text: &str) -> JwtToml {
         toml::from_str(text).expect("a token")
     }
 
@@ -297,8 +299,8 @@ mod tests {
         let written = jwt(
             "alg = 'HS256'\nkey = 'secret'\nclaims = { sub = '1234567890', admin = true, n = [1, '{user}'] }",
         );
-        let minter = Minter::new(&written, Path::new("")).expect("a key");
-        let values = Bindings::from([("user".into(), Bound::Text("ada \"x\"".into()))]);
+        let minter = TokenSigner::new(&written, Path::new("")).expect("a key");
+        let values = Bindings::from([("user".into(), BoundValue::Text("ada \"x\"".into()))]);
         let token = minter.mint(&values).expect("a token");
         let parts_of_it = parts(&token);
         assert_eq!(parts_of_it[0], br#"{"alg":"HS256","typ":"JWT"}"#);
@@ -325,7 +327,7 @@ mod tests {
         let written = jwt(
             "alg = 'ES256'\nkey = { file = 'key.pem' }\nheader = { kid = 'k1' }\nclaims = { exp = '1h' }",
         );
-        let token = Minter::new(&written, folder.path())
+        let token = TokenSigner::new(&written, folder.path())
             .and_then(|minter| minter.mint(&Bindings::new()))
             .expect("a token");
         let pair =
@@ -366,8 +368,8 @@ mod tests {
             ),
         ] {
             let written = jwt(text);
-            let minted =
-                Minter::new(&written, Path::new("/nowhere")).and_then(|minter| minter.mint(&Bindings::new()));
+            let minted = TokenSigner::new(&written, Path::new("/nowhere"))
+                .and_then(|minter| minter.mint(&Bindings::new()));
             let error = minted.expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }

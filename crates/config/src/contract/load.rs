@@ -1,12 +1,12 @@
 //! Reads a contract's files, and tries out everything in them.
 
-use crate::contract::backing::Beside;
+use crate::contract::backing::BackingSpec;
 use crate::contract::call::as_json;
 use crate::contract::error::File;
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
-use crate::contract::toml::WrittenContract;
+use crate::contract::toml::ContractToml;
 use crate::contract::{Contract, ContractError};
 use prony_load::Protocol;
 use serde_json::Value;
@@ -20,7 +20,7 @@ impl Contract {
     /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
     pub fn load(folder: &Path) -> Result<Self, ContractError> {
         let file = File::read(&folder.join("contract.toml"))?;
-        let written: WrittenContract = file.parse()?;
+        let written: ContractToml = file.parse()?;
         let own_name = folder
             .canonicalize()
             .ok()
@@ -50,7 +50,7 @@ impl Contract {
             schema,
             data: data(&file, &written)?,
             tokens: jwt::mint(&file, folder, &written.jwt)?,
-            beside: Beside::read(&file, folder, &written)?,
+            beside: BackingSpec::read(&file, folder, &written)?,
             tables: BTreeMap::new(),
             file,
             written,
@@ -124,7 +124,7 @@ impl Contract {
     }
 }
 
-fn data(file: &File, written: &WrittenContract) -> Result<BTreeMap<String, Value>, ContractError> {
+fn data(file: &File, written: &ContractToml) -> Result<BTreeMap<String, Value>, ContractError> {
     written
         .data
         .iter()

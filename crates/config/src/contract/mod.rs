@@ -19,7 +19,7 @@ mod template;
 mod toml;
 mod workload;
 
-pub use backing::{After, BackingRequirement, Counts, During, Expected, Most, Rows};
+pub use backing::{After, BackingRequirement, Counts, LoadInvariant, Most, Rows, SumTarget};
 pub use call::{Frame, FrameKind, Heard, Member, Turn, grpc_code_name};
 pub use cases::{Case, Delivery, Exchange, Leave, Restart, SingleCall};
 pub use definition::{Contract, OperationInfo};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum BoundValue {
     /// A constant text.
     Text(String),
     /// The value of the parameter with this index.
@@ -13,9 +13,9 @@ pub(crate) enum Bound {
 }
 
 /// The values of placeholders, by name.
-pub(crate) type Bindings = BTreeMap<String, Bound>;
+pub(crate) type Bindings = BTreeMap<String, BoundValue>;
 
-enum Piece<'a> {
+enum TemplatePart<'a> {
     Text(&'a str),
     Name(&'a str),
 }
@@ -29,7 +29,7 @@ pub(crate) fn is_place(name: &str) -> bool {
 }
 
 /// Splits a text at its placeholders. Only `{name}` with a lowercase name is a placeholder; JSON never looks like that.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+fn pieces(text: &str) -> Vec<TemplatePart<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut searched) = (text, 0);
     while let Some(open) = rest[searched..].find('{').map(|at| at + searched) {
@@ -41,23 +41,23 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
             && name[end..].starts_with('}')
             && !name.starts_with(|first: char| first.is_ascii_digit());
         if is_place {
-            pieces.push(Piece::Text(&rest[..open]));
-            pieces.push(Piece::Name(&name[..end]));
+            pieces.push(TemplatePart::Text(&rest[..open]));
+            pieces.push(TemplatePart::Name(&name[..end]));
             rest = &name[end + 1..];
             searched = 0;
         } else {
             searched = open + 1;
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(TemplatePart::Text(rest));
     pieces
 }
 
 /// The names of the placeholders of a text.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
-        Piece::Name(name) => Some(name),
-        Piece::Text(_) => None,
+        TemplatePart::Name(name) => Some(name),
+        TemplatePart::Text(_) => None,
     })
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn fill(
     let mut builder = Builder::default();
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => builder.literal(text.as_bytes()),
-            Piece::Name(name) => {
+            TemplatePart::Text(text) => builder.literal(text.as_bytes()),
+            TemplatePart::Name(name) => {
                 used.insert(name.to_owned());
                 match bindings.get(name) {
-                    Some(Bound::Text(text)) => builder.literal(escape(text).as_bytes()),
-                    Some(Bound::Parameter(index)) => builder.value(*index),
+                    Some(BoundValue::Text(text)) => builder.literal(escape(text).as_bytes()),
+                    Some(BoundValue::Parameter(index)) => builder.value(*index),
                     None => return Err(name.to_owned()),
                 }
             }
@@ -140,8 +140,8 @@ mod tests {
     fn only_names_in_braces_are_places() {
         let mut used = BTreeSet::new();
         let bindings = Bindings::from([
-            ("n".into(), Bound::Text("7".into())),
-            ("m".into(), Bound::Parameter(2)),
+            ("n".into(), BoundValue::Text("7".into())),
+            ("m".into(), BoundValue::Parameter(2)),
         ]);
         let text = r#"{"a":{"b":{}},"c":"{n}","d":{m},"e":"a{2}"}"#;
         let template = fill(text, &bindings, &mut used, str::to_owned).expect("all bound");

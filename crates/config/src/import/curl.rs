@@ -1,7 +1,7 @@
 //! Drafts from curl commands, from a single URL, and from nothing.
 
 use crate::import::draft::Names;
-use crate::import::message::{Sent, operation, parts};
+use crate::import::message::{CapturedRequest, operation, parts};
 use crate::import::{Draft, DraftError, Expect, ExpectedBody, Operation};
 
 /// A draft from curl commands, as copied from browsers; all must have the same server.
@@ -32,7 +32,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
             })?;
             headers.push((name.trim().to_owned(), value.trim().to_owned()));
         }
-        let sent = Sent {
+        let sent = CapturedRequest {
             method: asked.method().to_owned(),
             url: asked.url.clone(),
             headers,

@@ -108,14 +108,14 @@ pub(crate) fn step(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-type Wrong = (usize, String);
+type YamlError = (usize, String);
 
 fn plain(
     node: &MarkedYaml<'_>,
     pointer: &str,
     depth: usize,
     lines: &mut BTreeMap<String, usize>,
-) -> Result<Value, Wrong> {
+) -> Result<Value, YamlError> {
     let line = node.span.start.line().max(1);
     if depth > DEEPEST {
         return Err((line, format!("nested deeper than {DEEPEST}")));

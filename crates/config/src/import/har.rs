@@ -2,7 +2,7 @@
 
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, is_json};
-use crate::import::message::{Came, Sent, expectation, operation, parts};
+use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
 use crate::import::{Draft, DraftError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,8 +15,8 @@ struct Entry {
     pointer: String,
     origin: String,
     target: String,
-    sent: Sent,
-    came: Came,
+    sent: CapturedRequest,
+    came: CapturedReply,
 }
 
 /// A draft of the exchanges with one server: the one with the most JSON replies.
@@ -150,13 +150,13 @@ fn entry_of(document: &Document, entry: &Value, pointer: &str) -> Result<Result<
         pointer: step(&step(pointer, "request"), "url"),
         origin,
         target,
-        sent: Sent {
+        sent: CapturedRequest {
             method,
             url,
             headers: headers.collect(),
             body,
         },
-        came: Came {
+        came: CapturedReply {
             status: status as u16,
             media_type: text(entry, "/response/content/mimeType").map(str::to_owned),
             body: reply_of(entry),

@@ -10,7 +10,7 @@ const LONGEST: usize = 16 * 1024;
 
 /// A recorded request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sent {
+pub(crate) struct CapturedRequest {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub(crate) struct Sent {
 
 /// A recorded reply.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Came {
+pub(crate) struct CapturedReply {
     pub(crate) status: u16,
     pub(crate) media_type: Option<String>,
     /// The body; `None` if it is not text or was not recorded.
@@ -74,7 +74,11 @@ pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
 }
 
 /// The operation of a request with this target.
-pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent, &str)) -> Operation {
+pub(crate) fn operation(
+    names: &mut Names,
+    from: String,
+    (sent, target): (&CapturedRequest, &str),
+) -> Operation {
     let mut operation = Operation {
         name: names.of_request(&sent.method, target),
         from,
@@ -108,7 +112,7 @@ pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent,
 }
 
 /// The expectation of the next reply, according to a recorded one.
-pub(crate) fn expectation(came: &Came, remarks: &mut Vec<String>) -> Expect {
+pub(crate) fn expectation(came: &CapturedReply, remarks: &mut Vec<String>) -> Expect {
     let kind = came
         .media_type
         .as_deref()

@@ -2,7 +2,7 @@
 
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, media_type};
-use crate::import::message::{Came, Sent, expectation, operation, parts};
+use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
 use crate::import::{Draft, DraftError, Operation};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -24,7 +24,7 @@ pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
     };
     let text = |pointer: &str| document.value.pointer(pointer).and_then(Value::as_str);
     let title = text("/info/name").unwrap_or("A Postman collection");
-    let mut reading = Reading {
+    let mut reading = CollectionReader {
         document: &document,
         variables: variables(&document.value),
         names: Names::default(),
@@ -58,14 +58,14 @@ fn variables(value: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-struct Reading<'a> {
+struct CollectionReader<'a> {
     document: &'a Document,
     variables: BTreeMap<String, String>,
     names: Names,
     draft: Draft,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> CollectionReader<'a> {
     fn items(
         &mut self,
         items: &'a [Value],
@@ -120,10 +120,10 @@ impl<'a> Reading<'a> {
                 .document
                 .invalid(&pointer, format!("the request `{name}` has no `url`")));
         };
-        let mut sent = Sent {
+        let mut sent = CapturedRequest {
             method: method.to_owned(),
             headers: self.headers(request),
-            ..Sent::default()
+            ..CapturedRequest::default()
         };
         match self.body(request, &mut sent.headers) {
             Ok(body) => sent.body = body,
@@ -255,7 +255,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn authorise(&self, auth: Option<&Value>, sent: &mut Sent) {
+    fn authorise(&self, auth: Option<&Value>, sent: &mut CapturedRequest) {
         let Some(auth) = auth else { return };
         let kind = auth.get("type").and_then(Value::as_str).unwrap_or_default();
         let values = match auth.get(kind) {
@@ -337,7 +337,7 @@ fn answer(item: &Value, made: &mut Operation) {
             .then(|| header.get("value")?.as_str())
             .flatten()
     });
-    let came = Came {
+    let came = CapturedReply {
         status: code as u16,
         media_type: kind.map(media_type),
         body: reply.get("body").and_then(Value::as_str).map(str::to_owned),

@@ -16,7 +16,7 @@ pub struct Recorded {
 
 /// The expectation that was derived from two replies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learnt {
+pub struct InferredExpectation {
     /// The expectation; if JSON bodies differ, it refers to `schema`.
     pub expect: Expect,
     /// The schema of the body, if the two differ. It has the name that was passed to [`learn`].
@@ -26,10 +26,10 @@ pub struct Learnt {
 }
 
 /// Compares two replies to the same request. `name` is the name of the schema, if one is needed.
-pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
+pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> InferredExpectation {
     let mut differences = Vec::new();
     let statuses: BTreeSet<u16> = [first.status, second.status].into();
-    let mut learnt = Learnt {
+    let mut learnt = InferredExpectation {
         expect: Expect {
             status: statuses.into_iter().collect(),
             ..Expect::default()

@@ -3,8 +3,8 @@
 use crate::contract::Contract;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, RankBy, Service, Starts, Suite, WarmUpChoice,
-    Wishes,
+    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, PlanOverrides, RankBy, Service, Starts, Suite,
+    WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile, Protocol};
 
@@ -12,7 +12,7 @@ use prony_load::{Arrival, Load, Profile, Protocol};
 const OTHER_FILES: u64 = 64;
 
 impl Plan {
-    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &Wishes) -> Result<Self, PlanError> {
+    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &PlanOverrides) -> Result<Self, PlanError> {
         let design = suite.design_for(wishes.design);
         let mut plan = Self {
             suite: suite.name.clone(),
@@ -42,7 +42,7 @@ impl Plan {
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let maker = Maker::new(catalogue, suite, wishes)?;
+        let maker = PlanBuilder::new(catalogue, suite, wishes)?;
         maker.limits_fit()?;
         for (place, group) in suite.groups.iter().enumerate() {
             let (planned, entries) = maker.group(group, plan.groups.len())?;
@@ -63,16 +63,16 @@ impl Plan {
     }
 }
 
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     catalogue: &'a Catalogue,
     suite: &'a Suite,
-    wishes: &'a Wishes,
+    wishes: &'a PlanOverrides,
     /// The services that the command line selects; `None`: all.
     only: Option<Vec<&'a Service>>,
 }
 
-impl<'a> Maker<'a> {
-    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a Wishes) -> Result<Self, PlanError> {
+impl<'a> PlanBuilder<'a> {
+    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a PlanOverrides) -> Result<Self, PlanError> {
         Ok(Self {
             catalogue,
             suite,
@@ -362,7 +362,7 @@ fn words(protocols: &[Protocol]) -> String {
 
 fn wished_services<'a>(
     catalogue: &'a Catalogue,
-    wishes: &Wishes,
+    wishes: &PlanOverrides,
 ) -> Result<Option<Vec<&'a Service>>, PlanError> {
     if wishes.services.is_empty() {
         return Ok(None);

@@ -95,7 +95,7 @@ pub struct PlannedTrial {
 
 /// Options of the command line that override the suite.
 #[derive(Debug, Clone, Default)]
-pub struct Wishes {
+pub struct PlanOverrides {
     /// Only services that match one of these patterns.
     pub services: Vec<String>,
     pub rounds: Option<u32>,

@@ -5,13 +5,13 @@ mod protocol;
 mod trust;
 mod workers;
 
-use self::origin::{WrittenPid, WrittenReached};
-use self::protocol::WrittenProtocol;
-use self::trust::WrittenTrust;
+use self::origin::{PidSourceToml, ServiceOriginToml};
+use self::protocol::ProtocolToml;
+use self::trust::TrustToml;
 use crate::PlanError;
 use crate::read::Source;
 use crate::toolchain::Requirement;
-use prony_load::{Protocol, WrittenDuration};
+use prony_load::{DurationText, Protocol};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -98,16 +98,16 @@ impl Class {
     }
 }
 
-impl Written {
-    fn reached(&self) -> WrittenReached {
-        WrittenReached {
+impl ServiceToml {
+    fn reached(&self) -> ServiceOriginToml {
+        ServiceOriginToml {
             run: self.run.clone(),
             image: self.image.clone(),
             containerfile: self.containerfile.clone(),
             url: self.url.clone(),
             pid: self.pid.clone(),
             cgroup: self.cgroup.clone(),
-            trust: WrittenTrust {
+            trust: TrustToml {
                 cacert: self.cacert.clone(),
                 insecure: self.insecure.clone(),
             },
@@ -119,7 +119,7 @@ impl Written {
 /// a later step verifies which keys are allowed where.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ServiceToml {
     name: Spanned<String>,
     title: Option<String>,
     language: Option<String>,
@@ -131,7 +131,7 @@ struct Written {
     note: Option<String>,
     class: Option<Class>,
     contracts: Option<Vec<String>>,
-    protocols: Option<Vec<WrittenProtocol>>,
+    protocols: Option<Vec<ProtocolToml>>,
     toolchains: Option<Vec<Spanned<String>>>,
     workers: Option<Workers>,
     build: Option<Vec<String>>,
@@ -139,17 +139,17 @@ struct Written {
     image: Option<Spanned<String>>,
     containerfile: Option<Spanned<PathBuf>>,
     url: Option<Spanned<String>>,
-    pid: Option<Spanned<WrittenPid>>,
+    pid: Option<Spanned<PidSourceToml>>,
     cgroup: Option<Spanned<PathBuf>>,
     cacert: Option<Spanned<PathBuf>>,
     insecure: Option<Spanned<bool>>,
     env: Option<BTreeMap<String, String>>,
-    start_timeout: Option<WrittenDuration>,
+    start_timeout: Option<DurationText>,
     copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
     guide: Option<String>,
     unavailable_hint: Option<String>,
     #[serde(rename = "variant", default)]
-    variants: Vec<Written>,
+    variants: Vec<ServiceToml>,
 }
 
 /// The version of a service that only its build reports.
@@ -162,7 +162,7 @@ const THERE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
     let source = Source::read(&folder.join("service.toml"))?;
-    let base: Written = source.parse()?;
+    let base: ServiceToml = source.parse()?;
     let name = base.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         return Err(source.invalid(
@@ -197,8 +197,8 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
 /// A variant, and the file that contains it.
 struct Reader<'a> {
     source: &'a Source,
-    base: &'a Written,
-    own: &'a Written,
+    base: &'a ServiceToml,
+    own: &'a ServiceToml,
 }
 
 impl Reader<'_> {
@@ -251,11 +251,11 @@ impl Reader<'_> {
     }
 
     /// The variant's value, or else the file's.
-    fn find<T>(&self, get: impl Fn(&Written) -> Option<T>) -> Option<T> {
+    fn find<T>(&self, get: impl Fn(&ServiceToml) -> Option<T>) -> Option<T> {
         get(self.own).or_else(|| get(self.base))
     }
 
-    fn need<T>(&self, key: &str, get: impl Fn(&Written) -> Option<T>) -> Result<T, PlanError> {
+    fn need<T>(&self, key: &str, get: impl Fn(&ServiceToml) -> Option<T>) -> Result<T, PlanError> {
         self.find(get).ok_or_else(|| {
             let label = self.own.name.get_ref();
             let message =

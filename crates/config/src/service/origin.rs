@@ -1,6 +1,6 @@
 //! How a service runs: prony runs a command or a container image, or the service runs externally.
 
-use super::trust::WrittenTrust;
+use super::trust::TrustToml;
 use crate::PlanError;
 use crate::read::Source;
 use crate::target;
@@ -68,24 +68,24 @@ impl Reached {
 
 /// The keys of a variant or above the variants.
 #[derive(Clone, Default)]
-pub(super) struct WrittenReached {
+pub(super) struct ServiceOriginToml {
     pub(super) run: Option<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
     pub(super) containerfile: Option<Spanned<PathBuf>>,
     pub(super) url: Option<Spanned<String>>,
-    pub(super) pid: Option<Spanned<WrittenPid>>,
+    pub(super) pid: Option<Spanned<PidSourceToml>>,
     pub(super) cgroup: Option<Spanned<PathBuf>>,
-    pub(super) trust: WrittenTrust,
+    pub(super) trust: TrustToml,
 }
 
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
-pub(super) enum WrittenPid {
+pub(super) enum PidSourceToml {
     Number(u32),
     File(PathBuf),
 }
 
-impl WrittenReached {
+impl ServiceOriginToml {
     /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
     pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<Reached>, PlanError> {
         let counted = match (self.pid, self.cgroup) {
@@ -172,11 +172,11 @@ fn image(
     })
 }
 
-impl From<WrittenPid> for Counted {
-    fn from(written: WrittenPid) -> Self {
+impl From<PidSourceToml> for Counted {
+    fn from(written: PidSourceToml) -> Self {
         match written {
-            WrittenPid::Number(pid) => Self::Pid(pid),
-            WrittenPid::File(path) => Self::PidFile(path),
+            PidSourceToml::Number(pid) => Self::Pid(pid),
+            PidSourceToml::File(path) => Self::PidFile(path),
         }
     }
 }
@@ -184,7 +184,7 @@ impl From<WrittenPid> for Counted {
 fn there(
     source: &Source,
     written: &Spanned<String>,
-    (trust, folder): (WrittenTrust, &Path),
+    (trust, folder): (TrustToml, &Path),
 ) -> Result<Target, PlanError> {
     let text = written.get_ref();
     let refused = |why: &str| source.invalid(written.span(), format!("`url` is `{text}`: {why}"));

@@ -11,12 +11,12 @@ const PEM: &str = "-----BEGIN CERTIFICATE-----";
 
 /// The keys of a variant or above the variants.
 #[derive(Clone, Default)]
-pub(super) struct WrittenTrust {
+pub(super) struct TrustToml {
     pub(super) cacert: Option<Spanned<PathBuf>>,
     pub(super) insecure: Option<Spanned<bool>>,
 }
 
-impl WrittenTrust {
+impl TrustToml {
     /// The position of the first of the keys.
     fn place(&self) -> Option<std::ops::Range<usize>> {
         let insecure = self.insecure.as_ref().map(Spanned::span);

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::read::Source;
-use prony_load::{Load, WrittenLoad};
+use prony_load::{Load, LoadText};
 use serde::Deserialize as _;
 use toml::{Spanned, Table, Value};
 
@@ -44,7 +44,7 @@ pub(super) fn loads(source: &Source, written: &Spanned<Table>) -> Result<Vec<Loa
 }
 
 fn load(table: &Table) -> Result<Load, String> {
-    let written = WrittenLoad::deserialize(table.clone());
+    let written = LoadText::deserialize(table.clone());
     let written = written.map_err(|error| error.message().trim().replace('\n', "; "))?;
     Load::try_from(written).map_err(|error| format!("`load`: {error}"))
 }

@@ -5,7 +5,7 @@ mod levels;
 mod rank;
 mod written;
 
-pub(crate) use written::WrittenLimits;
+pub(crate) use written::LimitsToml;
 
 use crate::error::known;
 use crate::read::Source;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
-use written::{Written, WrittenDesign, WrittenGroup, WrittenProfile};
+use written::{DesignToml, GroupToml, ProfileToml, SuiteToml};
 
 pub use design::{Design, Starts};
 pub use rank::RankBy;
@@ -147,7 +147,7 @@ impl Suite {
     /// Reads a suite file in a profile; `None` is the file's own settings.
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, PlanError> {
         let source = Source::read(path)?;
-        let written: Written = source.parse()?;
+        let written: SuiteToml = source.parse()?;
         let change = written.profile_named(&source, profile)?;
         if written.groups.is_empty() {
             return Err(source.invalid(
@@ -191,7 +191,7 @@ impl Suite {
             tie: share(&source, "tie", written.tie.as_ref())?,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             design,
-            interleaved: WrittenDesign::Interleaved.with(written.interleaved),
+            interleaved: DesignToml::Interleaved.with(written.interleaved),
             starts,
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
@@ -209,8 +209,8 @@ impl Suite {
     }
 }
 
-impl Written {
-    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<WrittenProfile, PlanError> {
+impl SuiteToml {
+    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<ProfileToml, PlanError> {
         let names: Vec<&str> = self.profile.keys().map(|key| key.get_ref().as_str()).collect();
         for group in &self.groups {
             if let Some(key) = group
@@ -228,7 +228,7 @@ impl Written {
             }
         }
         let Some(name) = name else {
-            return Ok(WrittenProfile::default());
+            return Ok(ProfileToml::default());
         };
         let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
         found
@@ -251,7 +251,7 @@ struct GroupDefaults {
 /// The group as written, once for each of its loads.
 fn groups_of(
     source: &Source,
-    spanned: &Spanned<WrittenGroup>,
+    spanned: &Spanned<GroupToml>,
     profile: Option<&str>,
     defaults: GroupDefaults,
 ) -> Result<Vec<SuiteGroup>, PlanError> {

@@ -2,7 +2,7 @@
 
 use super::common::load;
 use prony_config::contract::{Case, Contract};
-use prony_load::events::{Data, Shape, Whole};
+use prony_load::events::{Data, ExactStream, MessageRule};
 use prony_load::{Part, Protocol, Template};
 use std::time::Duration;
 
@@ -45,16 +45,16 @@ fn a_stream_is_expected_message_by_message() {
     let contract = load(RIGHT).expect("a contract");
     let case = case(&contract, Protocol::Http1, "some").expect("a case");
     let events = case.exchanges[0].expect.events.clone().expect("a stream");
-    let whole = Whole {
+    let whole = ExactStream {
         count: constant("3"),
-        each: Shape {
+        each: MessageRule {
             id: Some(constant("{= i}")),
             name: Some(constant("tick")),
             data: Some(Data::Json(constant(r#"{"n":{= i * 2},"of":3}"#))),
         },
-        last: Some(Shape {
+        last: Some(MessageRule {
             name: Some(constant("end")),
-            ..Shape::default()
+            ..MessageRule::default()
         }),
         gap_us: Some(constant("5")),
         flushed: false,

@@ -2,7 +2,7 @@
 
 use super::common;
 use prony_config::contract::{Case, Contract};
-use prony_load::events::{Data, Encoded};
+use prony_load::events::{Data, EncodedMessages};
 use prony_load::{Body, Bytes, Header, Protocol, Template};
 
 const PROTO: &str = r#"syntax = "proto3";
@@ -78,7 +78,7 @@ fn each_message_of_a_stream_is_encoded_before() {
     };
     let events = count.expect.events.as_ref().expect("a stream");
     let whole = events.whole.as_ref().expect("every message");
-    let Some(Data::Messages(Encoded { message, equals, .. })) = &whole.each.data else {
+    let Some(Data::Messages(EncodedMessages { message, equals, .. })) = &whole.each.data else {
         panic!("messages: {whole:?}");
     };
     assert_eq!((message.as_str(), equals), ("toy.Number", &numbers(&[2, 4, 6])));

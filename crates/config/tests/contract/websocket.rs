@@ -52,7 +52,7 @@ mix = [{ operation = "binary", with = { bytes = 20 } }]
 load = { kind = "closed", connections = 1 }
 
 [operation.room]
-summary = "Comes to all."
+summary = "Goes to all members."
 common = false
 websocket = "/room/{room}"
 with = { room = { hex = 4 } }

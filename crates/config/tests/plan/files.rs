@@ -1,6 +1,6 @@
 //! Files with every kind of mistake, and the error messages of each.
 
-use prony_config::{Catalogue, Plan, PlanError, Suite, Wishes};
+use prony_config::{Catalogue, Plan, PlanError, PlanOverrides, Suite};
 use prony_load::{Load, Protocol};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Checkout {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    fn plan(&self, wishes: &Wishes) -> Result<Plan, PlanError> {
+    fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, PlanError> {
         let catalogue = Catalogue::read(self.0.path())?;
         let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
         Plan::of(&catalogue, &suite, wishes)
@@ -81,7 +81,7 @@ impl Checkout {
 
     /// The error message, without the temporary folder.
     fn error(&self) -> String {
-        let error = self.plan(&Wishes::default()).expect_err("an error");
+        let error = self.plan(&PlanOverrides::default()).expect_err("an error");
         error
             .to_string()
             .replace(&format!("{}/", self.0.path().display()), "")
@@ -105,7 +105,7 @@ fn with_suite(from: &str, to: &str) -> String {
 
 #[test]
 fn a_plan_holds_every_service_once_a_round() {
-    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let labels: Vec<String> = plan
         .entries
         .iter()
@@ -124,7 +124,7 @@ fn a_plan_holds_every_service_once_a_round() {
 /// Compared trials are measured within minutes of each other, and no workload always comes first.
 #[test]
 fn the_trials_of_a_workload_stand_next_to_each_other() {
-    let mut plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let mut plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let services = plan.entries.len();
     plan.groups.push(plan.groups[0].clone());
     let again: Vec<_> = plan
@@ -158,10 +158,10 @@ fn the_trials_of_a_workload_stand_next_to_each_other() {
 #[test]
 fn the_seed_decides_the_order() {
     let order = |seed| {
-        let wishes = Wishes {
+        let wishes = PlanOverrides {
             seed,
             rounds: Some(20),
-            ..Wishes::default()
+            ..PlanOverrides::default()
         };
         let plan = Checkout::new().plan(&wishes).expect("a plan");
         plan.trials().map(|trial| trial.entry).collect::<Vec<usize>>()
@@ -177,22 +177,22 @@ fn the_seed_decides_the_order() {
 
 #[test]
 fn a_plan_survives_the_store() {
-    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let text = serde_json::to_string(&plan).expect("JSON");
     assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
 }
 
 #[test]
 fn wishes_narrow_the_plan() {
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         services: vec!["go-two".into()],
         rounds: Some(1),
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     assert_eq!(Checkout::new().plan(&wishes).expect("a plan").len(), 2);
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         services: vec!["go-tow".into()],
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     let error = Checkout::new()
         .plan(&wishes)
@@ -396,7 +396,7 @@ fn a_group_says_what_it_is_ranked_by() {
         let checkout = Checkout::new();
         let keys = format!("rank_by = \"{rank_by}\"\nload = {load}\n# ");
         checkout.write("suites/a.toml", &SUITE.replace("load = ", &keys));
-        checkout.plan(&Wishes::default())
+        checkout.plan(&PlanOverrides::default())
     };
     let closed = r#"{ kind = "closed", connections = 8 }"#;
     let open = r#"{ kind = "open", rate = 100, connections = 8 }"#;
@@ -417,9 +417,9 @@ fn a_group_says_what_it_is_ranked_by() {
         "{error}"
     );
     // An interleaved design from the command line has its own default ranking.
-    let turns = Wishes {
+    let turns = PlanOverrides {
         design: Some(prony_config::Design::interleaved()),
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     let checkout = Checkout::new();
     checkout.write(
@@ -435,7 +435,7 @@ fn several_numbers_of_connections_are_a_group_each() {
     let checkout = Checkout::new();
     let several = SUITE.replace("connections = 8", "connections = [64, 8, 256], in_flight = 2");
     checkout.write("suites/a.toml", &several);
-    let plan = checkout.plan(&Wishes::default()).expect("a plan");
+    let plan = checkout.plan(&PlanOverrides::default()).expect("a plan");
     let loads: Vec<Load> = plan.groups.iter().map(|group| group.load.clone()).collect();
     assert_eq!(
         loads,

@@ -1,6 +1,6 @@
 //! The project's own suites, and the example of the documentation.
 
-use prony_config::{Catalogue, Design, Machine, Plan, PlanError, Starts, Suite, Wishes};
+use prony_config::{Catalogue, Design, Machine, Plan, PlanError, PlanOverrides, Starts, Suite};
 use prony_load::Load;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn catalogue() -> Catalogue {
 
 fn plan(catalogue: &Catalogue, file: &Path, profile: Option<&str>) -> Plan {
     let made = || -> Result<Plan, PlanError> {
-        Plan::of(catalogue, &Suite::read(file, profile)?, &Wishes::default())
+        Plan::of(catalogue, &Suite::read(file, profile)?, &PlanOverrides::default())
     };
     made().unwrap_or_else(|error| panic!("{} {profile:?}: {error}", file.display()))
 }
@@ -137,9 +137,9 @@ services = ["go-nethttp", "rust-axum"]
     assert_eq!(fresh.starts(0).len(), 6);
     assert!(shared.expected() < fresh.expected());
     // An interleaved design starts all services of a group again, whatever the suite says.
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         design: Some(Design::interleaved()),
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
     let turns = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
@@ -217,9 +217,9 @@ fn what_the_machine_lacks_is_refused() {
             .suite_file(suite)
             .unwrap_or_else(|error| panic!("{error}"));
         let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
-        let wishes = Wishes {
+        let wishes = PlanOverrides {
             machine: Some(machine),
-            ..Wishes::default()
+            ..PlanOverrides::default()
         };
         match Plan::of(&catalogue, &suite, &wishes) {
             Ok(_) => String::new(),

@@ -8,7 +8,7 @@ use prony_load::{
     Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Phases, Profile,
     Protocol, Rate, Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{Part, Shape, Tally, ThreadPart, assemble};
+use prony_merge::{Part, Tally, TallyLayout, ThreadPart, assemble};
 use prony_protocols::http1::Http1;
 use prony_protocols::layer::Plain;
 use prony_records::Quantile::{AtLeast, Exact, Unbounded};
@@ -249,7 +249,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     world.step();
     world.go_on_until(origin);
     world.core.begin_phase(Phase::Measurement, (origin, end), None);
-    let empty = || Box::new(Tally::new(Shape::of(job)));
+    let empty = || Box::new(Tally::new(TallyLayout::of(job)));
     world.core.ledger.recorder.swap(empty());
     world.go_on_until(end);
     world.core.begin_drain(end, end);

@@ -5,7 +5,7 @@ use crate::tally::{LlmTally, RoomTally, Tally};
 use prony_load::Job;
 use prony_load::events::Chat;
 use prony_records::{
-    Good, Histogram, Llm, MessageIds, Messages, Rooms, StreamRate, Usage, Warning, WarningKind,
+    GoodputStreams, Histogram, Llm, MessageIds, Messages, Rooms, StreamRate, Usage, Warning, WarningKind,
 };
 
 /// The messages of streams, if the replies are streams.
@@ -61,7 +61,7 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
             per_s: super::per_second(window.completion_tokens, duration_s),
             per_s_of_stream: rate(&recorded.tpot_by_usage),
         }),
-        good: chat.has_objective().then(|| Good {
+        good: chat.has_objective().then(|| GoodputStreams {
             answers: recorded.good,
             due: tally.operations.iter().map(|one| one.requests.offered).sum(),
             per_s: super::per_second(window.good, duration_s),

@@ -5,8 +5,8 @@ mod stages;
 mod warnings;
 mod workers;
 
-use self::warnings::{Evidence, LoadKind};
-use crate::part::{AddressPart, First, Part, ThreadPart};
+use self::warnings::{LoadKind, WarningInputs};
+use crate::part::{AddressPart, LowestThreadValue, Part, ThreadPart};
 use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_records::{
@@ -82,7 +82,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
     recording
 }
 
-fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonStart>) -> Vec<Warning> {
+fn warnings(job: &Job, part: &Part, evidence: &WarningInputs, start: Option<CommonStart>) -> Vec<Warning> {
     let duration_s = part.length_ns() as f64 / 1e9;
     let mut all = evidence.warnings();
     all.extend(left_out(part));
@@ -93,7 +93,7 @@ fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonSta
     all
 }
 
-fn generator(part: &Part, evidence: &Evidence) -> Generator {
+fn generator(part: &Part, evidence: &WarningInputs) -> Generator {
     let transports: Vec<&str> = part.transports.iter().map(String::as_str).collect();
     Generator {
         threads: part.threads.len() as u32,
@@ -269,7 +269,7 @@ fn left_out(part: &Part) -> Option<Warning> {
         .filter(|(_, one)| one.left_out.is_none())
         .filter_map(|(address, _)| is_v4(address))
         .collect();
-    let left: Vec<(&str, &First)> = ranked(part)
+    let left: Vec<(&str, &LowestThreadValue)> = ranked(part)
         .filter_map(|(address, one)| Some((address, one.left_out.as_ref()?)))
         .collect();
     let (address, reason) = left
@@ -340,7 +340,7 @@ fn unexpected_replies(job: &Job, part: &Part) -> Vec<UnexpectedReply> {
     part.totals.sample.entries().iter().filter_map(wrong).collect()
 }
 
-fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
+fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
     let (tally, totals) = (&part.tally, &part.totals);
     let duration_s = part.length_ns() as f64 / 1e9;
     let (requests, outcomes) = sums(tally);
@@ -352,9 +352,9 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
         Load::Users { arrival, .. } => (LoadKind::Users, Some(arrival), 1),
     };
     let connections = connections(job, part);
-    let text = |first: &Option<First>| first.as_ref().map(|first| first.text.clone());
+    let text = |first: &Option<LowestThreadValue>| first.as_ref().map(|first| first.text.clone());
     let most = |share: fn(&ThreadPart) -> f64| part.threads.values().map(share).fold(0.0, f64::max);
-    Evidence {
+    WarningInputs {
         load,
         due: due.map(|arrival| match (arrival.spacing, job.limits.requests) {
             (prony_load::Spacing::Even, None) => arrival.profile.events_within(duration_s),

@@ -10,11 +10,11 @@ mod worker;
 pub use encoding::PartError;
 pub use merger::Merger;
 pub use sample::{SampleEntry, WrongSample};
-pub use status_counts::Answered;
-pub use totals::{AddressPart, First, LogPart, ThreadPart, Totals};
-pub use worker::{Begun, WorkerPart};
+pub use status_counts::StatusCounts;
+pub use totals::{AddressPart, LogPart, LowestThreadValue, ThreadPart, Totals};
+pub use worker::{MeasurementStart, WorkerPart};
 
-use crate::tally::{Shape, Tally};
+use crate::tally::{Tally, TallyLayout};
 use prony_load::Job;
 use prony_records::IntervalPart;
 use serde::{Deserialize, Serialize};
@@ -51,7 +51,7 @@ impl Part {
     /// An empty part of a job, the neutral element of merging.
     pub fn new(job: &Job) -> Self {
         Self {
-            tally: Tally::new(Shape::of(job)),
+            tally: Tally::new(TallyLayout::of(job)),
             totals: Totals::new(job.check.keep),
             threads: BTreeMap::new(),
             intervals: BTreeMap::new(),

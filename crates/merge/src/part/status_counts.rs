@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 /// Number of requests of a job by result, warm-up included; empty if the job does not count them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
+pub struct StatusCounts {
     /// By index of the operation in the workload and status; `None`: no complete reply arrived.
     counts: BTreeMap<(u32, Option<u16>), u64>,
 }
 
-impl Answered {
+impl StatusCounts {
     /// Counts requests of an operation; a status of `None` means that no complete reply arrived.
     pub fn add(&mut self, operation: u32, status: Option<u16>, count: u64) {
         if count > 0 {

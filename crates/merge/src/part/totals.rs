@@ -1,6 +1,6 @@
 //! Counts over the whole life of a worker, and statistics of its threads.
 
-use super::{Answered, WrongSample};
+use super::{StatusCounts, WrongSample};
 use prony_records::{DecodedBodies, Handshakes, Histogram};
 use serde::{Deserialize, Serialize};
 
@@ -15,27 +15,27 @@ pub struct Totals {
     /// Connections that the server closed after a reply.
     pub closed_by_server: u64,
     /// Reason for a failed connection.
-    pub connect_error: Option<First>,
+    pub connect_error: Option<LowestThreadValue>,
     /// Connections that failed because a machine of the generator ran out of ports, files or memory.
     pub own_shortages: u64,
     /// Error of the kernel for `own_shortages`.
-    pub own_shortage: Option<First>,
+    pub own_shortage: Option<LowestThreadValue>,
     pub handshakes: Handshakes,
     /// Number of requests that were sent again because the server had left them unprocessed.
     pub sent_again: u64,
     /// Protocol violation of the server.
-    pub violation: Option<First>,
+    pub violation: Option<LowestThreadValue>,
     /// Limit of concurrent requests on one connection, if the server sets one below the requested number; the lowest one seen.
     pub stream_limit: Option<u32>,
     /// Operation of a reply that started but did not end within the timeout.
-    pub unended: Option<First>,
+    pub unended: Option<LowestThreadValue>,
     /// Retransmitted TCP segments.
     pub retransmits: u64,
     pub decoded: DecodedBodies,
     /// A sample of the unexpected replies of the measurement.
     pub sample: WrongSample,
     /// Results of all requests, if they are counted.
-    pub answered: Answered,
+    pub answered: StatusCounts,
 }
 
 impl Totals {
@@ -57,7 +57,7 @@ impl Totals {
             retransmits: 0,
             decoded: DecodedBodies::default(),
             sample: WrongSample::new(keep),
-            answered: Answered::default(),
+            answered: StatusCounts::default(),
         }
     }
 
@@ -74,10 +74,10 @@ impl Totals {
         self.decoded.replies += other.decoded.replies;
         self.decoded.encoded_bytes += other.decoded.encoded_bytes;
         self.decoded.decoded_bytes += other.decoded.decoded_bytes;
-        First::keep(&mut self.connect_error, other.connect_error.as_ref());
-        First::keep(&mut self.own_shortage, other.own_shortage.as_ref());
-        First::keep(&mut self.violation, other.violation.as_ref());
-        First::keep(&mut self.unended, other.unended.as_ref());
+        LowestThreadValue::keep(&mut self.connect_error, other.connect_error.as_ref());
+        LowestThreadValue::keep(&mut self.own_shortage, other.own_shortage.as_ref());
+        LowestThreadValue::keep(&mut self.violation, other.violation.as_ref());
+        LowestThreadValue::keep(&mut self.unended, other.unended.as_ref());
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.sample.merge(&other.sample);
         self.answered.merge(&other.answered);
@@ -86,13 +86,13 @@ impl Totals {
 
 /// A text reported by one of several threads: the one with the lowest number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct First {
+pub struct LowestThreadValue {
     /// Number of the thread among the threads of all workers.
     pub thread: u32,
     pub text: String,
 }
 
-impl First {
+impl LowestThreadValue {
     /// Keeps the text of the lower thread.
     fn keep(ours: &mut Option<Self>, theirs: Option<&Self>) {
         if let Some(theirs) = theirs
@@ -150,14 +150,14 @@ pub struct AddressPart {
     /// Number of connections that were opened to it.
     pub connections: u64,
     /// Why it was left out, if it was.
-    pub left_out: Option<First>,
+    pub left_out: Option<LowestThreadValue>,
 }
 
 impl AddressPart {
     pub(super) fn merge(&mut self, other: &Self) {
         self.rank = self.rank.min(other.rank);
         self.connections += other.connections;
-        First::keep(&mut self.left_out, other.left_out.as_ref());
+        LowestThreadValue::keep(&mut self.left_out, other.left_out.as_ref());
     }
 }
 

@@ -13,7 +13,7 @@ pub struct WorkerPart {
     pub threads: u32,
     pub connections: u32,
     /// Start of its measurement.
-    pub begun: Begun,
+    pub begun: MeasurementStart,
     /// Complete replies in the measurement.
     pub completed: u64,
     /// Valid replies in the measurement.
@@ -30,7 +30,7 @@ pub struct WorkerPart {
 
 /// The start of a worker's measurement, in ns of its own monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
+pub struct MeasurementStart {
     /// The commanded start time (`Command::MeasureAt`), if there was one.
     pub asked_ns: Option<u64>,
     /// The time from which it counts its measurement and its intervals.
@@ -39,7 +39,7 @@ pub struct Begun {
     pub noticed_ns: u64,
 }
 
-impl Begun {
+impl MeasurementStart {
     /// How long after the commanded time it started, ns; `None` if no time was commanded.
     pub fn late_ns(&self) -> Option<u64> {
         Some(self.at_ns.saturating_sub(self.asked_ns?))
@@ -48,7 +48,7 @@ impl Begun {
 
 impl Part {
     /// Completes the part of one worker by deriving its [`WorkerPart`] from its counts.
-    pub fn close(&mut self, job: &Job, begun: Begun) {
+    pub fn close(&mut self, job: &Job, begun: MeasurementStart) {
         let name = job.share.as_ref().map_or("", |share| share.worker.as_str());
         let mut response = Histogram::new();
         let mut errors = 0;

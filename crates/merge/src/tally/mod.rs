@@ -113,7 +113,7 @@ pub struct OpenTimes {
 
 /// The kind of tally that a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub struct TallyLayout {
     /// Number of operations.
     pub operations: usize,
     /// Whether requests have intended times of their own.
@@ -123,7 +123,7 @@ pub struct Shape {
     pub streams: bool,
 }
 
-impl Shape {
+impl TallyLayout {
     /// The shape that a job needs.
     pub fn of(job: &Job) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl Shape {
 }
 
 impl Tally {
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(shape: TallyLayout) -> Self {
         Self {
             operations: vec![OperationTally::default(); shape.operations],
             open: shape.paced.then(Box::default),
@@ -156,8 +156,8 @@ impl Tally {
         }
     }
 
-    pub const fn shape(&self) -> Shape {
-        Shape {
+    pub const fn shape(&self) -> TallyLayout {
+        TallyLayout {
             operations: self.operations.len(),
             paced: self.open.is_some(),
             sequence: self.sequence.is_some(),

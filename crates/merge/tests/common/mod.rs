@@ -7,7 +7,10 @@ use prony_load::{
     Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile,
     Protocol, Rate, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{AddressPart, Answer, Begun, First, LogPart, Part, SampleEntry, Shape, Tally, ThreadPart};
+use prony_merge::{
+    AddressPart, Answer, LogPart, LowestThreadValue, MeasurementStart, Part, SampleEntry, Tally, TallyLayout,
+    ThreadPart,
+};
 use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcome};
 use std::collections::BTreeMap;
 
@@ -118,7 +121,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
     let own = job.first_thread()..job.first_thread() + job.threads;
     let mut times: BTreeMap<u64, Histogram> = BTreeMap::new();
     for thread in own.clone() {
-        let mut tally = Tally::new(Shape::of(job));
+        let mut tally = Tally::new(TallyLayout::of(job));
         for event in events.iter().filter(|event| event.thread == thread) {
             count(&mut tally, event);
             let valid = u64::from(event.outcome == Outcome::Valid);
@@ -146,7 +149,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
             interval.times = CompactHistogram::of(&times);
         }
     }
-    let first = First {
+    let first = LowestThreadValue {
         thread: own.start,
         text: format!("thread {} has no ports", own.start),
     };
@@ -167,7 +170,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
     });
     part.close(
         job,
-        Begun {
+        MeasurementStart {
             asked_ns: None,
             at_ns: 5,
             noticed_ns: 6,

@@ -18,7 +18,7 @@ pub struct Llm {
     /// Token counts reported by the server, if it reports them.
     pub usage: Option<Usage>,
     /// Answers that met the objective of streams, if there is one.
-    pub good: Option<Good>,
+    pub good: Option<GoodputStreams>,
     /// Answers that contain an error of the server; they count as unexpected replies.
     pub errors: u64,
     /// Answers that ended normally without a single token.
@@ -65,7 +65,7 @@ pub struct Usage {
 
 /// Answers that met the objective of streams, and the ones that did not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Good {
+pub struct GoodputStreams {
     /// Number of answers that met the objective.
     pub answers: u64,
     /// Number of prompts that were due, whatever their outcome.
@@ -81,7 +81,7 @@ pub struct Good {
     pub long: u64,
 }
 
-impl Good {
+impl GoodputStreams {
     /// The share of the prompts that got a good answer, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.due == 0 {

@@ -20,7 +20,7 @@ pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use interval_part::IntervalPart;
-pub use llm::{Good, Llm, StreamRate, Usage};
+pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
 pub use occupancy::Occupancy;
 pub use outcome::{Outcome, Outcomes};
@@ -120,7 +120,7 @@ pub struct Recording {
     pub occupancy: Option<Occupancy>,
     /// A seeded sample of unexpected replies.
     #[serde(default)]
-    #[serde(alias = "unexpected_replies")]
+    #[serde(alias = "wrong_replies")]
     pub unexpected_replies: Vec<UnexpectedReply>,
     /// Warnings about these numbers.
     pub warnings: Vec<Warning>,

@@ -9,7 +9,7 @@ pub enum Outcome {
     /// The reply is as the contract expects.
     Valid,
     /// Unexpected reply: malformed, or with unexpected headers or body.
-    #[serde(alias = "unexpected")]
+    #[serde(alias = "wrong_reply")]
     Unexpected,
     /// Unexpected status (HTTP or gRPC).
     Status,
@@ -21,7 +21,7 @@ pub enum Outcome {
     /// The connection ended before the reply was complete.
     Reset,
     /// Dropped: due but never sent, because the backlog was full or the load ended first.
-    #[serde(alias = "dropped")]
+    #[serde(alias = "not_sent")]
     Dropped,
 }
 
@@ -45,7 +45,7 @@ pub struct Outcomes {
     /// See [`Outcome::Valid`].
     pub valid: u64,
     /// See [`Outcome::Unexpected`].
-    #[serde(alias = "unexpected")]
+    #[serde(alias = "wrong_reply")]
     pub unexpected: u64,
     /// See [`Outcome::Status`].
     pub status: u64,
@@ -57,7 +57,7 @@ pub struct Outcomes {
     /// See [`Outcome::Reset`].
     pub reset: u64,
     /// See [`Outcome::Dropped`].
-    #[serde(alias = "dropped")]
+    #[serde(alias = "not_sent")]
     pub dropped: u64,
 }
 

@@ -12,12 +12,12 @@ const JMH: f64 = 0.999;
 /// A column of a table, with the unit of its numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Column {
-    what: What,
+    what: ColumnKind,
     unit: Unit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum ColumnKind {
     /// The estimate of a metric.
     Of(Metric),
     /// Score ± error of a rate in the format of JMH.
@@ -55,7 +55,7 @@ impl Columns {
             _ => (vec![rate, P99, Cpu, Memory], vec![CpusBusy, P50, Start]),
         };
         let column = |metric| Column {
-            what: What::Of(metric),
+            what: ColumnKind::Of(metric),
             unit: unit_of(group, metric),
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
@@ -65,17 +65,19 @@ impl Columns {
         };
         // For streams, metrics of their messages say more than the time of the last message.
         if known(Messages) {
-            let after = first.iter().position(|column| column.what == What::Of(rate));
+            let after = first
+                .iter()
+                .position(|column| column.what == ColumnKind::Of(rate));
             let at = after.map_or(0, |place| place + 1);
             first.splice(at..at, [Messages, First, FirstP99].map(column));
         }
         if known(Beside) {
-            let after = first.iter().position(|column| column.what == What::Of(Cpu));
+            let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }
         if group.confidence >= JMH && !group.is_open() {
             let score = Column {
-                what: What::Score(rate),
+                what: ColumnKind::Score(rate),
                 unit: unit_of(group, rate),
             };
             first.insert(1, score);
@@ -95,8 +97,8 @@ impl Column {
     /// The heading, with the unit where it is not obvious.
     pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
-            (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
-            (What::Of(Metric::BackingServiceCpuNsPerRequest), symbol)
+            (ColumnKind::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
+            (ColumnKind::Of(Metric::BackingServiceCpuNsPerRequest), symbol)
                 if !group.backing_services.is_empty() =>
             {
                 format!(
@@ -111,23 +113,23 @@ impl Column {
     /// A short heading, regardless of the names of backing services.
     pub(super) fn short_head(self) -> String {
         match (self.what, self.unit.symbol) {
-            (What::Score(_), _) => "score ± error, op/s".to_owned(),
-            (What::Of(metric), "") => head_of(metric).to_owned(),
-            (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
+            (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
+            (ColumnKind::Of(metric), "") => head_of(metric).to_owned(),
+            (ColumnKind::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
         }
     }
 
     /// The value of a service in this column. A rate that the generator limited is a lower bound.
     pub(super) fn cell(self, row: &Row) -> String {
         let (metric, shown) = match self.what {
-            What::Of(metric) => (
+            ColumnKind::Of(metric) => (
                 metric,
                 row.summary
                     .metrics
                     .get(metric)
                     .and_then(|quantity| with_interval(quantity, self.unit)),
             ),
-            What::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
+            ColumnKind::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
         };
         match shown {
             None => "not known".to_owned(),

@@ -20,7 +20,7 @@ pub use html::{page, page_data, served_page};
 pub use junit::junit;
 pub use prometheus::{RunProgress, exposition, progress};
 pub use svg::charts;
-pub use terminal::{Look, standings};
+pub use terminal::{TerminalStyle, standings};
 
 use crate::{GroupReport, Report, ReportError, Row};
 use prony_records::Warning;
@@ -48,7 +48,7 @@ pub enum Format {
 }
 
 /// Renders the report in a format. `look` affects only the terminal format.
-pub fn render(report: &Report, format: Format, look: Look) -> Result<String, ReportError> {
+pub fn render(report: &Report, format: Format, look: TerminalStyle) -> Result<String, ReportError> {
     match format {
         Format::Terminal => Ok(terminal::render(report, look)),
         Format::Markdown => Ok(markdown::render(report)),

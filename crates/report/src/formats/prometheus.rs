@@ -4,7 +4,7 @@ use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
 /// A row with its report and its group.
-type Place<'a> = (&'a Report, &'a GroupReport, &'a Row);
+type RowContext<'a> = (&'a Report, &'a GroupReport, &'a Row);
 
 /// The samples of several reports: each metric is declared once, with the rows of all reports.
 pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
@@ -12,7 +12,7 @@ pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
         let groups = report.groups.iter();
         groups.flat_map(move |group| group.services.iter().map(move |row| (report, group, row)))
     };
-    let rows: Vec<Place<'_>> = reports.into_iter().flat_map(rows_of).collect();
+    let rows: Vec<RowContext<'_>> = reports.into_iter().flat_map(rows_of).collect();
     let mut out = String::new();
     for &metric in Metric::ALL {
         let lines: String = rows
@@ -87,7 +87,7 @@ pub fn progress(runs: &[RunProgress]) -> String {
     )
 }
 
-fn samples(place: &Place<'_>, metric: Metric, quantity: &Quantity) -> String {
+fn samples(place: &RowContext<'_>, metric: Metric, quantity: &Quantity) -> String {
     let labels = labels(place);
     let line = |statistic: &str, value: f64| {
         format!(
@@ -105,7 +105,7 @@ fn samples(place: &Place<'_>, metric: Metric, quantity: &Quantity) -> String {
     }
 }
 
-fn gauge(rows: &[Place<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
+fn gauge(rows: &[RowContext<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
     let (name, help) = about;
     let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
     for place in rows {
@@ -116,7 +116,7 @@ fn gauge(rows: &[Place<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option
     out
 }
 
-fn labels((report, group, row): &Place<'_>) -> String {
+fn labels((report, group, row): &RowContext<'_>) -> String {
     let pairs = [
         ("suite", &report.suite),
         ("run", &report.run),

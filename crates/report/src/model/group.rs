@@ -4,7 +4,7 @@ use super::descriptions;
 use super::details::{Details, details};
 use crate::{Input, ReportError, service_names};
 use prony_records::{Bottleneck, Scope, Warning};
-use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
+use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -41,7 +41,7 @@ pub struct GroupReport {
     /// Services that the generator kept from their rank first, then the best first, excluded ones last.
     pub services: Vec<Row>,
     /// All pairs of ranked services.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<PairwiseComparison>,
     /// Warnings about the whole group.
     pub warnings: Vec<Warning>,
 }

@@ -1,6 +1,6 @@
 //! A badge: the ranked work on the left, rank range and value on the right.
 
-use super::run::{Board, value};
+use super::run::{Ranking, value};
 use crate::formats::escaped;
 use crate::model::ranks;
 use prony_statistics::ServiceSummary;
@@ -15,7 +15,7 @@ const HEIGHT: f64 = 20.0;
 const LONGEST: usize = 40;
 
 /// The text of the badge of a service in a ranking.
-pub(super) fn words(board: &Board, row: &ServiceSummary) -> String {
+pub(super) fn words(board: &Ranking, row: &ServiceSummary) -> String {
     if row.excluded.is_some() {
         return "excluded".to_owned();
     }
@@ -27,7 +27,7 @@ pub(super) fn words(board: &Board, row: &ServiceSummary) -> String {
 }
 
 /// The SVG. Its colour shows whether the service may be the best, which the text says too.
-pub(super) fn badge(board: &Board, row: &ServiceSummary) -> String {
+pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
     let label = shortened(&label(board));
     let words = words(board, row);
     let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
@@ -57,7 +57,7 @@ pub(super) fn badge(board: &Board, row: &ServiceSummary) -> String {
     )
 }
 
-fn label(board: &Board) -> String {
+fn label(board: &Ranking) -> String {
     let (contract, workload) = (&board.group.contract, &board.group.workload);
     if contract == workload {
         contract.clone()

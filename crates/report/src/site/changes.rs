@@ -11,7 +11,7 @@ use prony_records::ServiceId;
 use prony_statistics::{Change, ChangeOptions, Estimate, GroupChange, Mismatch, RunChange, Verdict, compare};
 
 /// Two successive runs of a suite.
-pub(super) struct Changed<'a> {
+pub(super) struct RunComparison<'a> {
     before: &'a SiteRun,
     pub(super) now: &'a SiteRun,
     differs: Vec<Mismatch>,
@@ -20,12 +20,12 @@ pub(super) struct Changed<'a> {
 }
 
 /// Every run that has a previous one in its suite.
-pub(super) fn all<'a>(studies: &[Study<'a>]) -> Result<Vec<Changed<'a>>, ReportError> {
+pub(super) fn all<'a>(studies: &[Study<'a>]) -> Result<Vec<RunComparison<'a>>, ReportError> {
     let pairs = studies.iter().flat_map(|study| study.runs.windows(2));
-    pairs.map(|pair| Changed::of(pair[0], pair[1])).collect()
+    pairs.map(|pair| RunComparison::of(pair[0], pair[1])).collect()
 }
 
-impl<'a> Changed<'a> {
+impl<'a> RunComparison<'a> {
     fn of(before: &'a SiteRun, now: &'a SiteRun) -> Result<Self, ReportError> {
         let options = ChangeOptions::default();
         Ok(Self {

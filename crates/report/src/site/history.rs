@@ -1,7 +1,7 @@
 //! A service in one ranking over time: a chart, its changes of level, and every run.
 
 use super::html;
-use super::order::{Entry, Line};
+use super::order::{Entry, VariantHistory};
 use super::run::{day, value};
 use crate::ReportError;
 use crate::formats::{escaped, head_of};
@@ -28,14 +28,14 @@ const BOTTOM: f64 = 30.0;
 const FARTHEST: f64 = 0.5;
 
 /// A change of level: the first entry with the new level, and the size of the change.
-struct Changed {
+struct LevelChange {
     metric: Metric,
     at: usize,
     found: ChangePoint,
 }
 
 /// The section of a line with two or more runs; `name` is the display name of the variant.
-pub(super) fn section(line: &Line<'_>, name: &str) -> Result<String, ReportError> {
+pub(super) fn section(line: &VariantHistory<'_>, name: &str) -> Result<String, ReportError> {
     let latest = line.latest();
     // Another machine or another version of prony is not a change of the service.
     let alike: Vec<bool> = line
@@ -61,7 +61,11 @@ fn metrics(entry: &Entry<'_>) -> impl Iterator<Item = Metric> {
     std::iter::once(ranked_by).chain(others)
 }
 
-fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Changed>, ReportError> {
+fn changed(
+    line: &VariantHistory<'_>,
+    alike: &[bool],
+    metric: Metric,
+) -> Result<Vec<LevelChange>, ReportError> {
     let known: Vec<(usize, f64)> = line
         .entries
         .iter()
@@ -72,7 +76,7 @@ fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Change
         .collect();
     let points: Vec<f64> = known.iter().map(|(_, point)| *point).collect();
     let found = change_points(&points, CONFIDENCE)?;
-    let changed = |found: ChangePoint| Changed {
+    let changed = |found: ChangePoint| LevelChange {
         metric,
         at: known[found.index].0,
         found,
@@ -80,7 +84,7 @@ fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Change
     Ok(found.into_iter().map(changed).collect())
 }
 
-fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
+fn sentences(line: &VariantHistory<'_>, alike: &[bool], changes: &[LevelChange]) -> String {
     let mut lines: Vec<String> = changes
         .iter()
         .map(|change| {
@@ -113,7 +117,7 @@ fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
         .collect()
 }
 
-fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
+fn table(line: &VariantHistory<'_>, alike: &[bool], title: &str) -> String {
     let latest = line.latest();
     let mut heads = vec!["run", "rank"];
     heads.extend(metrics(&latest).map(head_of));
@@ -140,13 +144,13 @@ fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
 }
 
 /// Positions of a run and of a value.
-struct Plane {
+struct HistoryPlot {
     low: f64,
     high: f64,
     runs: usize,
 }
 
-impl Plane {
+impl HistoryPlot {
     fn x(&self, at: usize) -> f64 {
         LEFT + (WIDTH - LEFT - RIGHT) * (at as f64 + 0.5) / self.runs as f64
     }
@@ -158,7 +162,7 @@ impl Plane {
 }
 
 /// The ranking metric, run by run.
-fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) -> String {
+fn picture(line: &VariantHistory<'_>, alike: &[bool], changes: &[LevelChange], title: &str) -> String {
     let metric = line.latest().board.group.ranked_by;
     let points: Vec<(usize, f64, f64, f64)> = line
         .entries
@@ -179,7 +183,7 @@ fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) ->
         .iter()
         .map(|&(_, point, _, high)| high.min(point * (1.0 + FARTHEST)));
     let (low, high) = (lows.fold(f64::INFINITY, f64::min), highs.fold(0.0, f64::max));
-    let plane = Plane {
+    let plane = HistoryPlot {
         low,
         high: high.max(low * 1.01 + f64::MIN_POSITIVE),
         runs: line.entries.len(),
@@ -217,7 +221,7 @@ fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) ->
     )
 }
 
-fn axes(plane: &Plane, metric: Metric, line: &Line<'_>) -> String {
+fn axes(plane: &HistoryPlot, metric: Metric, line: &VariantHistory<'_>) -> String {
     let unit = Unit::for_metric(metric, &[plane.low, plane.high]);
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     let mut out = format!("<path class=\"axis\" d=\"M{LEFT} {TOP}H{right}M{LEFT} {bottom}H{right}\"/>");

@@ -1,8 +1,8 @@
 //! The first page: the studies, and for each ranking its result in words and its first few bars.
 
-use super::changes::Changed;
+use super::changes::RunComparison;
 use super::order::Study;
-use super::run::{Board, SiteRun, day};
+use super::run::{Ranking, SiteRun, day};
 use super::{SiteFile, html, paths};
 use crate::formats::{escaped, head_of, one_line};
 use crate::model::ranks;
@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 /// Number of services shown per ranking.
 const SHOWN: usize = 5;
 
-pub(super) fn page(studies: &[Study<'_>], changes: &[Changed<'_>]) -> SiteFile {
+pub(super) fn page(studies: &[Study<'_>], changes: &[RunComparison<'_>]) -> SiteFile {
     let latest = || studies.iter().map(Study::latest);
     let services: BTreeSet<&str> = latest()
         .flat_map(|run| &run.boards)
@@ -62,7 +62,7 @@ fn contents(studies: &[Study<'_>]) -> String {
     )
 }
 
-fn section(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
+fn section(study: &Study<'_>, changes: &[RunComparison<'_>]) -> String {
     let run = study.latest();
     let report = paths::run_page(&run.run);
     let mut out = format!("<h2>{}</h2>\n{}", escaped(&run.title), facts(run, &report));
@@ -104,7 +104,7 @@ fn facts(run: &SiteRun, report: &str) -> String {
     )
 }
 
-fn shown(run: &SiteRun, board: &Board) -> String {
+fn shown(run: &SiteRun, board: &Ranking) -> String {
     let metric = board.group.ranked_by;
     let ranked: Vec<&ServiceSummary> = board
         .group
@@ -161,7 +161,7 @@ fn doubts(warnings: &[Warning]) -> String {
 }
 
 /// The runs before the newest one, newest first.
-fn earlier(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
+fn earlier(study: &Study<'_>, changes: &[RunComparison<'_>]) -> String {
     let before = study.runs.iter().rev().skip(1);
     let lines: String = before
         .map(|run| {

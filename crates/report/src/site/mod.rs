@@ -23,7 +23,7 @@ mod service;
 pub use run::SiteRun;
 
 use crate::ReportError;
-use changes::Changed;
+use changes::RunComparison;
 
 /// A file of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub fn site(runs: &[SiteRun], base_url: Option<&str>) -> Result<Vec<SiteFile>, R
         service::list(&services),
         feed::feed(&studies, base_url),
     ];
-    files.extend(changes.iter().map(Changed::page));
+    files.extend(changes.iter().map(RunComparison::page));
     for (name, lines) in &services {
         files.push(service::page(name, lines, base_url)?);
         files.extend(service::badge_files(lines));

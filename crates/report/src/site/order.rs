@@ -2,7 +2,7 @@
 //! included it.
 
 use super::paths;
-use super::run::{Board, SiteRun};
+use super::run::{Ranking, SiteRun};
 use prony_records::ServiceId;
 use prony_statistics::ServiceSummary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +16,12 @@ pub(super) struct Study<'a> {
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) run: &'a SiteRun,
-    pub(super) board: &'a Board,
+    pub(super) board: &'a Ranking,
     pub(super) row: &'a ServiceSummary,
 }
 
 /// A variant of a service in the same ranking in all runs of a suite, the oldest first; there is always one.
-pub(super) struct Line<'a> {
+pub(super) struct VariantHistory<'a> {
     pub(super) entries: Vec<Entry<'a>>,
     /// Path of its badge.
     pub(super) badge: String,
@@ -33,7 +33,7 @@ impl<'a> Study<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> VariantHistory<'a> {
     pub(super) fn latest(&self) -> Entry<'a> {
         self.entries
             .last()
@@ -68,8 +68,8 @@ pub(super) fn in_time(mut runs: Vec<&SiteRun>) -> Vec<&SiteRun> {
 }
 
 /// The lines of each service, by its name.
-pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<'a>>> {
-    let mut all: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
+pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<VariantHistory<'a>>> {
+    let mut all: BTreeMap<&str, Vec<VariantHistory<'_>>> = BTreeMap::new();
     let mut taken = BTreeSet::new();
     for &run in studies.iter().flat_map(|study| &study.runs) {
         for board in &run.boards {
@@ -78,7 +78,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<
                 let lines = all.entry(&row.id.service).or_default();
                 match lines.iter_mut().find(|line| line.goes_on_with(&entry)) {
                     Some(line) => line.entries.push(entry),
-                    None => lines.push(Line {
+                    None => lines.push(VariantHistory {
                         badge: free(&mut taken, &row.id, &run.suite, &board.title()),
                         entries: vec![entry],
                     }),

@@ -25,14 +25,14 @@ pub struct SiteRun {
     pub(super) ended_at: Option<String>,
     pub(super) environment: Environment,
     pub(super) services: Vec<ServiceInfo>,
-    pub(super) boards: Vec<Board>,
+    pub(super) boards: Vec<Ranking>,
     /// Warnings about the whole run.
     pub(super) warnings: Vec<Warning>,
 }
 
 /// The services of one workload under one load, ranked.
 #[derive(Debug, Clone)]
-pub(super) struct Board {
+pub(super) struct Ranking {
     pub(super) group: Group,
     pub(super) load_text: String,
     /// The result in a sentence.
@@ -41,7 +41,7 @@ pub(super) struct Board {
 
 /// The parts of the JSON that are read.
 #[derive(Deserialize)]
-struct Exported {
+struct ReportJson {
     run: String,
     suite: String,
     started_at: String,
@@ -77,7 +77,7 @@ impl SiteRun {
         }
         bring_up_to_date(&mut report);
         let title = report["plan"]["title"].as_str().map(str::to_owned);
-        let exported = Exported::deserialize(&report).map_err(ReportError::NoReport)?;
+        let exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
         let page = page(report, &exported)?;
         let mut boards = Vec::new();
         for told in exported.groups {
@@ -86,7 +86,7 @@ impl SiteRun {
             for row in &mut group.services {
                 row.histogram = None;
             }
-            boards.push(Board {
+            boards.push(Ranking {
                 group,
                 load_text: told.load_text,
                 finding: told.finding,
@@ -145,7 +145,7 @@ impl SiteRun {
     }
 }
 
-impl Board {
+impl Ranking {
     /// The title that distinguishes it from the other rankings of its run.
     pub(super) fn title(&self) -> String {
         title_of(&self.group.contract, &self.group.workload, &self.load_text)
@@ -231,7 +231,7 @@ pub(super) fn day(text: &str) -> String {
 }
 
 /// The report page of the run, with links to the first page and to those of its services.
-fn page(mut report: Value, exported: &Exported) -> Result<SiteFile, ReportError> {
+fn page(mut report: Value, exported: &ReportJson) -> Result<SiteFile, ReportError> {
     let all = exported.groups.iter().flat_map(|told| &told.group.services);
     let pages: BTreeMap<String, String> = all
         .map(|row| {

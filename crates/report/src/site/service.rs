@@ -1,7 +1,7 @@
 //! The list of services, and a page for each: all rankings with it, its history, and its badges.
 
 use super::badge::badge;
-use super::order::{Entry, Line};
+use super::order::{Entry, VariantHistory};
 use super::run::{day, value};
 use super::{SiteFile, history, html, paths};
 use crate::formats::escaped;
@@ -18,7 +18,7 @@ const SHOWN: [(Metric, &str); 3] = [
 ];
 
 /// The page of all services.
-pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
+pub(super) fn list(services: &BTreeMap<&str, Vec<VariantHistory<'_>>>) -> SiteFile {
     let heads = [
         "service",
         "language",
@@ -59,13 +59,17 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
 }
 
 /// The page of a service.
-pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Result<SiteFile, ReportError> {
+pub(super) fn page(
+    name: &str,
+    lines: &[VariantHistory<'_>],
+    base_url: Option<&str>,
+) -> Result<SiteFile, ReportError> {
     let title = title(name, lines);
     let mut body = facts(name, lines);
     body += "<h2>In every ranking</h2>\n";
     body += &standings(lines, &title);
     body += "<h2>Over time</h2>\n";
-    let long: Vec<&Line<'_>> = lines.iter().filter(|line| line.entries.len() > 1).collect();
+    let long: Vec<&VariantHistory<'_>> = lines.iter().filter(|line| line.entries.len() > 1).collect();
     if long.is_empty() {
         body += "<p class=\"quiet\">Each ranking was measured once so far.</p>\n";
     }
@@ -81,25 +85,25 @@ pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Re
 }
 
 /// The badge of each of its rankings.
-pub(super) fn badge_files(lines: &[Line<'_>]) -> impl Iterator<Item = SiteFile> {
+pub(super) fn badge_files(lines: &[VariantHistory<'_>]) -> impl Iterator<Item = SiteFile> {
     lines.iter().map(|line| SiteFile {
         path: line.badge.clone(),
         text: badge(line.latest().board, line.latest().row),
     })
 }
 
-fn newest<'a>(lines: &[Line<'a>]) -> Option<Entry<'a>> {
-    let all = lines.iter().map(Line::latest);
+fn newest<'a>(lines: &[VariantHistory<'a>]) -> Option<Entry<'a>> {
+    let all = lines.iter().map(VariantHistory::latest);
     all.max_by_key(|entry| entry.run.began())
 }
 
 /// Metadata of the service from the newest run that has any.
-fn info<'a>(lines: &[Line<'a>]) -> Option<&'a ServiceInfo> {
+fn info<'a>(lines: &[VariantHistory<'a>]) -> Option<&'a ServiceInfo> {
     let entry = newest(lines)?;
     service_names::info(&entry.run.services, &entry.row.id)
 }
 
-fn title(name: &str, lines: &[Line<'_>]) -> String {
+fn title(name: &str, lines: &[VariantHistory<'_>]) -> String {
     let title = info(lines).map(|info| info.title.clone());
     title
         .filter(|title| !title.trim().is_empty())
@@ -111,7 +115,7 @@ fn called(entry: &Entry<'_>) -> String {
     entry.run.called(&entry.row.id)
 }
 
-fn facts(name: &str, lines: &[Line<'_>]) -> String {
+fn facts(name: &str, lines: &[VariantHistory<'_>]) -> String {
     let variants: BTreeSet<&str> = lines
         .iter()
         .map(|line| line.latest().row.id.variant.as_str())
@@ -139,11 +143,11 @@ fn facts(name: &str, lines: &[Line<'_>]) -> String {
     format!("<p class=\"facts\">{}</p>\n", told.join(" · "))
 }
 
-fn standings(lines: &[Line<'_>], title: &str) -> String {
+fn standings(lines: &[VariantHistory<'_>], title: &str) -> String {
     let mut heads = vec!["ranking", "study", "variant", "rank", "ranked by"];
     heads.extend(SHOWN.map(|(_, head)| head));
     heads.push("measured");
-    let row = |line: &Line<'_>| {
+    let row = |line: &VariantHistory<'_>| {
         let entry = line.latest();
         let address = format!("../{}", entry.board.address(entry.run));
         let mut cells = vec![
@@ -169,7 +173,7 @@ fn standings(lines: &[Line<'_>], title: &str) -> String {
 }
 
 /// Each badge with the Markdown for a README.
-fn badges(lines: &[Line<'_>], base_url: Option<&str>) -> String {
+fn badges(lines: &[VariantHistory<'_>], base_url: Option<&str>) -> String {
     let shown = lines.iter().map(|line| {
         let entry = line.latest();
         let address = match base_url {

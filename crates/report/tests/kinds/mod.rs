@@ -3,7 +3,7 @@
 
 use crate::sample;
 use prony_records::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, WarningKind};
-use prony_report::{Format, Input, Look, Report, charts, render};
+use prony_report::{Format, Input, Report, TerminalStyle, charts, render};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn report_of(
 }
 
 fn shown(report: &Report, format: Format) -> String {
-    let text = render(report, format, Look::default()).expect("renders");
+    let text = render(report, format, TerminalStyle::default()).expect("renders");
     if format == Format::Terminal {
         let wide = text.lines().find(|line| line.chars().count() > 100);
         assert_eq!(wide, None, "wider than 100 columns:\n{text}");

@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Shorter waits are not reported.
 const WORTH_SAYING: Duration = Duration::from_millis(500);
 
-pub(super) struct Wanted<'a> {
+pub(super) struct CacheKey<'a> {
     /// The folder of all builds.
     pub(super) builds: &'a Path,
     /// The name of the folder of this build.
@@ -31,7 +31,7 @@ pub(super) struct Wanted<'a> {
     pub(super) waits: &'a dyn Fn(Option<u32>),
 }
 
-pub(super) enum Found {
+pub(super) enum CacheLookup {
     Complete(PathBuf, InUse),
     /// A folder to build in, which no other process builds in or runs from.
     Empty(Entry),
@@ -85,10 +85,10 @@ impl PartialEq for InUse {
 
 impl Eq for InUse {}
 
-impl Wanted<'_> {
+impl CacheKey<'_> {
     /// Finds a complete build or a folder to build in. Waits while another process builds the same. A fresh build does not wait
     /// but takes the next free folder, because a process may run from the first one for hours.
-    pub(super) fn find(&self) -> Result<Found, Failure> {
+    pub(super) fn find(&self) -> Result<CacheLookup, Failure> {
         fs::create_dir_all(self.builds).map_err(|error| failed("create", self.builds, &error))?;
         let mut names = (1_u32..).map(|number| match number {
             1 => self.name.to_owned(),
@@ -108,24 +108,24 @@ impl Wanted<'_> {
                 return self.wait(folder, lock, &path);
             }
             if take(lock.try_lock(), &path)? {
-                return Entry::new(folder, lock, path).map(Found::Empty);
+                return Entry::new(folder, lock, path).map(CacheLookup::Empty);
             }
         }
     }
 
-    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<Found, Failure> {
+    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<CacheLookup, Failure> {
         let began = Instant::now();
         let mut said = false;
         loop {
             if take(lock.try_lock(), path)? {
                 if !is_complete(&folder) {
-                    return Entry::new(folder, lock, path.to_owned()).map(Found::Empty);
+                    return Entry::new(folder, lock, path.to_owned()).map(CacheLookup::Empty);
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
             if take(lock.try_lock_shared(), path)? {
                 if is_complete(&folder) {
-                    return Ok(Found::Complete(folder, InUse::of(Lock(lock))));
+                    return Ok(CacheLookup::Complete(folder, InUse::of(Lock(lock))));
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }

@@ -12,7 +12,7 @@ mod remote;
 mod steps;
 mod toolchain;
 
-use crate::testbed::{Member, Reached, Testbed};
+use crate::testbed::{Member, ReconnectingHost, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
@@ -24,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queue::Queue;
-use remote::There;
+use remote::RemoteBuild;
 use serde::{Deserialize, Serialize};
 
 pub use cache::InUse;
@@ -39,7 +39,7 @@ pub use toolchain::{Found, probe, system};
 pub struct Builder<'a> {
     host: &'a dyn Host,
     /// The host of the services, unless it is this machine.
-    there: Option<(&'a Member, &'a Reached)>,
+    there: Option<(&'a Member, &'a ReconnectingHost)>,
     /// Whether this machine builds for that host and sends the result.
     sends: bool,
     toolchains: &'a BTreeMap<String, Toolchain>,
@@ -139,7 +139,7 @@ impl<'a> Builder<'a> {
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
         }
-        let wanted = cache::Wanted {
+        let wanted = cache::CacheKey {
             builds: &self.folders.builds,
             name: &name,
             fresh: self.repetition.is_some_and(|repetition| repetition.fresh),
@@ -152,8 +152,8 @@ impl<'a> Builder<'a> {
             },
         };
         let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
-            cache::Found::Complete(folder, in_use) => (true, (folder, in_use)),
-            cache::Found::Empty(entry) => {
+            cache::CacheLookup::Complete(folder, in_use) => (true, (folder, in_use)),
+            cache::CacheLookup::Empty(entry) => {
                 entry.renew(service).map_err(without_log)?;
                 steps::run(self, service, &tools, entry.folder())?;
                 let version = steps::version(self, service, &tools, entry.folder())?;
@@ -269,8 +269,8 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn there(&self) -> Option<There<'_>> {
-        self.there.map(|(member, remote)| There {
+    fn there(&self) -> Option<RemoteBuild<'_>> {
+        self.there.map(|(member, remote)| RemoteBuild {
             member,
             remote,
             folders: &self.folders,

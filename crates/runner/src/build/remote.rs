@@ -1,8 +1,8 @@
 //! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
 use super::{Built, Folders, InUse, Repetition, copy, digest};
-use crate::testbed::json_lines_process::{Talk, Task};
-use crate::testbed::{Member, Reached};
+use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
+use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;
 use prony_host::{HostError, hostname};
@@ -46,15 +46,15 @@ pub enum BuildEvent {
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy)]
-pub(super) struct There<'a> {
+pub(super) struct RemoteBuild<'a> {
     pub(super) member: &'a Member,
-    pub(super) remote: &'a Reached,
+    pub(super) remote: &'a ReconnectingHost,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
     pub(super) repetition: Option<Repetition>,
 }
 
-impl There<'_> {
+impl RemoteBuild<'_> {
     /// Builds services. An error while sending the sources is the result of each of them.
     pub(super) fn build_all(
         self,
@@ -134,7 +134,7 @@ impl There<'_> {
     }
 
     /// The next event of the remote prony process.
-    fn next(self, talk: &mut Talk) -> Result<BuildEvent, Failure> {
+    fn next(self, talk: &mut JsonLinesProcess) -> Result<BuildEvent, Failure> {
         loop {
             match talk.hear(LOOK) {
                 Ok(Some(event)) => return Ok(event),
@@ -147,7 +147,7 @@ impl There<'_> {
 
     /// Sends the sources and starts a remote prony process that reports events. `--hold` builds the services and protects the
     /// builds until its input ends; `--digests` builds nothing.
-    fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
+    fn start(self, services: &[&Service], how: &str) -> Result<JsonLinesProcess, Failure> {
         let project = self.send(services)?;
         let folder = project.to_string_lossy();
         let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
@@ -166,7 +166,7 @@ impl There<'_> {
             place: None,
             log: Path::new("builds.log"),
         };
-        Talk::begin(self.member, what).map_err(|error| failed(&error))
+        JsonLinesProcess::begin(self.member, what).map_err(|error| failed(&error))
     }
 
     /// Sends everything that the builds of these services need to a project folder that stays on the host between runs.

@@ -1,5 +1,5 @@
 use super::*;
-use prony_config::{Suite, Wishes};
+use prony_config::{PlanOverrides, Suite};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ impl Project {
     fn fingerprint(&self) -> Fingerprint {
         let catalogue = Catalogue::read(self.folder.path()).expect("a project");
         let suite = Suite::read(&self.path("suites/smoke.toml"), None).expect("a suite");
-        let plan = Plan::of(&catalogue, &suite, &Wishes::default()).expect("a plan");
+        let plan = Plan::of(&catalogue, &suite, &PlanOverrides::default()).expect("a plan");
         let ignored = Ignored::of(self.folder.path());
         Fingerprints::new(&catalogue, &plan, &ignored).of(&catalogue.services[0])
     }

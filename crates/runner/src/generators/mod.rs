@@ -12,8 +12,8 @@ use prony_load::Job;
 use prony_records::{Command, Event, Resources};
 use std::path::Path;
 use std::time::Duration;
-use worker::Line;
-use worker_group::Fleet;
+use worker::WorkerGenerator;
+use worker_group::WorkerGroup;
 
 /// Starts loads.
 pub trait Generator: Sync {
@@ -89,14 +89,14 @@ impl Generator for ProcessGenerator {
         let workers: Vec<_> = self.testbed.workers().zip(&placement.workers).collect();
         let is_beside = |host: &str| host == placement.service.host;
         match workers[..] {
-            [(member, place)] => Ok(Box::new(Line::begin(
+            [(member, place)] => Ok(Box::new(WorkerGenerator::begin(
                 (member, place),
                 is_beside(&place.host),
                 job,
                 log,
                 None,
             )?)),
-            _ => Ok(Box::new(Fleet::begin(&workers, &is_beside, job, log)?)),
+            _ => Ok(Box::new(WorkerGroup::begin(&workers, &is_beside, job, log)?)),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The generator process on one worker.
 
-use super::worker_states::{Doing, Roster};
+use super::worker_states::{WorkerActivity, WorkerStates};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::testbed::Member;
-use crate::testbed::json_lines_process::{Talk, Task, Turns};
+use crate::testbed::json_lines_process::{JsonLinesProcess, MemorySemaphore, Task};
 use prony_host::{HostError, Place};
 use prony_load::Job;
 use prony_records::{Command, WorkerNow};
@@ -11,25 +11,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(super) struct Line {
-    talk: Talk,
+pub(super) struct WorkerGenerator {
+    talk: JsonLinesProcess,
     /// Whether the service runs on the same host.
     beside: bool,
     /// Whether there is a testbed, so that the state of the worker is reported.
     in_testbed: bool,
-    doing: Doing,
+    doing: WorkerActivity,
     /// Used if this worker is the only one.
-    roster: Roster,
+    roster: WorkerStates,
 }
 
-impl Line {
+impl WorkerGenerator {
     /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
         (member, place): (&Member, &Place),
         beside: bool,
         job: &Job,
         log: &Path,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let what = Task {
             name: "the generator",
@@ -38,14 +38,14 @@ impl Line {
             place: Some(place),
             log,
         };
-        let mut talk = Talk::among(member, what, turns)?;
+        let mut talk = JsonLinesProcess::among(member, what, turns)?;
         talk.say(job);
         Ok(Self {
             talk,
             beside,
             in_testbed: !place.host.is_empty(),
-            doing: Doing::new(&place.host),
-            roster: Roster::default(),
+            doing: WorkerActivity::new(&place.host),
+            roster: WorkerStates::default(),
         })
     }
 
@@ -72,7 +72,7 @@ impl Line {
     }
 }
 
-impl Loading for Line {
+impl Loading for WorkerGenerator {
     fn next(&mut self, within: Duration) -> Heard {
         if self.in_testbed
             && let Some(news) = self.roster.news(|| vec![self.doing.now()])

@@ -1,11 +1,11 @@
 //! One load from several workers: they start together, and their events are merged as if they came from one generator.
 
-use super::worker::Line;
-use super::worker_states::Roster;
+use super::worker::WorkerGenerator;
+use super::worker_states::WorkerStates;
 use super::{Heard, Loading, Spent, parallel, share};
 use crate::testbed::Member;
 use crate::testbed::clocks;
-use crate::testbed::json_lines_process::Turns;
+use crate::testbed::json_lines_process::MemorySemaphore;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
@@ -25,7 +25,7 @@ const LATE: Duration = Duration::from_secs(20);
 const PARTS: usize = 4;
 
 /// The generators of several workers, used like one.
-pub(super) struct Fleet {
+pub(super) struct WorkerGroup {
     job: Job,
     workers: Vec<Worker>,
     live: Live,
@@ -36,12 +36,12 @@ pub(super) struct Fleet {
     told: bool,
     /// When the first worker entered the phase that some workers have not reached.
     waits_since: Option<Instant>,
-    roster: Roster,
+    roster: WorkerStates,
 }
 
 struct Worker {
     member: Member,
-    line: Line,
+    line: WorkerGenerator,
     /// Measured before the load.
     clock: Clock,
     /// The number of phases that it has started.
@@ -53,7 +53,7 @@ struct Worker {
 /// The phases in order.
 const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
 
-impl Fleet {
+impl WorkerGroup {
     /// Measures the clocks, then starts the generator of each worker with its share of the job.
     pub(super) fn begin(
         workers: &[(&Member, &Place)],
@@ -63,7 +63,7 @@ impl Fleet {
     ) -> Result<Self, HostError> {
         let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
-        let turns = Turns::new(PARTS);
+        let turns = MemorySemaphore::new(PARTS);
         let begun: Vec<((&Member, &Place), bool, &Job)> = workers
             .iter()
             .zip(&shares)
@@ -73,7 +73,7 @@ impl Fleet {
             Ok(Worker {
                 clock: clocks::of(member)?,
                 member: member.clone(),
-                line: Line::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                line: WorkerGenerator::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
                 begun: 0,
                 established: 0,
                 is_done: false,
@@ -88,7 +88,7 @@ impl Fleet {
             ready: VecDeque::new(),
             told: false,
             waits_since: None,
-            roster: Roster::default(),
+            roster: WorkerStates::default(),
         })
     }
 
@@ -245,7 +245,7 @@ fn clock_moved(worker: &str, ns: i64) -> Warning {
     Warning::new(WarningKind::ClockStep, text)
 }
 
-impl Loading for Fleet {
+impl Loading for WorkerGroup {
     fn next(&mut self, within: Duration) -> Heard {
         let until = Instant::now() + within;
         loop {

@@ -13,14 +13,14 @@ const EVERY: Duration = Duration::from_millis(500);
 const SILENT: Duration = Duration::from_secs(2);
 
 /// The state of one worker, derived from its events.
-pub(super) struct Doing {
+pub(super) struct WorkerActivity {
     now: WorkerNow,
     heard: Instant,
     /// Replies since the last rate, and the seconds since then.
     since: (u64, f64),
 }
 
-impl Doing {
+impl WorkerActivity {
     pub(super) fn new(worker: &str) -> Self {
         Self {
             now: WorkerNow {
@@ -96,13 +96,13 @@ const fn makes_load(state: WorkerState) -> bool {
 
 /// The states that were last reported, and when.
 #[derive(Default)]
-pub(super) struct Roster {
+pub(super) struct WorkerStates {
     told: Vec<WorkerNow>,
     told_at: Option<Instant>,
     looked_at: Option<Instant>,
 }
 
-impl Roster {
+impl WorkerStates {
     /// The states to report now, if any: changes of a state promptly, rates at intervals.
     pub(super) fn news(&mut self, workers: impl FnOnce() -> Vec<WorkerNow>) -> Option<Event> {
         let now = Instant::now();
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_worker_is_followed_through_its_load() {
-        let mut doing = Doing::new("one");
-        let seen = |doing: &Doing| (doing.now().state, doing.now().throughput_per_s);
+        let mut doing = WorkerActivity::new("one");
+        let seen = |doing: &WorkerActivity| (doing.now().state, doing.now().throughput_per_s);
         assert_eq!(seen(&doing), (WorkerState::Starting, None));
         doing.hear(&phase(Phase::Measurement));
         for _ in 0..5 {
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_told_once() {
-        let mut roster = Roster::default();
-        let workers = || vec![Doing::new("one").now()];
+        let mut roster = WorkerStates::default();
+        let workers = || vec![WorkerActivity::new("one").now()];
         assert!(matches!(roster.news(workers), Some(Event::Workers { workers }) if workers.len() == 1));
         roster.looked_at = None;
         roster.told_at = None;

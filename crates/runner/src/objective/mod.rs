@@ -1,7 +1,7 @@
 //! Judges a recording by an objective (SLO).
 
 use prony_load::{Condition, GoodStreams, Objective};
-use prony_records::{Good, Quantile, Recording, Responses, count};
+use prony_records::{GoodputStreams, Quantile, Recording, Responses, count};
 
 /// A condition of an objective and the value of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn limits(objective: &Objective) -> String {
 }
 
 /// Whether enough streams are good.
-fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged {
+fn of_streams(streams: &GoodStreams, limits: &str, good: Option<GoodputStreams>) -> Judged {
     let at_least = format!("good>{}%", (streams.at_least * 1e6).round() / 1e4);
     let Some(good) = good else {
         return Judged {

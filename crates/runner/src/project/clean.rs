@@ -44,7 +44,7 @@ pub const KINDS: [Kind; 5] = [
 
 /// What to remove.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct CleanOptions<'a> {
     pub kinds: &'a [Kind],
     /// Only entries that have not changed for this long.
     pub unchanged_for: Duration,
@@ -55,7 +55,7 @@ pub struct Wish<'a> {
 /// The result for an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate", content = "reason")]
-pub enum Fate {
+pub enum CleanOutcome {
     /// Removed, or to be removed if this is a dry run.
     Removed,
     /// In use.
@@ -72,11 +72,11 @@ pub struct Entry {
     /// Its size on the disk.
     pub bytes: u64,
     #[serde(flatten)]
-    pub fate: Fate,
+    pub fate: CleanOutcome,
 }
 
 /// Removes the requested entries of a state folder and returns the result for each.
-pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
+pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, BenchError> {
     let users = users(state)?;
     let mut entries = Vec::new();
     let engine = Engine::find().ok();
@@ -90,7 +90,7 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
             }
             let bytes = size(&path);
             let fate = forget(kind, &path, &users, wish.dry);
-            if kind == Kind::Builds && fate == Fate::Removed && !wish.dry {
+            if kind == Kind::Builds && fate == CleanOutcome::Removed && !wish.dry {
                 forget_image(engine.as_ref(), name(&path));
             }
             entries.push(Entry {
@@ -105,7 +105,7 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
 }
 
 /// Removes containers that a killed prony left on this machine, if leftovers are requested. They have no folder.
-pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
+pub fn clean_containers(wish: &CleanOptions<'_>) -> Vec<Entry> {
     let engine = Engine::find().ok();
     let engine = engine.filter(|_| wish.kinds.contains(&Kind::Leftovers));
     let left = engine.map(|engine| sweep_containers(&engine, wish.dry));
@@ -114,7 +114,7 @@ pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
         kind: Kind::Leftovers,
         path: container.into(),
         bytes: 0,
-        fate: Fate::Removed,
+        fate: CleanOutcome::Removed,
     })
     .collect()
 }
@@ -204,8 +204,8 @@ fn age(data: &Metadata) -> Duration {
     age.unwrap_or_default()
 }
 
-fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
-    let used_by = |process: u32| Fate::Kept(format!("in use by process {process}"));
+fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> CleanOutcome {
+    let used_by = |process: u32| CleanOutcome::Kept(format!("in use by process {process}"));
     let user = match kind {
         Kind::Builds | Kind::Leftovers => None,
         Kind::Logs => process(path).filter(|process| users.contains(process)),
@@ -224,7 +224,7 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
         && matches!(kind, Kind::Builds | Kind::Leftovers)
         && matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
     {
-        return Fate::Kept("in use by another process".to_owned());
+        return CleanOutcome::Kept("in use by another process".to_owned());
     }
     let removed = if dry { Ok(()) } else { remove(path) };
     if let Some(lock) = lock {
@@ -233,8 +233,8 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
         let _ = lock.unlock();
     }
     match removed {
-        Ok(()) => Fate::Removed,
-        Err(error) => Fate::Failed(error.to_string()),
+        Ok(()) => CleanOutcome::Removed,
+        Err(error) => CleanOutcome::Failed(error.to_string()),
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
             .permissions();
         protected.set_mode(0o555);
         fs::set_permissions(state.path().join("cache/go/deep"), protected).expect("protected");
-        let wish = |dry, unchanged_for| Wish {
+        let wish = |dry, unchanged_for| CleanOptions {
             kinds: &KINDS,
             unchanged_for,
             dry,
@@ -321,7 +321,10 @@ mod tests {
         assert!(young.is_empty(), "{young:?}");
         let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
         assert_eq!(done, seen, "a dry run reports the same entries");
-        let kept: Vec<&Entry> = done.iter().filter(|entry| entry.fate != Fate::Removed).collect();
+        let kept: Vec<&Entry> = done
+            .iter()
+            .filter(|entry| entry.fate != CleanOutcome::Removed)
+            .collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert!(kept[0].path.ends_with("build/go-0a1b"));
         assert!(done.iter().all(|entry| entry.bytes >= 10_000), "{done:?}");

@@ -1,10 +1,10 @@
 //! Connects to the hosts of a testbed file.
 
-use crate::testbed::reconnect::Reached;
-use crate::testbed::{BuildAt, HostEntry, Member, Testbed, TestbedFile, Way};
+use crate::testbed::reconnect::ReconnectingHost;
+use crate::testbed::{BuildAt, HostEntry, HostTransport, Member, Testbed, TestbedFile};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
-use prony_kubernetes::{Begin, Group, Pod, PodWay, Run};
+use prony_kubernetes::{Group, Pod, PodRequest, PodWay, Run};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub struct Controller {
 /// CPUs of hosts, claimed until this value is dropped.
 #[derive(Default)]
 pub struct Claims {
-    hosts: Vec<Arc<Reached>>,
+    hosts: Vec<Arc<ReconnectingHost>>,
 }
 
 impl Drop for Claims {
@@ -170,13 +170,13 @@ fn pods(
     };
     let mut groups: Vec<Group> = Vec::new();
     for host in &file.hosts {
-        if let Way::Pod(group) = &host.way
+        if let HostTransport::Pod(group) = &host.way
             && !groups.contains(group)
         {
             groups.push(group.clone());
         }
     }
-    let begin = Begin {
+    let begin = PodRequest {
         what: &controller.what,
         tell: &|text| tell(text),
         goes_on: &*controller.goes_on,
@@ -196,17 +196,17 @@ fn reach(
     let binary = entry.program.clone();
     let mut pod: Option<Pod> = None;
     let transport: Box<dyn Transport> = match &entry.way {
-        Way::Here => return here(entry, controller),
-        Way::Pipe => {
+        HostTransport::Here => return here(entry, controller),
+        HostTransport::Pipe => {
             let program = binary.map_or_else(|| OsString::from(&controller.program), OsString::from);
             Box::new(Pipe::new(vec![program, "agent".into()]))
         }
-        Way::Ssh { destination, command } => Box::new(Ssh {
+        HostTransport::Ssh { destination, command } => Box::new(Ssh {
             command: command.clone(),
             binary,
             ..Ssh::new(destination.clone())
         }),
-        Way::Pod(_) => {
+        HostTransport::Pod(_) => {
             let run = pods.expect("invariant: a testbed with pods has a cluster");
             let found = run.pods().iter().find(|pod| pod.host == entry.name);
             let found = found.expect("invariant: a run has the pods that it was asked for");
@@ -222,7 +222,7 @@ fn reach(
         ..Connect::to(&entry.name, &controller.what)
     };
     let told = std::sync::Once::new();
-    let remote = Reached::first(connect, transport, &|progress| {
+    let remote = ReconnectingHost::first(connect, transport, &|progress| {
         told.call_once(|| {
             let mib = progress.total >> 20;
             tell(&format!("{}: copying prony to the host ({mib} MiB)", entry.name));

@@ -1,7 +1,7 @@
 //! The hosts of a run and their roles.
 
 use crate::testbed::placement;
-use crate::testbed::reconnect::Reached;
+use crate::testbed::reconnect::ReconnectingHost;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_kubernetes::Pod;
 use prony_records::{Environment, TestbedHost};
@@ -21,7 +21,7 @@ pub struct Member {
     /// Folder of the logs of its processes; a relative path is inside the folder of the connection.
     pub logs: PathBuf,
     /// The connection to it; `None` for the machine of the controller.
-    pub remote: Option<Arc<Reached>>,
+    pub remote: Option<Arc<ReconnectingHost>>,
     /// The machine of the controller, if that builds for this host; `None` if the host builds for itself.
     pub builds: Option<Arc<dyn Host>>,
     /// The pod, if the host is one.

@@ -16,9 +16,9 @@ mod preflight;
 mod reconnect;
 
 pub use connect::{Claims, Controller};
-pub use file::{BuildAt, FileError, HostEntry, Roles, TestbedFile, Way};
+pub use file::{BuildAt, FileError, HostEntry, HostTransport, Roles, TestbedFile};
 pub use hosts::{Member, Testbed};
 pub use link::{LinkSpeed, measure_link, serve_link};
 pub use network_limit::network_bound;
 pub use preflight::{Finding, HostFound, Link, Preflight, Severity, links_to};
-pub use reconnect::Reached;
+pub use reconnect::ReconnectingHost;

@@ -24,7 +24,7 @@ pub(crate) fn across(
     let backing_service = wants.backing_service.then_some(backing_service);
     let shares: Vec<Share> = (0..hosts.len())
         .map(|host| {
-            let roles = OnHost {
+            let roles = HostRoles {
                 service: host == service,
                 backing_service: backing_service == Some(host),
                 load: workers.contains(&host),
@@ -51,7 +51,7 @@ pub(crate) fn across(
 
 /// The roles of one host.
 #[derive(Clone, Copy)]
-struct OnHost {
+struct HostRoles {
     service: bool,
     backing_service: bool,
     load: bool,
@@ -67,9 +67,9 @@ struct Share {
     warnings: Vec<prony_records::Warning>,
 }
 
-fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
+fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share {
     let topology = host.topology;
-    if let OnHost {
+    if let HostRoles {
         service: true,
         load,
         backing_service,
@@ -89,7 +89,7 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
             warnings: split.warnings,
         };
     }
-    if let OnHost {
+    if let HostRoles {
         backing_service: true,
         load: true,
         ..

@@ -1,9 +1,9 @@
 //! Checks a testbed before a run.
 
 use crate::testbed::clocks::error_ns as clock_error_ns;
-use crate::testbed::json_lines_process::{Talk, Task};
+use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{LinkSpeed, Member, Testbed};
-use prony_host::{Granted, HostError, free_bytes};
+use prony_host::{CpuGrant, HostError, free_bytes};
 use prony_kubernetes::Pod;
 use prony_records::TestbedHost;
 pub use prony_records::TestbedLink as Link;
@@ -41,7 +41,7 @@ pub struct HostFound {
     pub free_bytes: Option<u64>,
     /// The resources that a pod actually received from its node; `None` if the host is not a pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub granted: Option<Granted>,
+    pub granted: Option<CpuGrant>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -182,7 +182,7 @@ fn look(testbed: &Testbed, member: &Member) -> Result<HostFound, HostError> {
 }
 
 /// Whether a pod has the requested CPUs, and has them exclusively.
-fn judge_pod(pod: &Pod, granted: &Granted) -> Vec<Finding> {
+fn judge_pod(pod: &Pod, granted: &CpuGrant) -> Vec<Finding> {
     let costs = |text: String, remedy: &str| Finding {
         host: pod.host.clone(),
         text,
@@ -323,7 +323,7 @@ fn link(from: &Member, to: &Member) -> Result<Link, String> {
 }
 
 /// Starts one end of a measurement and returns it with the first value that it reports.
-fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Talk, T), String> {
+fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(JsonLinesProcess, T), String> {
     let what = Task {
         name: "the measurement",
         arguments,
@@ -331,7 +331,7 @@ fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Tal
         place: None,
         log: Path::new("link.log"),
     };
-    let mut talk = Talk::begin(member, what).map_err(|error| error.to_string())?;
+    let mut talk = JsonLinesProcess::begin(member, what).map_err(|error| error.to_string())?;
     let first = talk.hear(LINK)?;
     let first = first.ok_or_else(|| format!("{} reported nothing for {} s", talk.who(), LINK.as_secs()))?;
     Ok((talk, first))
@@ -361,7 +361,7 @@ mod tests {
             cpus: 2,
         };
         let told = |allowed: &str, quota, throttled_ns| -> Vec<String> {
-            let granted = Granted {
+            let granted = CpuGrant {
                 allowed: allowed.parse().expect("CPUs"),
                 quota,
                 throttled_ns,

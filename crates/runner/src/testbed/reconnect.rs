@@ -19,22 +19,22 @@ const PAUSE: Duration = Duration::from_millis(250);
 ///
 /// Its processes are lost with the connection. `again` opens a new connection with the same CPUs claimed, which all later calls
 /// use.
-pub struct Reached {
+pub struct ReconnectingHost {
     connect: Connect,
     topology: Topology,
     address: String,
-    now: RwLock<Now>,
+    now: RwLock<CurrentConnection>,
     /// Declared last so that it is dropped last: dropping it may remove the host, for example a pod.
     transport: Box<dyn Transport>,
 }
 
 /// The current connection and the CPUs that are claimed over it.
-struct Now {
+struct CurrentConnection {
     remote: Remote,
     claimed: Option<(Cpus, RemoteClaim)>,
 }
 
-impl Reached {
+impl ReconnectingHost {
     /// Connects to a host. `tell` reports the progress of copying prony's executable to the host, if that is necessary.
     pub(crate) fn first(
         connect: Connect,
@@ -47,7 +47,7 @@ impl Reached {
             address: remote.address().to_owned(),
             connect,
             transport,
-            now: RwLock::new(Now {
+            now: RwLock::new(CurrentConnection {
                 remote,
                 claimed: None,
             }),
@@ -115,7 +115,7 @@ impl Reached {
         }
     }
 
-    fn anew(&self) -> Result<Now, HostError> {
+    fn anew(&self) -> Result<CurrentConnection, HostError> {
         let remote = Remote::connect(&self.connect, &*self.transport, &|_| {})?;
         if *remote.topology() != self.topology || remote.address() != self.address {
             return Err(HostError::There {
@@ -135,19 +135,19 @@ impl Reached {
         };
         let claim = |cpus: Cpus| Ok::<_, HostError>((cpus.clone(), remote.claim(&cpus)?));
         let claimed = cpus.map(claim).transpose()?;
-        Ok(Now { remote, claimed })
+        Ok(CurrentConnection { remote, claimed })
     }
 
     fn with<T>(&self, ask: impl FnOnce(&Remote) -> T) -> T {
         ask(&self.now.read().unwrap_or_else(PoisonError::into_inner).remote)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Now> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, CurrentConnection> {
         self.now.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Host for Reached {
+impl Host for ReconnectingHost {
     fn topology(&self) -> &Topology {
         &self.topology
     }

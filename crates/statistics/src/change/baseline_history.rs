@@ -10,7 +10,7 @@ const FEWEST: usize = 3;
 
 /// The values of one metric of one service in the runs before the new one, oldest first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Earlier {
+pub struct BaselineHistory {
     /// Name of the contract.
     pub contract: String,
     /// Name of the workload in the contract.
@@ -42,7 +42,7 @@ impl RunChange {
     /// Keeps only the regressions whose new value is worse than the earlier runs predict, with the given confidence for all of
     /// them together. The other slowdowns become inconclusive, and so do gated metrics with too few earlier runs, which are also
     /// named in `missing`.
-    pub fn gated_by(mut self, earlier: &[Earlier], confidence: f64) -> Result<Self, StatisticsError> {
+    pub fn gated_by(mut self, earlier: &[BaselineHistory], confidence: f64) -> Result<Self, StatisticsError> {
         let count = self.changes_mut().filter(|change| change.gated).count().max(1);
         let level = 1.0 - (1.0 - confidence) / count as f64;
         let mut missing = Vec::new();

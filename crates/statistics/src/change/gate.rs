@@ -3,7 +3,8 @@
 use crate::distribution::{no_difference, reach, student_two_sided};
 use crate::ranking::judge;
 use crate::{
-    Better, Estimate, Estimated, Group, Metric, Quantity, ServiceSummary, StatisticsError, Summary, Verdict,
+    Better, Estimate, Group, MethodEstimate, Metric, Quantity, ServiceSummary, StatisticsError, Summary,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 
@@ -179,7 +180,7 @@ impl Change {
 }
 
 /// A log ratio, before the number of comparisons is known.
-pub(super) struct Raw {
+pub(super) struct UnadjustedRatio {
     pub(super) point: f64,
     pub(super) error: f64,
     pub(super) freedom: f64,
@@ -249,7 +250,7 @@ fn group(
     then: &Group,
     now: &Group,
     options: &ChangeOptions,
-    raws: &mut Vec<Raw>,
+    raws: &mut Vec<UnadjustedRatio>,
     missing: &mut Vec<String>,
 ) -> GroupChange {
     let mut services = Vec::new();
@@ -295,7 +296,7 @@ fn service(
     new: &ServiceSummary,
     ranked_by: Metric,
     options: &ChangeOptions,
-    raws: &mut Vec<Raw>,
+    raws: &mut Vec<UnadjustedRatio>,
 ) -> Vec<Change> {
     if old.excluded.is_some() || new.excluded.is_some() {
         return Vec::new();
@@ -313,7 +314,7 @@ fn service(
 }
 
 /// The estimate of a metric together with its method; `None` if it has none.
-pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&Estimated> {
+pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&MethodEstimate> {
     row.metrics.get(metric).and_then(Quantity::estimated)
 }
 
@@ -333,7 +334,7 @@ impl ChangeOptions {
 
 impl Change {
     /// A change that [`adjust`] has not judged yet.
-    pub(super) fn open(metric: Metric, base: &Estimated, new: &Estimated, gated: bool) -> Self {
+    pub(super) fn open(metric: Metric, base: &MethodEstimate, new: &MethodEstimate, gated: bool) -> Self {
         Self {
             metric,
             base: base.estimate,
@@ -349,12 +350,12 @@ impl Change {
 }
 
 /// The difference of two independent means, with the degrees of freedom of Welch (1947).
-fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
+fn welch(base: &MethodEstimate, new: &MethodEstimate) -> Option<UnadjustedRatio> {
     let (old, now) = (base.log_error()?.powi(2), new.log_error()?.powi(2));
     let sum = old + now;
     let freedom =
         sum.powi(2) / (old.powi(2) / base.degrees_of_freedom + now.powi(2) / new.degrees_of_freedom);
-    Some(Raw {
+    Some(UnadjustedRatio {
         point: (new.estimate.point / base.estimate.point).ln(),
         error: sum.sqrt(),
         freedom: if sum > 0.0 {
@@ -367,7 +368,7 @@ fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
 
 /// Sets intervals, p-values and verdicts, now that the number of comparisons is known. Gated metrics are corrected for the number
 /// of gated metrics and the others for the number of others: comparing more metrics does not weaken the gate.
-pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptions) {
+pub(super) fn adjust(change: &mut RunChange, raws: &[UnadjustedRatio], options: &ChangeOptions) {
     let gated: Vec<bool> = change.changes_mut().map(|found| found.gated).collect();
     for family in [true, false] {
         let members: Vec<usize> = (0..raws.len()).filter(|&index| gated[index] == family).collect();
@@ -379,7 +380,7 @@ pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptio
     change.conclude();
 }
 
-fn judge_one(found: &mut Change, raw: &Raw, comparisons: f64, options: &ChangeOptions) {
+fn judge_one(found: &mut Change, raw: &UnadjustedRatio, comparisons: f64, options: &ChangeOptions) {
     let level = 1.0 - (1.0 - options.confidence) / comparisons;
     let reach = reach(raw.point, raw.error, student_two_sided(level, raw.freedom));
     found.ratio = Estimate {

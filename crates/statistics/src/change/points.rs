@@ -123,7 +123,7 @@ fn describe(logs: &[f64], stretch: &[usize], confidence: f64) -> ChangePoint {
     }
 }
 
-struct Tested {
+struct WelchTest {
     difference: f64,
     error: f64,
     freedom: f64,
@@ -131,7 +131,7 @@ struct Tested {
 }
 
 /// Welch's t for two stretches of at least two values each.
-fn test(before: &[f64], after: &[f64]) -> Tested {
+fn test(before: &[f64], after: &[f64]) -> WelchTest {
     let part = |values: &[f64]| mean::squares(values) / (values.len() - 1) as f64 / values.len() as f64;
     let (old, new) = (part(before), part(after));
     let freedom = |values: &[f64]| (values.len() - 1) as f64;
@@ -144,7 +144,7 @@ fn test(before: &[f64], after: &[f64]) -> Tested {
     };
     let difference = mean(after) - mean(before);
     let p_value = no_difference(difference, sum.sqrt(), freedom);
-    Tested {
+    WelchTest {
         difference,
         error: sum.sqrt(),
         freedom,

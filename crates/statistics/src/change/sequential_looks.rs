@@ -30,7 +30,7 @@ impl RunChange {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::change::gate::{Change, Raw, adjust};
+    use crate::change::gate::{Change, UnadjustedRatio, adjust};
     use crate::interval::mean;
     use crate::{Estimate, GroupChange, Metric, ServiceChange, Verdict};
 
@@ -79,7 +79,7 @@ pub(crate) mod tests {
         let mut change = change_of_one(METRICS.map(open_change).to_vec());
         let raws = ratios.map(|ratios| {
             let freedom = ratios.len() as f64 - 1.0;
-            Raw {
+            UnadjustedRatio {
                 point: mean::mean(ratios),
                 error: (mean::squares(ratios) / freedom / ratios.len() as f64).sqrt(),
                 freedom,

@@ -1,7 +1,7 @@
 //! Compares two services of one run, or two variants or revisions of a service, in every metric over the rounds they share.
 
 use super::gate::{
-    Change, ChangeOptions, GroupChange, Raw, RunChange, ServiceChange, adjust, check, estimated,
+    Change, ChangeOptions, GroupChange, RunChange, ServiceChange, UnadjustedRatio, adjust, check, estimated,
 };
 use crate::StatisticsError;
 use crate::design::{Table, values};
@@ -88,7 +88,7 @@ pub fn compare_in_run(
 }
 
 /// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero.
-fn paired(table: &Table, base: usize, new: usize) -> Option<Raw> {
+fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
     let ratios: Vec<(u32, f64)> = table[new]
         .iter()
         .filter_map(|&(round, value)| {
@@ -98,7 +98,7 @@ fn paired(table: &Table, base: usize, new: usize) -> Option<Raw> {
         .collect();
     let ratios = values(&ratios);
     let freedom = ratios.len().checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
-    Some(Raw {
+    Some(UnadjustedRatio {
         point: mean::mean(&ratios),
         error: (mean::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
         freedom,

@@ -8,7 +8,7 @@ use crate::interval::mean::{mean, squares};
 /// trials.
 const LEAST_SHARE: f64 = 1e-5;
 /// Maximum number of degrees of freedom that a service borrows. Few trials cannot show whether all services vary equally; if they
-/// do not, borrowing more makes the intervals of noisy services too narrow. Chosen by simulation: `docs/method-notes.md`.
+/// do not, borrowing more makes the intervals of noisy services too narrow. Chosen by simulation: `research/method-notes.md`.
 const MOST_BORROWED: f64 = 2.0;
 
 /// The variance of one trial and its degrees of freedom.

@@ -16,7 +16,7 @@ pub(crate) struct Difference {
 }
 
 /// A pair, before the number of pairs is known.
-pub(crate) struct Raw {
+pub(crate) struct UnadjustedDifference {
     pub(crate) left: usize,
     pub(crate) right: usize,
     pub(crate) point: f64,
@@ -46,7 +46,7 @@ pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec
 }
 
 /// Each pair with its standard error and degrees of freedom.
-pub(crate) fn raw_differences(logs: &Table) -> Vec<Raw> {
+pub(crate) fn raw_differences(logs: &Table) -> Vec<UnadjustedDifference> {
     let Some(model) = Cells::new(logs).fit() else {
         return Vec::new();
     };
@@ -55,7 +55,7 @@ pub(crate) fn raw_differences(logs: &Table) -> Vec<Raw> {
         .map(|(left, right)| {
             let (a, b) = (variances[left], variances[right]);
             let variance = f64::midpoint(a.value, b.value) * model.difference_factor(left, right);
-            Raw {
+            UnadjustedDifference {
                 left,
                 right,
                 point: model.means[left] - model.means[right],

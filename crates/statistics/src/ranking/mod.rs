@@ -8,4 +8,4 @@ pub(crate) mod rank_range;
 pub(crate) use difference::raw_differences;
 pub(crate) use difference::{Difference, all_differences};
 pub(crate) use pair::judge;
-pub use pair::{Adjustment, Pair, Verdict};
+pub use pair::{Adjustment, PairwiseComparison, Verdict};

@@ -61,7 +61,7 @@ pub enum Adjustment {
 
 /// Two services of a group, compared in the metric that the group is ranked by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
+pub struct PairwiseComparison {
     /// `service/variant` of the service with the better point.
     pub a: String,
     /// `service/variant` of the other service.

@@ -1,7 +1,7 @@
 //! Compares adjustments for comparing all pairs: the false differences that each declares if nothing differs, and the differences
 //! it finds.
 //!
-//! `docs/method-notes.md` cites the table. Bonferroni is the one in use, for decisions and intervals alike. The range is the
+//! `research/method-notes.md` cites the table. Bonferroni is the one in use, for decisions and intervals alike. The range is the
 //! distribution of the largest difference (max-T) if variances are equal. Holm's decisions have no useful intervals to match.
 
 use super::studentized_range::StudentizedRange;
@@ -15,9 +15,9 @@ const WAYS: [&str; 3] = ["Bonferroni", "Holm", "range"];
 
 /// Distributions of the range, by number of services and twice the degrees of freedom, each computed once.
 #[derive(Default)]
-pub(super) struct Ranges(BTreeMap<(usize, u64), StudentizedRange>);
+pub(super) struct RangeDistributions(BTreeMap<(usize, u64), StudentizedRange>);
 
-impl Ranges {
+impl RangeDistributions {
     fn beyond(&mut self, services: usize, freedom: f64, t: f64) -> f64 {
         let halves = (2.0 * freedom).floor().max(2.0);
         let range = self
@@ -29,7 +29,7 @@ impl Ranges {
 }
 
 /// The pairs that each of [`WAYS`] declares different at 5 %.
-pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Vec<bool>; 3] {
+pub(super) fn declared(table: &crate::design::Table, ranges: &mut RangeDistributions) -> [Vec<bool>; 3] {
     let raws = raw_differences(table);
     let count = raws.len() as f64;
     let p_values: Vec<f64> = raws
@@ -50,7 +50,7 @@ pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Ve
 /// differ.
 fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64; 3], [f64; 3]) {
     let (mut wrong, mut found) = ([0.0; 3], [0.0; 3]);
-    let (mut ranges, mut source) = (Ranges::default(), Source::new(51));
+    let (mut ranges, mut source) = (RangeDistributions::default(), Source::new(51));
     let services = deviations.len();
     let equal = Board {
         means: vec![0.0; services],

@@ -6,7 +6,7 @@ use crate::ranking::all_differences;
 const CONFIDENCE: f64 = 0.95;
 
 /// Shares of the rankings.
-struct Found {
+struct CoverageShare {
     /// Those that declared any difference.
     any: f64,
     /// Those that declared a difference between the first two services.
@@ -15,9 +15,9 @@ struct Found {
     missed: f64,
 }
 
-fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
+fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> CoverageShare {
     let mut source = Source::new(seed);
-    let mut found = Found {
+    let mut found = CoverageShare {
         any: 0.0,
         first_two: 0.0,
         missed: 0.0,

@@ -1,6 +1,6 @@
 //! How many pairs of the published results are decided: in the stored reports, and by the current code from the same trials.
 
-use super::adjustments::{Ranges, declared};
+use super::adjustments::{RangeDistributions, declared};
 use crate::design::Table;
 use serde_json::Value;
 use std::path::Path;
@@ -36,7 +36,7 @@ fn as_many_pairs_of_the_published_results_are_decided() {
         .filter(|path| path.is_file())
         .collect();
     reports.sort();
-    let mut ranges = Ranges::default();
+    let mut ranges = RangeDistributions::default();
     let (mut stored, mut now, mut all) = (0, [0; 3], 0);
     for path in &reports {
         let text = std::fs::read_to_string(path).expect("readable");

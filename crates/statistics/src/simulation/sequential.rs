@@ -51,7 +51,7 @@ fn stopping_for_precision_keeps_the_confidence_nearly() {
 }
 
 /// The outcome of a run.
-struct Ended {
+struct SequentialOutcome {
     /// Share of the services' intervals that contain the truth.
     held: f64,
     /// Whether two equal services were declared different.
@@ -61,7 +61,7 @@ struct Ended {
 
 /// A run that leaves settled services out (`adaptive`) or keeps all of them in every round, until every interval is as narrow as
 /// requested or all rounds are done.
-fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> Ended {
+fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> SequentialOutcome {
     const FEWEST: usize = 5;
     let mut table: Table = whole.iter().map(|row| row[..FEWEST].to_vec()).collect();
     let differ = |table: &Table, error: f64| -> Vec<(usize, usize)> {
@@ -101,7 +101,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         .zip(means)
         .filter(|(interval, mean)| interval.contains(**mean))
         .count();
-    Ended {
+    SequentialOutcome {
         held: held as f64 / means.len() as f64,
         false_difference: differ(&table, 0.05)
             .iter()

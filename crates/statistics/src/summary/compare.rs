@@ -4,12 +4,12 @@ use super::Options;
 use super::estimates::logarithms;
 use crate::design::Table;
 use crate::ranking::{self, Difference, judge};
-use crate::{Adjustment, Metric, NoBound, Pair, Quantity, Verdict};
+use crate::{Adjustment, Metric, NoBound, PairwiseComparison, Quantity, Verdict};
 
 /// The comparisons of the ranked services of a group.
 pub(crate) struct Comparisons {
     pub(super) adjustment: Option<Adjustment>,
-    pub(crate) pairs: Vec<Pair>,
+    pub(crate) pairs: Vec<PairwiseComparison>,
     /// `service/variant` of each service, in the order of `verdicts`.
     names: Vec<String>,
     /// Verdict of each service in `order` against each other one.
@@ -100,7 +100,7 @@ pub(crate) fn all_pairs(
         let verdict = judge(&ratio, options.tie_band, metric.better());
         verdicts[left][right] = verdict;
         verdicts[right][left] = verdict.reversed();
-        Pair {
+        PairwiseComparison {
             a: names[order[left]].clone(),
             b: names[order[right]].clone(),
             ratio,

@@ -5,7 +5,9 @@ use super::interleaved;
 use super::sample::ServiceSample;
 use crate::design::{Table, means, values};
 use crate::interval::mean;
-use crate::{Estimate, Estimated, Method, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials};
+use crate::{
+    Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
+};
 
 /// Confidence of the score and error in the form that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
@@ -86,7 +88,7 @@ fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> 
         let estimate = mean::mean_interval(raw, confidence).expect("invariant: two values or more");
         (Method::Linear, estimate, raw.len() as f64 - 1.0)
     };
-    Quantity::Estimated(Box::new(Estimated {
+    Quantity::Estimated(Box::new(MethodEstimate {
         estimate,
         trials: raw.len() as u32,
         method,

@@ -8,7 +8,7 @@
 //! The unit of every interval is still the start: this module turns the windows of a start into one value.
 
 use super::sample::ServiceSample;
-use super::speed::{Seen, at_usual_speed};
+use super::speed::{WindowSpeed, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
@@ -21,7 +21,7 @@ const SWEEPS: usize = 20;
 /// Log values of the windows of one start, each with its cycle.
 type Windows = Vec<(u32, f64)>;
 /// An entry of a block: the index of the service, and the windows of its start.
-type Start = (usize, Vec<Seen>);
+type Start = (usize, Vec<WindowSpeed>);
 
 /// Values of a metric for each start; `None` unless the services were interleaved and windows have the metric.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Table> {
@@ -29,10 +29,10 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     let mut blocks: BTreeMap<(u32, u32), Vec<Start>> = BTreeMap::new();
     for (service, sample) in services.iter().enumerate() {
         for &(round, measured) in &sample.measured {
-            let mut own: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
+            let mut own: BTreeMap<u32, Vec<WindowSpeed>> = BTreeMap::new();
             for window in &measured.interleaved.as_ref()?.windows {
                 if let Some(value) = of(window).filter(|value| *value > 0.0 && value.is_finite()) {
-                    own.entry(window.block).or_default().push(Seen {
+                    own.entry(window.block).or_default().push(WindowSpeed {
                         cycle: window.cycle,
                         value: value.ln(),
                         cpu_speed_probe: cpu_speed_probe(metric, window),
@@ -50,7 +50,7 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     at_usual_speed(blocks.values_mut().flatten().map(|(_, windows)| windows));
     let mut rounds: BTreeMap<u32, Vec<Vec<(usize, f64)>>> = BTreeMap::new();
     for ((round, _), starts) in blocks {
-        let plain = |windows: Vec<Seen>| windows.iter().map(|seen| (seen.cycle, seen.value)).collect();
+        let plain = |windows: Vec<WindowSpeed>| windows.iter().map(|seen| (seen.cycle, seen.value)).collect();
         let starts = starts
             .into_iter()
             .map(|(service, windows)| (service, plain(windows)));

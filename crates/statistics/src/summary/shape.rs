@@ -1,6 +1,6 @@
 //! The types of a summary: the `groups` of `prony run --json`.
 
-use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
+use crate::{Adjustment, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
 use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
@@ -73,7 +73,7 @@ pub struct Group {
     /// Services without a rank because the generator was the limit first, then best first, excluded services last.
     pub services: Vec<ServiceSummary>,
     /// All pairs of ranked services, in the order of `services`.
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<PairwiseComparison>,
     /// Warnings about the whole group.
     pub warnings: Vec<Warning>,
 }

@@ -13,7 +13,7 @@ const STEEPEST: f64 = 1.5;
 
 /// The value of one window of a start.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct WindowSpeed {
     pub(super) cycle: u32,
     /// Logarithm of the metric.
     pub(super) value: f64,
@@ -23,8 +23,8 @@ pub(super) struct Seen {
 
 /// Corrects all windows to the median speed of the group. Changes nothing if the probe of any window is unknown or there are too
 /// few windows.
-pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>) {
-    let mut starts: Vec<&mut Vec<Seen>> = starts.collect();
+pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<WindowSpeed>>) {
+    let mut starts: Vec<&mut Vec<WindowSpeed>> = starts.collect();
     let Some(speeds) = starts
         .iter()
         .flat_map(|windows| windows.iter())
@@ -45,8 +45,8 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
 
 /// The slope of the value over the probe, both as steps from one window of a start to the next. It minimises the sum of absolute
 /// deviations, so single disturbed windows do not move it. Slow drifts, such as a JIT compiler that is still warming up, cancel.
-fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
-    let step = |pair: &[Seen]| {
+fn slope(starts: &[&mut Vec<WindowSpeed>]) -> f64 {
+    let step = |pair: &[WindowSpeed]| {
         let moved = pair[1].cpu_speed_probe? - pair[0].cpu_speed_probe?;
         (moved != 0.0).then(|| ((pair[1].value - pair[0].value) / moved, moved.abs()))
     };
@@ -73,12 +73,12 @@ mod tests {
 
     /// Starts of 20 windows. CPU speed differs between starts and between windows, and the value follows it with this power. The
     /// probe is accurate to 5 %.
-    fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<Seen>> {
+    fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<WindowSpeed>> {
         let start = |random: &mut SmallRng| {
             let level = random.random_range(-0.15..0.15);
             let window = |(cycle, random): (u32, &mut SmallRng)| {
                 let speed = level + random.random_range(-0.3..0.3);
-                Seen {
+                WindowSpeed {
                     cycle,
                     value: follows * speed + random.random_range(-0.1..0.1),
                     cpu_speed_probe: Some(speed + random.random_range(-0.05..0.05)),
@@ -90,9 +90,10 @@ mod tests {
     }
 
     /// Standard deviation of the means of starts.
-    fn spread(starts: &[Vec<Seen>]) -> f64 {
-        let mean =
-            |windows: &Vec<Seen>| windows.iter().map(|seen| seen.value).sum::<f64>() / windows.len() as f64;
+    fn spread(starts: &[Vec<WindowSpeed>]) -> f64 {
+        let mean = |windows: &Vec<WindowSpeed>| {
+            windows.iter().map(|seen| seen.value).sum::<f64>() / windows.len() as f64
+        };
         let means: Vec<f64> = starts.iter().map(mean).collect();
         let all = means.iter().sum::<f64>() / means.len() as f64;
         let squares: f64 = means.iter().map(|mean| (mean - all).powi(2)).sum();

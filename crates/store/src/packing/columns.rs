@@ -1,6 +1,6 @@
 //! Tables stored by column: each key once, and slowly changing numbers as small differences.
 
-use super::Damaged;
+use super::UnpackError;
 use serde_json::{Map, Value};
 
 /// The only key of an object that represents a table. Objects that have this key themselves are wrapped in [`PLAIN`].
@@ -37,7 +37,7 @@ pub(super) fn columned(value: Value) -> Value {
 }
 
 /// Reverses [`columned`].
-pub(super) fn rowed(value: Value) -> Result<Value, Damaged> {
+pub(super) fn rowed(value: Value) -> Result<Value, UnpackError> {
     match value {
         Value::Array(list) => list
             .into_iter()
@@ -50,7 +50,7 @@ pub(super) fn rowed(value: Value) -> Result<Value, Damaged> {
             }
             let map = match map.remove(PLAIN) {
                 Some(Value::Object(plain)) => plain,
-                Some(_) => return Err(Damaged::new("a plain value is not an object")),
+                Some(_) => return Err(UnpackError::new("a plain value is not an object")),
                 None => map,
             };
             let inner = map.into_iter().map(|(key, value)| Ok((key, rowed(value)?)));
@@ -90,20 +90,20 @@ fn table(rows: &[Value], names: &[String]) -> Value {
     Value::Object(Map::from_iter([(TABLE.to_owned(), Value::Object(columns))]))
 }
 
-fn rows(columns: Value) -> Result<Value, Damaged> {
+fn rows(columns: Value) -> Result<Value, UnpackError> {
     let Value::Object(columns) = columns else {
-        return Err(Damaged::new("a table is not an object"));
+        return Err(UnpackError::new("a table is not an object"));
     };
     let mut rows: Vec<Map<String, Value>> = Vec::new();
     for (marked, column) in columns {
         let Value::Array(column) = column else {
-            return Err(Damaged::new(format!("the column {marked} is not a list")));
+            return Err(UnpackError::new(format!("the column {marked} is not a list")));
         };
         if rows.is_empty() {
             rows.resize_with(column.len(), Map::new);
         }
         if rows.len() != column.len() {
-            return Err(Damaged::new(format!(
+            return Err(UnpackError::new(format!(
                 "the column {marked} has a different length"
             )));
         }
@@ -116,7 +116,7 @@ fn rows(columns: Value) -> Result<Value, Damaged> {
             let value = if differences {
                 let step = value
                     .as_i64()
-                    .ok_or_else(|| Damaged::new("a difference is not a number"))?;
+                    .ok_or_else(|| UnpackError::new("a difference is not a number"))?;
                 sum = sum.wrapping_add(step);
                 sum.into()
             } else {

@@ -1,7 +1,7 @@
 //! Histograms without base64 and deflate, which hide from a better compressor that neighbouring buckets have similar
 //! counts.
 
-use super::Damaged;
+use super::UnpackError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -28,13 +28,13 @@ pub(super) fn uncoated(text: &str) -> Option<Vec<u8>> {
 }
 
 /// Reverses [`uncoated`].
-pub(super) fn coated(bare: &[u8]) -> Result<String, Damaged> {
+pub(super) fn coated(bare: &[u8]) -> Result<String, UnpackError> {
     let (cookie, inner) = bare
         .split_at_checked(COOKIE)
-        .ok_or_else(|| Damaged::new("a histogram is truncated"))?;
+        .ok_or_else(|| UnpackError::new("a histogram is truncated"))?;
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(inner).and_then(|()| encoder.finish());
-    let deflated = written.map_err(Damaged::new)?;
+    let deflated = written.map_err(UnpackError::new)?;
     let length = (deflated.len() as u32).to_be_bytes();
     Ok(STANDARD.encode([cookie, &length, &deflated].concat()))
 }

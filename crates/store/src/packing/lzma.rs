@@ -1,6 +1,6 @@
 //! LZMA with a preset dictionary: a record is short, and most of its words occur in every record.
 
-use super::Damaged;
+use super::UnpackError;
 use lzma_rust2::{EncodeMode, LzmaOptions, LzmaReader, LzmaWriter, MfType};
 use std::io::{Read as _, Write as _};
 
@@ -40,21 +40,21 @@ pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Reverses [`compressed`]. Takes no more memory than the result and the window, whatever the bytes say.
-pub(super) fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, Damaged> {
+pub(super) fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, UnpackError> {
     let (length, rest) = bytes
         .split_first_chunk::<4>()
-        .ok_or_else(|| Damaged::new("it is truncated"))?;
+        .ok_or_else(|| UnpackError::new("it is truncated"))?;
     let length = u32::from_le_bytes(*length);
     if length > MOST {
-        return Err(Damaged::new("it is too long"));
+        return Err(UnpackError::new("it is too long"));
     }
     let mut out = Vec::new();
     if length > 0 {
         let reader = LzmaReader::new(rest, length.into(), CONTEXT, 0, PLACE, WINDOW, Some(DICTIONARY));
-        let mut reader = reader.map_err(Damaged::new)?;
+        let mut reader = reader.map_err(UnpackError::new)?;
         // Makes truncated data an error.
         reader.set_relaxed_end_condition(false);
-        reader.read_to_end(&mut out).map_err(Damaged::new)?;
+        reader.read_to_end(&mut out).map_err(UnpackError::new)?;
     }
     Ok(out)
 }

@@ -20,7 +20,7 @@ const HISTOGRAM: &str = "histogram";
 
 /// A trial as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Packed {
+pub(crate) struct PackedTrial {
     /// Everything but the series; a valid trial by itself.
     pub(crate) head: Vec<u8>,
     /// Intervals, samples and histograms.
@@ -30,9 +30,9 @@ pub(crate) struct Packed {
 /// Bytes that are not a packed trial.
 #[derive(Debug, thiserror::Error)]
 #[error("the packed record is damaged: {0}")]
-pub(crate) struct Damaged(String);
+pub(crate) struct UnpackError(String);
 
-impl Damaged {
+impl UnpackError {
     #[allow(clippy::needless_pass_by_value, reason = "it takes errors as they come")]
     fn new(what: impl ToString) -> Self {
         Self(what.to_string())
@@ -49,8 +49,8 @@ struct Series<'a> {
 }
 
 /// Takes about 3 ms and 2 MB of memory, mostly to find repetitions.
-pub(crate) fn pack(mut record: Value) -> Packed {
-    let mut taken = Taken::default();
+pub(crate) fn pack(mut record: Value) -> PackedTrial {
+    let mut taken = ExtractedSeries::default();
     taken.take(&mut record, &mut String::new());
     let series = if taken.tables.is_empty() {
         Vec::new()
@@ -62,7 +62,7 @@ pub(crate) fn pack(mut record: Value) -> Packed {
         part(&postcard::to_allocvec(&series).expect("invariant: a series is plain data"))
     };
     let head = part(columns::columned(record).to_string().as_bytes());
-    Packed { head, series }
+    PackedTrial { head, series }
 }
 
 fn part(bytes: &[u8]) -> Vec<u8> {
@@ -70,20 +70,20 @@ fn part(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The trial without its series: tables are empty lists, histograms are empty strings.
-pub(crate) fn head(bytes: &[u8]) -> Result<Value, Damaged> {
-    let value: Value = serde_json::from_slice(&unpacked(bytes)?).map_err(Damaged::new)?;
+pub(crate) fn head(bytes: &[u8]) -> Result<Value, UnpackError> {
+    let value: Value = serde_json::from_slice(&unpacked(bytes)?).map_err(UnpackError::new)?;
     columns::rowed(value)
 }
 
 /// The trial with its series.
-pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, Damaged> {
+pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> {
     let mut record = head(bytes)?;
     if series.is_empty() {
         return Ok(record);
     }
     let series = unpacked(series)?;
-    let series: Series<'_> = postcard::from_bytes(&series).map_err(Damaged::new)?;
-    let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(Damaged::new)?;
+    let series: Series<'_> = postcard::from_bytes(&series).map_err(UnpackError::new)?;
+    let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(UnpackError::new)?;
     let histograms = series.histograms.into_iter().map(histogram::coated);
     let histograms: Vec<String> = histograms.collect::<Result<_, _>>()?;
     for (place, table) in tables {
@@ -91,37 +91,37 @@ pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, Damaged> {
             // A number is the index of a histogram.
             Some(index) => {
                 let text = histograms.get(index as usize).cloned();
-                Value::String(text.ok_or_else(|| Damaged::new("a histogram is missing"))?)
+                Value::String(text.ok_or_else(|| UnpackError::new("a histogram is missing"))?)
             }
             None => columns::rowed(table)?,
         };
         *record
             .pointer_mut(&place)
-            .ok_or_else(|| Damaged::new(format!("it has no {place}")))? = whole;
+            .ok_or_else(|| UnpackError::new(format!("it has no {place}")))? = whole;
     }
     Ok(record)
 }
 
-fn unpacked(part: &[u8]) -> Result<Vec<u8>, Damaged> {
+fn unpacked(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
     match part.split_first() {
         Some((&FORMAT, rest)) => lzma::decompressed(rest),
-        Some((other, _)) => Err(Damaged::new(format!(
+        Some((other, _)) => Err(UnpackError::new(format!(
             "its format is {other}, this prony supports {FORMAT}"
         ))),
-        None => Err(Damaged::new("it is empty")),
+        None => Err(UnpackError::new("it is empty")),
     }
 }
 
 /// The parts that were taken out of a record, by their path.
 #[derive(Default)]
-struct Taken {
+struct ExtractedSeries {
     tables: Map<String, Value>,
     /// Each histogram once: with a single operation, its histogram equals that of the whole.
     histograms: Vec<Vec<u8>>,
     texts: Vec<String>,
 }
 
-impl Taken {
+impl ExtractedSeries {
     fn take(&mut self, value: &mut Value, place: &mut String) {
         match value {
             Value::Object(map) => {

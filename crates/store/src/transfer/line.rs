@@ -11,7 +11,7 @@ pub(super) const VERSION: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum ExportLine {
     Format {
         name: String,
         version: u32,
@@ -36,21 +36,21 @@ pub(super) enum Line {
 }
 
 /// Parses a line; the first one, and no other, names the format.
-pub(super) fn line(text: &str, number: usize) -> Result<Line, StoreError> {
-    let line: Line = serde_json::from_str(text).map_err(|error| {
+pub(super) fn line(text: &str, number: usize) -> Result<ExportLine, StoreError> {
+    let line: ExportLine = serde_json::from_str(text).map_err(|error| {
         at(
             number,
             format!("{error}; create an export with `prony store export`"),
         )
     })?;
     match &line {
-        Line::Format { name, version, .. } if name != FORMAT || *version > VERSION => Err(at(
+        ExportLine::Format { name, version, .. } if name != FORMAT || *version > VERSION => Err(at(
             number,
             format!(
                 "it is `{name}` version {version}, but this prony reads `{FORMAT}` up to {VERSION}: use a newer prony"
             ),
         )),
-        _ if (number == 1) != matches!(line, Line::Format { .. }) => {
+        _ if (number == 1) != matches!(line, ExportLine::Format { .. }) => {
             let reason = "the first line, and no other, must name the format: is this an export of prony?";
             Err(at(number, reason.to_owned()))
         }
@@ -62,7 +62,7 @@ pub(super) fn at(line: usize, reason: String) -> StoreError {
     StoreError::Import { line, reason }
 }
 
-pub(super) fn put(out: &mut dyn Write, line: &Line) -> Result<(), StoreError> {
+pub(super) fn put(out: &mut dyn Write, line: &ExportLine) -> Result<(), StoreError> {
     let text = crate::to_json("line", line)?;
     writeln!(out, "{text}").map_err(|source| StoreError::Transfer {
         what: "write",

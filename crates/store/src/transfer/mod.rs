@@ -7,7 +7,7 @@
 mod line;
 
 use crate::{Store, StoreError, to_value};
-use line::{FORMAT, Line, VERSION, at, line, put};
+use line::{ExportLine, FORMAT, VERSION, at, line, put};
 use prony_records::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
 use serde::Serialize;
@@ -15,13 +15,13 @@ use serde_json::Value;
 use std::io::{BufRead, Write};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
+pub struct ExportSummary {
     pub runs: u32,
     pub trials: u32,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
+pub struct ImportSummary {
     /// Runs that are new in this store.
     pub runs: Vec<String>,
     /// Trials of the new runs.
@@ -55,11 +55,11 @@ impl Store {
         runs: Option<&[String]>,
         prony: &str,
         out: &mut dyn Write,
-    ) -> Result<Exported, StoreError> {
-        let mut exported = Exported::default();
+    ) -> Result<ExportSummary, StoreError> {
+        let mut exported = ExportSummary::default();
         put(
             out,
-            &Line::Format {
+            &ExportLine::Format {
                 name: FORMAT.to_owned(),
                 version: VERSION,
                 prony: prony.to_owned(),
@@ -70,14 +70,14 @@ impl Store {
             let block = self.block(run)?;
             exported.runs += 1;
             exported.trials += block.trials.len() as u32;
-            put(out, &Line::Run(block.run))?;
+            put(out, &ExportLine::Run(block.run))?;
             for trial in block.trials {
-                put(out, &Line::Trial(trial))?;
+                put(out, &ExportLine::Trial(trial))?;
             }
             for (checked_at, record) in block.checks {
                 put(
                     out,
-                    &Line::Check {
+                    &ExportLine::Check {
                         run: Some(run.clone()),
                         checked_at,
                         record,
@@ -89,7 +89,7 @@ impl Store {
             for (checked_at, record) in self.checks(None)? {
                 put(
                     out,
-                    &Line::Check {
+                    &ExportLine::Check {
                         run: None,
                         checked_at,
                         record,
@@ -99,7 +99,7 @@ impl Store {
             for (machine, calibrated_at, record) in self.calibrations()? {
                 put(
                     out,
-                    &Line::Calibration {
+                    &ExportLine::Calibration {
                         machine,
                         calibrated_at,
                         record,
@@ -109,7 +109,7 @@ impl Store {
         }
         put(
             out,
-            &Line::End {
+            &ExportLine::End {
                 runs: exported.runs,
                 trials: exported.trials,
             },
@@ -124,8 +124,8 @@ impl Store {
     /// Imports an export of this version or an earlier one. A run that is already here is left out: importing twice is
     /// harmless. A run whose name belongs to a different run is left out and reported, or gets a new name with
     /// `rename`. Each run is imported completely or not at all.
-    pub fn import(&self, input: &mut dyn BufRead, rename: bool) -> Result<Imported, StoreError> {
-        let mut imported = Imported::default();
+    pub fn import(&self, input: &mut dyn BufRead, rename: bool) -> Result<ImportSummary, StoreError> {
+        let mut imported = ImportSummary::default();
         let mut block: Option<Block> = None;
         let (mut number, mut ended) = (0, false);
         let mut text = String::new();
@@ -137,13 +137,13 @@ impl Store {
             }
             number += 1;
             let line = line(&text, number)?;
-            ended = matches!(line, Line::End { .. });
+            ended = matches!(line, ExportLine::End { .. });
             let whole = match line {
-                Line::Run(run) => block.replace(Block {
+                ExportLine::Run(run) => block.replace(Block {
                     run,
                     ..Block::default()
                 }),
-                Line::End { .. } => block.take(),
+                ExportLine::End { .. } => block.take(),
                 other => {
                     self.take(other, &mut block)
                         .map_err(|reason| at(number, reason))?;
@@ -164,14 +164,14 @@ impl Store {
     }
 
     /// Processes a line that does not end a run.
-    fn take(&self, line: Line, block: &mut Option<Block>) -> Result<(), String> {
+    fn take(&self, line: ExportLine, block: &mut Option<Block>) -> Result<(), String> {
         let kept = match line {
-            Line::Trial(trial) => {
+            ExportLine::Trial(trial) => {
                 let block = block.as_mut().ok_or("a trial comes before any run")?;
                 block.trials.push(trial);
                 return Ok(());
             }
-            Line::Check {
+            ExportLine::Check {
                 run: Some(_),
                 checked_at,
                 record,
@@ -180,24 +180,24 @@ impl Store {
                 block.checks.push((checked_at, record));
                 return Ok(());
             }
-            Line::Check {
+            ExportLine::Check {
                 run: None,
                 checked_at,
                 record,
             } => self.keep_check(&checked_at, &record),
-            Line::Calibration {
+            ExportLine::Calibration {
                 machine,
                 calibrated_at,
                 record,
             } => self.keep_calibration(&machine, &calibrated_at, &record),
-            Line::Format { .. } | Line::Run(_) | Line::End { .. } => Ok(()),
+            ExportLine::Format { .. } | ExportLine::Run(_) | ExportLine::End { .. } => Ok(()),
         };
         kept.map_err(|error| error.to_string())
     }
 
     /// Imports all runs of another store; [`Store::import`] does the same from a file.
-    pub fn merge(&self, other: &Self, rename: bool) -> Result<Imported, StoreError> {
-        let mut imported = Imported::default();
+    pub fn merge(&self, other: &Self, rename: bool) -> Result<ImportSummary, StoreError> {
+        let mut imported = ImportSummary::default();
         for run in other.runs()?.into_iter().rev() {
             self.keep(Some(other.block(&run.id)?), rename, &mut imported)?;
         }
@@ -223,7 +223,12 @@ impl Store {
     }
 
     /// Stores a run that was read completely.
-    fn keep(&self, block: Option<Block>, rename: bool, imported: &mut Imported) -> Result<(), StoreError> {
+    fn keep(
+        &self,
+        block: Option<Block>,
+        rename: bool,
+        imported: &mut ImportSummary,
+    ) -> Result<(), StoreError> {
         let Some(block) = block else { return Ok(()) };
         let mut run: RunRecord = read("run", "of the export", &block.run)?;
         let trials: Vec<TrialRecord> = block

@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 /// A reply and the service that sent it.
-struct Told {
+struct CallResponder {
     /// The reference service; `None` if the service was already running.
     service: Option<String>,
     target: Target,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .single(&args.operation, protocol, &values, args.seed)
         .map_err(bad_input)?;
     let told = match running(args)? {
-        Some(target) => Told {
+        Some(target) => CallResponder {
             service: None,
             reply: call(&target, protocol, &single)
                 .map_err(|fault| anyhow!("{}: {fault}", target.authority))?,
@@ -155,7 +155,7 @@ fn show(
     args: &Args,
     contract: &Contract,
     (protocol, single): (Protocol, &SingleCall),
-    told: &Told,
+    told: &CallResponder,
 ) -> anyhow::Result<()> {
     let reply = &told.reply;
     let body = body(args, contract, protocol, reply);
@@ -213,7 +213,12 @@ fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply)
         .unwrap_or_else(|| Value::from(String::from_utf8_lossy(&reply.body).into_owned()))
 }
 
-fn as_json(args: &Args, (protocol, single): (Protocol, &SingleCall), told: &Told, body: &Value) -> Value {
+fn as_json(
+    args: &Args,
+    (protocol, single): (Protocol, &SingleCall),
+    told: &CallResponder,
+    body: &Value,
+) -> Value {
     let reply = &told.reply;
     let mut path = Vec::new();
     single.exchange.request.path.render(&mut path, |_, _| {});

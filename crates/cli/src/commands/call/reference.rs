@@ -1,6 +1,6 @@
 //! Builds and starts a reference service, calls it once and stops it.
 
-use super::Told;
+use super::CallResponder;
 use crate::checkout::Checkout;
 use crate::signals;
 use anyhow::anyhow;
@@ -15,7 +15,11 @@ use prony_runner::{Builder, Built, Failure, Folders, Progress, ServiceRequest, w
 /// Services that implement every contract, in the order in which they are tried.
 const REFERENCES: [&str; 2] = ["rust-reference", "go-reference"];
 
-pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleCall) -> anyhow::Result<Told> {
+pub(super) fn call_one(
+    contract: &Contract,
+    protocol: Protocol,
+    single: &SingleCall,
+) -> anyhow::Result<CallResponder> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
@@ -37,7 +41,7 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
     let told = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
         let target = ready[0].target.clone();
         let reply = call(&target, protocol, single).map_err(|fault| Failure::new(Stage::Check, fault))?;
-        Ok(Told {
+        Ok(CallResponder {
             service: Some(service.label()),
             target,
             reply,

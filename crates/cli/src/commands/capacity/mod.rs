@@ -3,7 +3,7 @@
 mod view;
 
 use super::load::{
-    JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_connection, no_job,
+    JobError, LoadArgs, RequestArgs, RequestPlan, aim, carry_out, fleet, is_asked, no_connection, no_job,
     unreachable, warn_of_others,
 };
 use crate::checkout::TestbedArgs;
@@ -167,7 +167,7 @@ fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
         backlog: args.load.backlog,
         members: None,
     };
-    let mut job = Shape::new(&args.url, &args.request)?.job(load, &args.load);
+    let mut job = RequestPlan::new(&args.url, &args.request)?.job(load, &args.load);
     aim(&mut job, Some(&args.objective))?;
     Ok(job)
 }

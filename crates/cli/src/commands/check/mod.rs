@@ -40,7 +40,7 @@ pub(crate) struct Args {
     trust: TrustArgs,
     /// Protocol to use [default: all that the service lists; http with `--url`]
     #[arg(long, value_enum, value_name = "PROTOCOL")]
-    protocol: Option<Spoken>,
+    protocol: Option<ProtocolArg>,
     /// Seed for the random values of the cases [default: a new one, which is printed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
@@ -60,7 +60,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Spoken {
+enum ProtocolArg {
     /// HTTP/1.1
     Http,
     /// HTTP/2: with prior knowledge, or over TLS as negotiated in the handshake (ALPN)
@@ -71,13 +71,13 @@ enum Spoken {
     Websocket,
 }
 
-impl From<Spoken> for Protocol {
-    fn from(spoken: Spoken) -> Self {
+impl From<ProtocolArg> for Protocol {
+    fn from(spoken: ProtocolArg) -> Self {
         match spoken {
-            Spoken::Http => Self::Http1,
-            Spoken::Http2 => Self::Http2,
-            Spoken::Grpc => Self::Grpc,
-            Spoken::Websocket => Self::WebSocket,
+            ProtocolArg::Http => Self::Http1,
+            ProtocolArg::Http2 => Self::Http2,
+            ProtocolArg::Grpc => Self::Grpc,
+            ProtocolArg::Websocket => Self::WebSocket,
         }
     }
 }
@@ -175,7 +175,7 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
     })
 }
 
-fn spoken_of(contract: &Contract, asked: Option<Spoken>) -> anyhow::Result<Protocol> {
+fn spoken_of(contract: &Contract, asked: Option<ProtocolArg>) -> anyhow::Result<Protocol> {
     let known = contract.protocols();
     let wanted = asked.map(Protocol::from).or_else(|| known.first().copied());
     wanted.filter(|protocol| known.contains(protocol)).ok_or_else(|| {

@@ -6,7 +6,7 @@ use crate::reporting;
 use anyhow::{Context as _, anyhow};
 use prony_records::{Environment, RunRecord};
 use prony_statistics::{
-    ChangePoint, Circumstances, Earlier, Group, Metric, Quantity, Summary, change_points, generators,
+    BaselineHistory, ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators,
     mismatches,
 };
 use prony_store::Store;
@@ -17,7 +17,7 @@ use std::path::Path;
 /// Version of a report's JSON that this prony can read.
 const SCHEMA: u64 = 1;
 
-pub(super) struct Side {
+pub(super) struct CompareSide {
     pub(super) name: String,
     pub(super) summary: Summary,
     suite: String,
@@ -30,7 +30,7 @@ pub(super) struct Side {
 
 /// The fields of an exported report that are read.
 #[derive(Deserialize)]
-struct Exported {
+struct ReportExport {
     schema: u64,
     run: String,
     suite: String,
@@ -54,7 +54,7 @@ pub(super) struct History {
     pub(super) changes: Vec<ChangePoint>,
 }
 
-impl Side {
+impl CompareSide {
     /// Reads the file of that name if there is one, else the run.
     pub(super) fn find(wanted: &str, store: &StoreArgs, confidence: f64) -> anyhow::Result<Self> {
         let path = Path::new(wanted);
@@ -75,7 +75,7 @@ impl Side {
     fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let read: Result<Exported, _> = serde_json::from_str(&text);
+        let read: Result<ReportExport, _> = serde_json::from_str(&text);
         let exported = read.map_err(|error| {
             bad_input(anyhow!(
                 "{} is not a prony report ({error}): write one with `prony report --format json`",
@@ -195,9 +195,9 @@ impl Side {
 
 impl History {
     /// The points of the runs before this one.
-    pub(super) fn before(&self, run: &str) -> Earlier {
+    pub(super) fn before(&self, run: &str) -> BaselineHistory {
         let end = self.runs.iter().position(|known| known == run);
-        Earlier {
+        BaselineHistory {
             contract: self.contract.clone(),
             workload: self.workload.clone(),
             load: self.load.clone(),
@@ -209,12 +209,12 @@ impl History {
 }
 
 fn history(
-    runs: &[Side],
+    runs: &[CompareSide],
     group: &Group,
     (service, metric): (&str, Metric),
     confidence: f64,
 ) -> anyhow::Result<History> {
-    let point = |side: &Side| {
+    let point = |side: &CompareSide| {
         let same = |other: &&Group| {
             other.contract == group.contract && other.workload == group.workload && other.load == group.load
         };

@@ -6,7 +6,7 @@ use crate::checkout::Checkout;
 use crate::exit::bad_input;
 use crate::signals;
 use anyhow::anyhow;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use prony_runner::designs::duet::{AtOnce, compare_at_once};
 use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
 use prony_statistics::{ChangeOptions, RunChange, Smallest};
@@ -23,23 +23,23 @@ const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 /// How services and revisions are measured
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
-pub(super) struct Measuring {
+pub(super) struct CompareArgs {
     /// Load both at the same time, for machines that are shared with others: noise then affects both alike. CPU per request
     /// is gated as well, the base is also measured against itself, and what looks slower is measured again, up to four times
     #[arg(long)]
     at_once: bool,
     /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
     #[arg(long, value_name = "TIME", requires = "at_once")]
-    budget: Option<WrittenDuration>,
+    budget: Option<DurationText>,
     /// Number of rounds [default: 10; with --at-once 6 for the first look, an even number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
     /// Length of each measurement [default: 3s; with --at-once 2s]
     #[arg(long, short, value_name = "TIME")]
-    duration: Option<WrittenDuration>,
+    duration: Option<DurationText>,
     /// With --at-once: warm-up load before each measurement; otherwise prony detects when a service is warm
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: WrittenDuration,
+    warmup: DurationText,
     /// With --at-once: connections of a closed loop to each service [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
@@ -53,7 +53,7 @@ pub(super) struct Measuring {
 
 /// How two services or revisions were measured.
 #[derive(Debug, Serialize)]
-pub(super) struct Sides {
+pub(super) struct CompareMode {
     /// `rounds`: one after the other in the same rounds; `at_once`: at the same time.
     pub(super) design: &'static str,
     /// The base, as the user wrote it.
@@ -109,7 +109,7 @@ pub(super) fn measured(
         };
         let tell = |text: &str| eprintln!("{text}");
         let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
-        let sides = Sides {
+        let sides = CompareMode {
             design: "at_once",
             base: base.to_string(),
             new: new.to_string(),
@@ -122,7 +122,7 @@ pub(super) fn measured(
         (found.change, sides)
     } else {
         let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
-        let sides = Sides {
+        let sides = CompareMode {
             design: "rounds",
             base: base.to_string(),
             new: new.to_string(),

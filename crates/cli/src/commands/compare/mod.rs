@@ -14,8 +14,8 @@ use crate::parse_share::share;
 use crate::reporting;
 use anyhow::anyhow;
 use headline::Word;
-use input::Side;
-use measure::{Measuring, Sides};
+use input::CompareSide;
+use measure::{CompareArgs, CompareMode};
 use prony_runner::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
@@ -67,7 +67,7 @@ pub(crate) struct Args {
     history: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Form,
+    format: CompareFormat,
     /// Print JSON; short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    measuring: Measuring,
+    measuring: CompareArgs,
     #[command(flatten)]
     testbed: TestbedArgs,
     #[command(flatten)]
@@ -93,7 +93,7 @@ enum FailOn {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum CompareFormat {
     /// Aligned text
     Terminal,
     /// Markdown, with all metrics
@@ -126,7 +126,7 @@ struct Comparison {
     #[serde(flatten)]
     change: RunChange,
     /// How both sides were measured; `None` for stored runs and files.
-    measured: Option<Sides>,
+    measured: Option<CompareMode>,
     history: Vec<input::History>,
 }
 
@@ -156,12 +156,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let comparison = comparison.concluded(args.fail_on);
-    let form = if args.json { Form::Json } else { args.format };
+    let form = if args.json {
+        CompareFormat::Json
+    } else {
+        args.format
+    };
     let (written, usual) = match form {
-        Form::Terminal => (text::terminal(&comparison), "comparison.txt"),
-        Form::Md => (text::markdown(&comparison), "comparison.md"),
-        Form::Github => (github::markdown(&comparison), "comparison.md"),
-        Form::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
+        CompareFormat::Terminal => (text::terminal(&comparison), "comparison.txt"),
+        CompareFormat::Md => (text::markdown(&comparison), "comparison.md"),
+        CompareFormat::Github => (github::markdown(&comparison), "comparison.md"),
+        CompareFormat::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
     };
     match &args.out {
         Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
@@ -205,8 +209,8 @@ impl Comparison {
 
 /// Compares two runs or files.
 fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
-    let base = Side::find(&args.base, &args.store, args.confidence)?;
-    let new = Side::find(&args.new, &args.store, args.confidence)?;
+    let base = CompareSide::find(&args.base, &args.store, args.confidence)?;
+    let new = CompareSide::find(&args.new, &args.store, args.confidence)?;
     let mismatches = mismatches(&base.circumstances(), &new.circumstances());
     let are_loads = base.are_loads() && new.are_loads();
     // Saved loads are never gated, so their mismatches are warnings.

@@ -1,9 +1,9 @@
 //! Describes how noise of the machine affects a comparison.
 
-use super::measure::Sides;
+use super::measure::CompareMode;
 use prony_statistics::{Change, RunChange};
 
-pub(super) fn noise(sides: &Sides) -> Vec<String> {
+pub(super) fn noise(sides: &CompareMode) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(itself) = &sides.base_against_itself {
         let each: Vec<String> = changes(itself)

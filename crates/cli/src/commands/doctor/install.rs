@@ -1,6 +1,6 @@
 //! `prony doctor --install`: installs missing toolchains, each with its own package manager, and checks that they work.
 
-use super::{Lacking, Patient, look};
+use super::{MissingToolchain, Patient, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
@@ -56,7 +56,7 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
 }
 
 /// The missing toolchains, each after those that its own installation needs.
-fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[Lacking<'a>]) -> Vec<&'a Toolchain> {
+fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
     let mut seen = BTreeSet::new();
     let mut ordered = Vec::new();
     for one in lacking {

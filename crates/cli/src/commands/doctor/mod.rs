@@ -6,7 +6,7 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::table;
-use prony_config::{Catalogue, Plan, Requirement, Service, Suite, Toolchain, Wishes};
+use prony_config::{Catalogue, Plan, PlanOverrides, Requirement, Service, Suite, Toolchain};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
 use prony_runner::testbed::{Member, Testbed};
@@ -91,7 +91,7 @@ fn concerned<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'
     };
     let file = catalogue.suite_file(suite).map_err(bad_input)?;
     let suite = Suite::read(&file, None).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &Wishes::default()).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &PlanOverrides::default()).map_err(bad_input)?;
     let wanted: BTreeSet<String> = plan
         .entries
         .iter()
@@ -146,15 +146,15 @@ fn lacks(service: &Service, state: &State) -> Vec<String> {
 }
 
 /// A toolchain that some service lacks, and how to install it.
-struct Lacking<'a> {
+struct MissingToolchain<'a> {
     toolchain: &'a Toolchain,
     remedy: String,
 }
 
 impl<'a> Patient<'a> {
     /// The toolchains that some service lacks, sorted by name.
-    fn lacking(&self) -> Vec<Lacking<'a>> {
-        let mut lacking: BTreeMap<&str, Lacking<'a>> = BTreeMap::new();
+    fn lacking(&self) -> Vec<MissingToolchain<'a>> {
+        let mut lacking: BTreeMap<&str, MissingToolchain<'a>> = BTreeMap::new();
         let services = self.services.iter();
         for requirement in services.flat_map(|service| needs(self.catalogue, service)) {
             let name = requirement.toolchain.as_str();
@@ -168,7 +168,7 @@ impl<'a> Patient<'a> {
                 (Some(Err(_)), _) => toolchain.how_to_install(system()),
                 _ => continue,
             };
-            lacking.insert(name, Lacking { toolchain, remedy });
+            lacking.insert(name, MissingToolchain { toolchain, remedy });
         }
         lacking.into_values().collect()
     }
@@ -201,7 +201,7 @@ impl<'a> Patient<'a> {
             let remedy = lacking.iter().find(|lacking| lacking.toolchain.name == *name);
             let here = match (found, remedy) {
                 (Ok(found), None) => found.version.to_string(),
-                (Ok(found), Some(Lacking { remedy, .. })) => {
+                (Ok(found), Some(MissingToolchain { remedy, .. })) => {
                     format!("{} is too old for some services: {remedy}", found.version)
                 }
                 (Err(reason), remedy) => {

@@ -8,7 +8,7 @@ use crate::output::print;
 use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
-use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};
+use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
 use prony_runner::designs::duet::{self, ROUNDS_FOR_TIMES, Wish};
 use prony_runner::{Named, Pair, Workbench};
 
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     rounds: u32,
     /// Length of each measurement
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
-    duration: WrittenDuration,
+    duration: DurationText,
     /// Warm-up load before each measurement, not part of the result
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: WrittenDuration,
+    warmup: DurationText,
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,

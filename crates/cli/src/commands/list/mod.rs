@@ -17,9 +17,9 @@ use std::collections::BTreeSet;
 pub(crate) struct Args {
     /// What to list [default: the number of each]
     #[arg(value_enum)]
-    what: Option<What>,
+    what: Option<ListCommand>,
     #[command(flatten)]
-    narrowed: Narrowed,
+    narrowed: ServiceFilter,
     /// Build and start the services, and show their replies to `hello` side by side; fails if a service logs each request, runs in
     /// a debug mode, or has fewer workers than it was configured with
     #[arg(long)]
@@ -42,7 +42,7 @@ pub(crate) struct Args {
 
 /// Filters for services.
 #[derive(Debug, clap::Args)]
-struct Narrowed {
+struct ServiceFilter {
     /// Only services in this language
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<String>,
@@ -55,7 +55,7 @@ struct Narrowed {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum What {
+enum ListCommand {
     /// Every service in every variant
     Services,
     /// Interfaces that services implement
@@ -67,7 +67,7 @@ enum What {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(What::Services)) {
+    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(ListCommand::Services)) {
         return Err(bad_input(anyhow!(
             "`--language`, `--class`, `--contract` and `--replies` apply to services only: use `prony list services`"
         )));
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let catalogue = catalogue()?;
         return replies::run(&args.narrowed.services(&catalogue)?, &catalogue, args.json);
     }
-    if let (Some(suite), Some(What::Services)) = (&args.fingerprints, args.what) {
+    if let (Some(suite), Some(ListCommand::Services)) = (&args.fingerprints, args.what) {
         let catalogue = catalogue()?;
         return fingerprints::run(&args.narrowed.services(&catalogue)?, &catalogue, suite);
     }
@@ -84,10 +84,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return overview(args);
     };
     let (headings, rows) = match what {
-        What::Services => services(&args.narrowed.services(&catalogue()?)?),
-        What::Contracts => contracts(&catalogue()?),
-        What::Suites => suites(&catalogue()?)?,
-        What::Runs => runs(&args.store)?,
+        ListCommand::Services => services(&args.narrowed.services(&catalogue()?)?),
+        ListCommand::Contracts => contracts(&catalogue()?),
+        ListCommand::Suites => suites(&catalogue()?)?,
+        ListCommand::Runs => runs(&args.store)?,
     };
     if args.json {
         let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
@@ -109,10 +109,10 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
         .map(|service| service.name.as_str())
         .collect();
     let counts = [
-        (What::Suites, catalogue.suites().len()),
-        (What::Contracts, catalogue.contracts.len()),
-        (What::Services, names.len()),
-        (What::Runs, runs.len()),
+        (ListCommand::Suites, catalogue.suites().len()),
+        (ListCommand::Contracts, catalogue.contracts.len()),
+        (ListCommand::Services, names.len()),
+        (ListCommand::Runs, runs.len()),
     ];
     if args.json {
         let numbers = counts.map(|(what, number)| (what.word().to_owned(), json!(number)));
@@ -139,7 +139,7 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
 
 type Table = (Vec<&'static str>, Vec<Vec<Value>>);
 
-impl What {
+impl ListCommand {
     const fn word(self) -> &'static str {
         match self {
             Self::Services => "services",
@@ -154,7 +154,7 @@ fn catalogue() -> anyhow::Result<Catalogue> {
     Ok(Checkout::find()?.catalogue()?)
 }
 
-impl Narrowed {
+impl ServiceFilter {
     const fn is_asked(&self) -> bool {
         self.language.is_some() || self.class.is_some() || self.contract.is_some()
     }

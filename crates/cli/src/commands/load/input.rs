@@ -1,10 +1,11 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
-use super::template::{Places, TemplateError};
+use super::grpc::CallError;
+use super::template::{PlaceholderTable, TemplateError};
 use prony_config::contract::{ContractError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
-use prony_generator::{CallError, EngineError};
+use prony_generator::EngineError;
 use prony_load::{Header, Template};
 use std::path::Path;
 
@@ -143,7 +144,7 @@ pub(crate) enum DescriptionError {
 }
 
 /// A header, `Name: value`.
-pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError> {
+pub(super) fn header(text: &str, places: &mut PlaceholderTable) -> Result<Header, JobError> {
     let (name, value) = text
         .split_once(':')
         .ok_or_else(|| JobError::Header(text.to_owned()))?;
@@ -154,7 +155,7 @@ pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError
 }
 
 /// The text itself, or the content of the file that `@FILE` names, which may be binary.
-pub(super) fn text_or_file(text: &str, places: &mut Places) -> Result<Template, JobError> {
+pub(super) fn text_or_file(text: &str, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(places.template(text)?);
     };

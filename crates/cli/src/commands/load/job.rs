@@ -1,12 +1,14 @@
 //! Builds a job from the command line.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users};
+use super::args::{
+    ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
+};
 use super::grpc;
 use super::input::{JobError, header, read, text_or_file};
 use super::llm;
-use super::request_input::{self, AllAsked, Asked, AskedBody};
+use super::request_input::{self, RequestInput, TypedBody, TypedRequest};
 use super::resolve;
-use super::template::Places;
+use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
 use prony_config::target;
@@ -18,7 +20,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// What is sent, and where; the load is chosen separately.
-pub(crate) struct Shape {
+pub(crate) struct RequestPlan {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) workload: Workload,
@@ -28,9 +30,9 @@ pub(crate) struct Shape {
     rooms: Option<(u32, Option<u32>)>,
 }
 
-impl Shape {
+impl RequestPlan {
     pub(crate) fn new(url: &str, args: &RequestArgs) -> Result<Self, JobError> {
-        let one = AllAsked {
+        let one = RequestInput {
             url: url.to_owned(),
             requests: Vec::new(),
             insecure: false,
@@ -40,7 +42,7 @@ impl Shape {
     }
 
     /// The target and its requests; if none are listed, the one that the options describe.
-    fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
+    fn of(asked: &RequestInput, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
         let is_web_socket = target::is_web_socket(&asked.url);
         refuse_rules(args, is_web_socket)?;
@@ -144,9 +146,9 @@ fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
 }
 
 /// The placeholders that feeds and tables define.
-fn places(args: &RequestArgs) -> Result<Places, JobError> {
-    let mut places = Places::default();
-    for Feed { name, path } in &args.feeds {
+fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
+    let mut places = PlaceholderTable::default();
+    for FeedArgs { name, path } in &args.feeds {
         let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
         if lines.is_empty() {
             return Err(JobError::EmptyFeed {
@@ -163,18 +165,22 @@ fn places(args: &RequestArgs) -> Result<Places, JobError> {
 }
 
 /// The one request that the options describe.
-fn of_switches(args: &RequestArgs, path: String) -> Asked {
-    Asked {
+fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
+    TypedRequest {
         weight: 1,
         method: args.method.clone(),
         path,
         headers: args.headers.clone(),
-        body: args.body.clone().map(AskedBody::Typed),
+        body: args.body.clone().map(TypedBody::Typed),
     }
 }
 
 /// A workload that mixes the requests of a list by weight.
-fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Workload, JobError> {
+fn mix(
+    requests: &[TypedRequest],
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Workload, JobError> {
     let operations: Vec<Operation> = requests
         .iter()
         .map(|request| operation(request, args, places))
@@ -191,7 +197,11 @@ fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Wo
     })
 }
 
-fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<Operation, JobError> {
+fn operation(
+    asked: &TypedRequest,
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Operation, JobError> {
     let request = Request {
         method: asked.method.clone(),
         path: places.template(&asked.path)?,
@@ -201,8 +211,8 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
             .map(|text| header(text, places))
             .collect::<Result<_, _>>()?,
         body: match &asked.body {
-            Some(AskedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
-            Some(AskedBody::Text(text)) => Body::Bytes(places.template(text)?),
+            Some(TypedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
+            Some(TypedBody::Text(text)) => Body::Bytes(places.template(text)?),
             None => Body::None,
         },
     };
@@ -233,7 +243,7 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
 }
 
 /// The expectation of one reply.
-fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, JobError> {
+fn expectation(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Expectation, JobError> {
     let mut body = Vec::new();
     if let Some(text) = &args.expect {
         body.push(BodyRule::Exact(text_or_file(text, places)?));
@@ -300,7 +310,9 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => Shape::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
+        None => {
+            RequestPlan::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load)
+        }
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();
@@ -320,7 +332,7 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
 /// The job in which each user sends the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
-    let shape = Shape::new(&url, &args.request)?;
+    let shape = RequestPlan::new(&url, &args.request)?;
     let rules = shape.workload.operations[0].expect.clone();
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
         return Err(JobError::SequencePath(url));

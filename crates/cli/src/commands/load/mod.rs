@@ -21,7 +21,7 @@ mod websocket;
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
 pub(crate) use fleet::fleet;
 pub(crate) use input::JobError;
-pub(crate) use job::Shape;
+pub(crate) use job::RequestPlan;
 pub(crate) use llm::{aim, is_asked};
 pub(crate) use server_target::server;
 

@@ -2,7 +2,7 @@
 
 use super::args::{ReachArgs, TlsArgs, TrustArgs};
 use super::input::{JobError, read};
-use prony_load::{ConnectOptions, Identity, Target, WrittenDuration};
+use prony_load::{ConnectOptions, DurationText, Identity, Target};
 
 /// The connect options for a target.
 pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
@@ -28,7 +28,7 @@ pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions,
         addresses,
         unix: unix.transpose()?,
         sources: args.source.clone(),
-        connect_timeout_ns: args.connect_timeout.map(WrittenDuration::as_ns),
+        connect_timeout_ns: args.connect_timeout.map(DurationText::as_ns),
     })
 }
 

@@ -23,12 +23,12 @@ const ROOM: &str = "room";
 
 /// The parameters that are defined so far.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct PlaceholderTable {
     pub(crate) parameters: Vec<Parameter>,
     has_table: bool,
 }
 
-impl Places {
+impl PlaceholderTable {
     /// Adds the lines of a feed.
     pub(crate) fn feed(&mut self, name: String, lines: Vec<String>) -> Result<(), TemplateError> {
         self.add(name, Source::Lines(lines)).map(|_| ())
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn places_are_found_and_json_is_left_alone() {
-        let mut places = Places::default();
+        let mut places = PlaceholderTable::default();
         let template = places
             .template(r#"{"a": {"n": {n:range(1,3)}, "again": {n}}, "b": {x}}"#)
             .expect("good");
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn wrong_places_are_told() {
-        let mut places = Places::default();
+        let mut places = PlaceholderTable::default();
         for (text, part) in [
             ("{n:rang(1,2)}", "unknown source"),
             ("{n:range(2,1)}", "larger"),

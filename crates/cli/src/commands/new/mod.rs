@@ -11,18 +11,18 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: NewCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum NewCommand {
     Service(service::Args),
     Contract(Box<contract::Args>),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
-        What::Service(args) => service::run(args),
-        What::Contract(args) => contract::run(args),
+        NewCommand::Service(args) => service::run(args),
+        NewCommand::Contract(args) => contract::run(args),
     }
 }

@@ -5,7 +5,7 @@ mod site;
 use crate::checkout::{Checkout, StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use anyhow::anyhow;
 use prony_report::{Format, Report, junit, render};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ pub(crate) struct Args {
     runs: Vec<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Form,
+    format: ReportFormat,
     /// Print JSON; short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum ReportFormat {
     /// Aligned text
     Terminal,
     /// One self-contained page with charts
@@ -80,17 +80,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let store = args.store.open_existing()?;
     let run = store.find_run(wanted).map_err(usage)?;
-    let report = reporting::report(&store, &run, &Surroundings::read()?)?;
+    let report = reporting::report(&store, &run, &ReportContext::read()?)?;
     let form = args.form();
     let text = match form {
-        Form::Html | Form::Svg | Form::All => return files(args, &report),
-        Form::Junit => junit_of(&report)?,
-        Form::Terminal => render(&report, Format::Terminal, reporting::look())?,
-        Form::Md => render(&report, Format::Markdown, reporting::look())?,
-        Form::Csv => render(&report, Format::Csv, reporting::look())?,
-        Form::Json => render(&report, Format::Json, reporting::look())?,
-        Form::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
-        Form::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
+        ReportFormat::Html | ReportFormat::Svg | ReportFormat::All => return files(args, &report),
+        ReportFormat::Junit => junit_of(&report)?,
+        ReportFormat::Terminal => render(&report, Format::Terminal, reporting::look())?,
+        ReportFormat::Md => render(&report, Format::Markdown, reporting::look())?,
+        ReportFormat::Csv => render(&report, Format::Csv, reporting::look())?,
+        ReportFormat::Json => render(&report, Format::Json, reporting::look())?,
+        ReportFormat::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
+        ReportFormat::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
     };
     match &args.out {
         None => print(text.trim_end())?,
@@ -100,12 +100,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 impl Args {
-    const fn form(&self) -> Form {
-        if self.json { Form::Json } else { self.format }
+    const fn form(&self) -> ReportFormat {
+        if self.json {
+            ReportFormat::Json
+        } else {
+            self.format
+        }
     }
 }
 
-impl Form {
+impl ReportFormat {
     /// The name of its file in a folder.
     const fn file(self) -> &'static str {
         match self {
@@ -128,15 +132,15 @@ fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let usual =
         || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
     let place = match (&args.out, args.format) {
-        (Some(out), Form::Html) => reporting::file(out, Form::Html.file()),
+        (Some(out), ReportFormat::Html) => reporting::file(out, ReportFormat::Html.file()),
         (Some(out), _) => reporting::folder(out)?.to_owned(),
-        (None, Form::Html) => usual()?.join("report.html"),
-        (None, Form::Svg) => usual()?.join("charts"),
+        (None, ReportFormat::Html) => usual()?.join("report.html"),
+        (None, ReportFormat::Svg) => usual()?.join("charts"),
         (None, _) => usual()?,
     };
     match args.format {
-        Form::Html => reporting::write(&place, &prony_report::page(report)?)?,
-        Form::Svg => reporting::write_charts(report, &place)?,
+        ReportFormat::Html => reporting::write(&place, &prony_report::page(report)?)?,
+        ReportFormat::Svg => reporting::write_charts(report, &place)?,
         _ => drop(reporting::write_all(report, &place)?),
     }
     print(&shown(&place))?;

@@ -4,7 +4,7 @@ use super::shown;
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use anyhow::{Context as _, anyhow};
 use prony_report::{SiteFile, SiteRun};
 use std::collections::BTreeSet;
@@ -34,7 +34,7 @@ pub(super) struct SiteArgs {
 }
 
 /// The pages that are written so far.
-struct Made<'a> {
+struct SiteOutput<'a> {
     folder: &'a Path,
     runs: Vec<SiteRun>,
     names: BTreeSet<String>,
@@ -53,7 +53,7 @@ pub(super) fn write(
         let text = format!("{} is a file: name a folder with --site", folder.display());
         return Err(bad_input(anyhow!(text)));
     }
-    let mut made = Made {
+    let mut made = SiteOutput {
         folder,
         runs: Vec::new(),
         names: BTreeSet::new(),
@@ -82,7 +82,7 @@ pub(super) fn write(
     Ok(Exit::Fine)
 }
 
-impl Made<'_> {
+impl SiteOutput<'_> {
     /// Adds the named runs of the store, or all that have trials.
     fn of_store(&mut self, store: &StoreArgs, runs: &[String]) -> anyhow::Result<()> {
         let store = store.open_existing()?;
@@ -93,7 +93,7 @@ impl Made<'_> {
             let each = runs.iter().map(|run| store.find_run(run).map_err(usage));
             each.collect::<anyhow::Result<_>>()?
         };
-        let beside = Surroundings::read()?;
+        let beside = ReportContext::read()?;
         for run in named {
             let report = reporting::report(&store, &run, &beside)?;
             let read = SiteRun::read(serde_json::to_value(&report)?);

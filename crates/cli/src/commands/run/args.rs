@@ -2,8 +2,8 @@
 
 use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::parse_share::{share, share_above_zero};
-use prony_config::{Address, Design, Machine, Wishes};
-use prony_load::WrittenDuration;
+use prony_config::{Address, Design, Machine, PlanOverrides};
+use prony_load::DurationText;
 use prony_telemetry::Collector;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -37,13 +37,13 @@ pub(crate) struct Args {
     tie: Option<f64>,
     /// Start no new round after this time: `10m`
     #[arg(long, value_name = "TIME")]
-    budget: Option<WrittenDuration>,
+    budget: Option<DurationText>,
     /// Length of each measurement: `5s`
     #[arg(long, short, value_name = "TIME")]
-    duration: Option<WrittenDuration>,
+    duration: Option<DurationText>,
     /// Fixed length of each warm-up, instead of waiting for a steady state: `2s`
     #[arg(long, value_name = "TIME")]
-    warmup: Option<WrittenDuration>,
+    warmup: Option<DurationText>,
     /// Interleave the services in many short windows, and rank by CPU time per request: for a machine that is shared with
     /// others
     #[arg(long, alias = "turns")]
@@ -94,9 +94,9 @@ pub(crate) struct Args {
 
 impl Args {
     /// The settings that override those of the suite.
-    pub(super) fn wishes(&self, machine: Machine) -> Wishes {
-        let time = |duration: Option<WrittenDuration>| duration.map(|duration| duration.0);
-        Wishes {
+    pub(super) fn wishes(&self, machine: Machine) -> PlanOverrides {
+        let time = |duration: Option<DurationText>| duration.map(|duration| duration.0);
+        PlanOverrides {
             services: self.service.clone(),
             rounds: self.rounds,
             builds: self.builds,

@@ -10,7 +10,7 @@ pub(crate) use args::Args;
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use crate::{signals, telemetry, variance_text};
 use live::Live;
 use prony_config::{Catalogue, Machine, Plan, Suite};
@@ -159,7 +159,7 @@ fn conclude(
     (record, end): (&RunRecord, &RunEnd),
     catalogue: &Catalogue,
 ) -> anyhow::Result<Exit> {
-    let report = reporting::report(store, &record.id, &Surroundings::read()?)?;
+    let report = reporting::report(store, &record.id, &ReportContext::read()?)?;
     let folder = args
         .out
         .clone()

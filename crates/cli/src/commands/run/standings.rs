@@ -2,16 +2,16 @@
 
 use prony_config::Plan;
 use prony_records::TrialRecord;
-use prony_report::{Look, standings};
+use prony_report::{TerminalStyle, standings};
 use prony_statistics::{Options, summarise};
 
 /// The trials from which a ranking is computed.
-pub(super) struct Standings {
+pub(super) struct LiveRanking {
     options: Options,
     trials: Vec<TrialRecord>,
 }
 
-impl Standings {
+impl LiveRanking {
     /// For a plan of which no trial has ended yet.
     pub(super) fn of(plan: &Plan) -> Self {
         let usual = Options::default();
@@ -31,7 +31,7 @@ impl Standings {
     }
 
     /// The ranking of the group of the last trial, with the first `most` services; `None` if the group has no results yet.
-    pub(super) fn lines(&self, look: Look, most: usize) -> Option<Vec<String>> {
+    pub(super) fn lines(&self, look: TerminalStyle, most: usize) -> Option<Vec<String>> {
         let last = self.trials.last()?;
         let same = |trial: &&TrialRecord| {
             trial.contract == last.contract && trial.workload == last.workload && trial.load == last.load

@@ -1,6 +1,6 @@
 //! The live view of a run, on standard error: progress bars on a terminal, else one line per trial.
 
-use super::standings::Standings;
+use super::standings::LiveRanking;
 use crate::format_value::{duration, quantile, sparkline};
 use crate::reporting;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -36,7 +36,7 @@ pub(super) struct View {
     /// 99th percentiles of the same intervals; 0 if there was no reply.
     recent_p99: Vec<f64>,
     /// The ranking so far, below the bars; `None` without a terminal.
-    standings: Option<Standings>,
+    standings: Option<LiveRanking>,
     table: Option<ProgressBar>,
 }
 
@@ -79,7 +79,7 @@ impl View {
 
     /// Prints the plan, before the run starts.
     pub(super) fn announce(&mut self, plan: &Plan, resumed: Option<&str>) {
-        self.standings = (!self.bars.is_hidden()).then(|| Standings::of(plan));
+        self.standings = (!self.bars.is_hidden()).then(|| LiveRanking::of(plan));
         let workloads = || plan.groups.iter().map(|group| &group.workload);
         let loads = |wanted: &String| workloads().filter(|workload| *workload == wanted).count();
         self.several = workloads()

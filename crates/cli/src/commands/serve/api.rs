@@ -99,16 +99,18 @@ pub(super) async fn run(
 
 /// A service that has a history in the store.
 #[derive(Debug, Serialize)]
-pub(super) struct Known {
+pub(super) struct ServiceListing {
     #[serde(flatten)]
     id: ServiceId,
     contract: String,
 }
 
-pub(super) async fn services(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Known>>, Failure> {
+pub(super) async fn services(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ServiceListing>>, Failure> {
     let all = blocking(&state, |store, _| {
         let known = store.services()?.into_iter();
-        Ok(known.map(|(id, contract)| Known { id, contract }).collect())
+        Ok(known
+            .map(|(id, contract)| ServiceListing { id, contract })
+            .collect())
     });
     Ok(Json(all.await?))
 }

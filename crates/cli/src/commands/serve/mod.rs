@@ -16,7 +16,7 @@ mod run_summary;
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::{address_said, print};
-use crate::reporting::Surroundings;
+use crate::reporting::ReportContext;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use axum::routing::{get, put};
@@ -49,9 +49,9 @@ struct State {
     store: PathBuf,
     /// Whether pages may change the store: only if no other machine can reach them.
     may_change: bool,
-    beside: Surroundings,
+    beside: ReportContext,
     /// Results of ended runs, by the names of the runs.
-    answers: Mutex<BTreeMap<String, run_summary::Answer>>,
+    answers: Mutex<BTreeMap<String, run_summary::RunSummary>>,
     /// Reports of the newest run of each suite, by the names of the runs.
     newest: Mutex<BTreeMap<String, Arc<Report>>>,
 }
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let state = Arc::new(State {
         store,
         may_change: args.listen.is_loopback(),
-        beside: Surroundings::read()?,
+        beside: ReportContext::read()?,
         answers: Mutex::default(),
         newest: Mutex::default(),
     });

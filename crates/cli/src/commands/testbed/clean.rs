@@ -4,7 +4,7 @@ use crate::checkout::TestbedArgs;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::table;
-use prony_kubernetes::{Left, left, remove};
+use prony_kubernetes::{LeftoverObject, left, remove};
 use serde_json::json;
 
 /// List what prony has in the namespace of a testbed, found by its label, and remove it
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn text(found: &[Left], namespace: &str, goes: bool) -> String {
+fn text(found: &[LeftoverObject], namespace: &str, goes: bool) -> String {
     if found.is_empty() {
         return format!("prony has nothing in the namespace {namespace}");
     }

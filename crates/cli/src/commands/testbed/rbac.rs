@@ -4,7 +4,7 @@ use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::anyhow;
-use prony_kubernetes::{Subject, is_label};
+use prony_kubernetes::{RoleSubject, is_label};
 
 /// Print the role that a testbed of pods needs in its namespace, and its role binding: `prony testbed rbac | kubectl apply -f -`
 #[derive(Debug, clap::Args)]
@@ -35,9 +35,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Err(bad_input(anyhow!("--namespace: `{namespace}` {text}")));
     }
     let subject = match (&args.user, &args.group) {
-        (Some(user), _) => Subject::User(user.clone()),
-        (None, Some(group)) => Subject::Group(group.clone()),
-        (None, None) => Subject::ServiceAccount(args.service_account.clone()),
+        (Some(user), _) => RoleSubject::User(user.clone()),
+        (None, Some(group)) => RoleSubject::Group(group.clone()),
+        (None, None) => RoleSubject::ServiceAccount(args.service_account.clone()),
     };
     print(prony_kubernetes::role(&namespace, &subject).trim_end())?;
     Ok(Exit::Fine)

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A condition that must hold in the backing service during a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct During {
+pub struct LoadInvariant {
     pub(super) name: String,
     pub(super) backing_service: String,
     pub(super) connections: Most,
@@ -18,7 +18,7 @@ pub enum Most {
     Variable(String),
 }
 
-impl During {
+impl LoadInvariant {
     /// A description of the condition.
     pub fn name(&self) -> &str {
         &self.name

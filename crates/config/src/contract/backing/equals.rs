@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 /// One term of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term {
+pub(super) struct SumTerm {
     /// The factor; negative if the term is subtracted.
     pub(super) times: i64,
     pub(super) of: Quantity,
@@ -35,7 +35,7 @@ pub trait Counts {
 
 /// The interval of the value of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
+pub struct SumTarget {
     /// The value if all requests of unknown outcome lower it.
     pub low: i64,
     /// The value if all of them raise it.
@@ -47,7 +47,7 @@ pub struct Expected {
 }
 
 /// Computes the sum. A request of unknown outcome may count as any term of its operation, or as none.
-pub(super) fn expected(terms: &[Term], before: i64, counts: &dyn Counts) -> Expected {
+pub(super) fn expected(terms: &[SumTerm], before: i64, counts: &dyn Counts) -> SumTarget {
     let mut sum = 0_i64;
     let mut numbers = String::new();
     let mut statuses: BTreeMap<(&str, u16), i64> = BTreeMap::new();
@@ -68,7 +68,7 @@ pub(super) fn expected(terms: &[Term], before: i64, counts: &dyn Counts) -> Expe
         let (least, most) = effects.entry(operation).or_default();
         (*least, *most) = ((*least).min(times), (*most).max(times));
     }
-    let mut expected = Expected {
+    let mut expected = SumTarget {
         low: sum,
         high: sum,
         uncertain: 0,
@@ -88,7 +88,7 @@ fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn write_term(numbers: &mut String, term: &Term, value: i64) {
+fn write_term(numbers: &mut String, term: &SumTerm, value: i64) {
     let sign = match (numbers.is_empty(), term.times < 0) {
         (true, false) => "",
         (true, true) => "-",
@@ -107,7 +107,7 @@ fn write_term(numbers: &mut String, term: &Term, value: i64) {
 const WANTED: &str = "write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`";
 
 /// Parses a sum. The error quotes the part that does not belong to a sum.
-pub(super) fn parse(text: &str) -> Result<Vec<Term>, String> {
+pub(super) fn parse(text: &str) -> Result<Vec<SumTerm>, String> {
     let mut terms = Vec::new();
     let mut rest = text.trim();
     let mut sign = 1;
@@ -129,14 +129,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Term>, String> {
 }
 
 /// `before`, `3`, `createOrder.201`, or one of them times a number.
-fn term(sign: i64, text: &str) -> Result<Term, String> {
+fn term(sign: i64, text: &str) -> Result<SumTerm, String> {
     let wrong = || format!("`{text}` is not part of a sum: {WANTED}");
     let (times, of) = match text.split_once('*') {
         None => (1, text),
         Some((times, of)) => (times.trim().parse().map_err(|_| wrong())?, of.trim()),
     };
     if let Ok(number) = of.parse::<u32>() {
-        return Ok(Term {
+        return Ok(SumTerm {
             times: sign * times * i64::from(number),
             of: Quantity::One,
         });
@@ -155,7 +155,7 @@ fn term(sign: i64, text: &str) -> Result<Term, String> {
             status,
         }
     };
-    Ok(Term {
+    Ok(SumTerm {
         times: sign * times,
         of,
     })
@@ -165,8 +165,8 @@ fn term(sign: i64, text: &str) -> Result<Term, String> {
 mod tests {
     use super::*;
 
-    fn replies(times: i64, operation: &str, status: u16) -> Term {
-        Term {
+    fn replies(times: i64, operation: &str, status: u16) -> SumTerm {
+        SumTerm {
             times,
             of: Quantity::Replies {
                 operation: operation.to_owned(),
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn sums() {
-        let before = Term {
+        let before = SumTerm {
             times: 1,
             of: Quantity::Before,
         };
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(
             parse(" -3 * 5+before "),
             Ok(vec![
-                Term {
+                SumTerm {
                     times: -15,
                     of: Quantity::One
                 },
@@ -201,9 +201,9 @@ mod tests {
         );
     }
 
-    struct Made;
+    struct FixedCounts;
 
-    impl Counts for Made {
+    impl Counts for FixedCounts {
         fn replies(&self, operation: &str, status: u16) -> u64 {
             match (operation, status) {
                 ("create", 201) => 10,
@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_widens_the_sum_by_its_operation_alone() {
-        let of = |text: &str| expected(&parse(text).expect("a sum"), 100, &Made);
+        let of = |text: &str| expected(&parse(text).expect("a sum"), 100, &FixedCounts);
         assert_eq!(
             of("before + create.201 - 2 * delete.204 + 1"),
-            Expected {
+            SumTarget {
                 low: 100 + 10 - 8 + 1 - 4,
                 high: 100 + 10 - 8 + 1 + 3,
                 uncertain: 5,

@@ -6,17 +6,17 @@
 mod during;
 mod equals;
 
-pub use during::{During, Most};
-pub use equals::{Counts, Expected};
+pub use during::{LoadInvariant, Most};
+pub use equals::{Counts, SumTarget};
 
 use crate::contract::ContractError;
 use crate::contract::error::{File, known};
 use crate::contract::template::is_place;
 use crate::contract::toml::{
-    BackingRequirementToml, WrittenAfter, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable,
-    in_order,
+    BackingRequirementToml, ContractToml, FinalInvariantToml, LoadInvariantToml, UpperLimitToml,
+    VariableToml, in_order,
 };
-use equals::{Quantity, Term};
+use equals::{Quantity, SumTerm};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
@@ -85,7 +85,7 @@ pub struct After {
     backing_service: String,
     query: String,
     written: String,
-    equals: Vec<Term>,
+    equals: Vec<SumTerm>,
 }
 
 impl After {
@@ -110,23 +110,23 @@ impl After {
     }
 
     /// The expected number; `before` is the result of the same query before the load.
-    pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
+    pub fn expected(&self, before: i64, counts: &dyn Counts) -> SumTarget {
         equals::expected(&self.equals, before, counts)
     }
 }
 
 /// Everything that a contract says about backing services, verified.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Beside {
+pub(crate) struct BackingSpec {
     pub(crate) backing_services: Vec<BackingRequirement>,
     pub(crate) rows: Vec<Rows>,
     pub(crate) after: Vec<After>,
-    pub(crate) during: Vec<During>,
+    pub(crate) during: Vec<LoadInvariant>,
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-impl Beside {
-    pub(crate) fn read(file: &File, folder: &Path, written: &WrittenContract) -> Result<Self, ContractError> {
+impl BackingSpec {
+    pub(crate) fn read(file: &File, folder: &Path, written: &ContractToml) -> Result<Self, ContractError> {
         let reader = Reader {
             file,
             folder,
@@ -164,7 +164,7 @@ impl Beside {
 struct Reader<'a> {
     file: &'a File,
     folder: &'a Path,
-    written: &'a WrittenContract,
+    written: &'a ContractToml,
 }
 
 impl Reader<'_> {
@@ -243,7 +243,7 @@ impl Reader<'_> {
         })
     }
 
-    fn after(&self, table: &Spanned<WrittenAfter>) -> Result<After, ContractError> {
+    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<After, ContractError> {
         let written = table.get_ref();
         let at = format!("after `{}`", written.name);
         let equals = equals::parse(written.equals.get_ref())
@@ -264,26 +264,26 @@ impl Reader<'_> {
         })
     }
 
-    fn during(&self, table: &Spanned<WrittenDuring>) -> Result<During, ContractError> {
+    fn during(&self, table: &Spanned<LoadInvariantToml>) -> Result<LoadInvariant, ContractError> {
         let written = table.get_ref();
         let at = format!("during `{}`", written.name);
         let connections = match written.connections.get_ref() {
-            WrittenMost::Number(0) => {
+            UpperLimitToml::Number(0) => {
                 let message =
                     format!("{at}: `connections` is 0: no service could connect to its backing service");
                 return Err(self.file.invalid(written.connections.span(), message));
             }
-            WrittenMost::Number(number) => Most::Number(*number),
-            WrittenMost::Variable(name) => Most::Variable(name.clone()),
+            UpperLimitToml::Number(number) => Most::Number(*number),
+            UpperLimitToml::Variable(name) => Most::Variable(name.clone()),
         };
-        Ok(During {
+        Ok(LoadInvariant {
             name: written.name.clone(),
             backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             connections,
         })
     }
 
-    fn operation(&self, term: &Term) -> Result<(), String> {
+    fn operation(&self, term: &SumTerm) -> Result<(), String> {
         let known_operations = &self.written.operation;
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
@@ -299,12 +299,13 @@ impl Reader<'_> {
         variables
             .map(|(name, value)| {
                 let text = match value.get_ref() {
-                    WrittenVariable::Text(text) => text.clone(),
-                    WrittenVariable::File { file } => std::fs::read_to_string(self.folder.join(file))
-                        .map_err(|error| {
+                    VariableToml::Text(text) => text.clone(),
+                    VariableToml::File { file } => {
+                        std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
                             let message = format!("`environment.{name}`: {file}: {error}");
                             self.file.invalid(value.span(), message)
-                        })?,
+                        })?
+                    }
                 };
                 Ok((name.clone(), text))
             })

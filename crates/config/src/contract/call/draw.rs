@@ -5,8 +5,8 @@ use crate::contract::ContractError;
 use crate::contract::backing::Rows;
 use crate::contract::error::known;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{Draw, RowTable, WrittenSource};
-use crate::contract::template::{Bindings, Bound, names};
+use crate::contract::source::{Draw, RowTable, SourceToml};
+use crate::contract::template::{Bindings, BoundValue, names};
 use crate::contract::toml::HeaderText;
 use prony_load::{Generated, Parameter, Pick, Source};
 use rand::rngs::SmallRng;
@@ -26,7 +26,7 @@ impl Call<'_> {
         let bindings = self
             .with()
             .iter()
-            .map(|(name, source)| (name.clone(), Bound::Text(source.get_ref().draw(draw))))
+            .map(|(name, source)| (name.clone(), BoundValue::Text(source.get_ref().draw(draw))))
             .collect();
         self.completed(bindings, draw)
     }
@@ -40,7 +40,7 @@ impl Call<'_> {
                 .flat_map(|bindings| {
                     source.get_ref().values(draw).into_iter().map(move |value| {
                         let mut more = bindings.clone();
-                        more.insert(name.clone(), Bound::Text(value));
+                        more.insert(name.clone(), BoundValue::Text(value));
                         more
                     })
                 })
@@ -55,11 +55,11 @@ impl Call<'_> {
     /// Adds the values that contracts never write: the end of a generated body, and tokens that depend on the other values.
     fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
         if self.written.generated.is_some() {
-            let digits = WrittenSource::Hex(Generated::end_length(u64::MAX));
-            bindings.insert(BODY_END.to_owned(), Bound::Text(digits.draw(draw)));
+            let digits = SourceToml::Hex(Generated::end_length(u64::MAX));
+            bindings.insert(BODY_END.to_owned(), BoundValue::Text(digits.draw(draw)));
         }
         for (name, token) in self.tokens(&bindings, &[])? {
-            bindings.insert(name, Bound::Text(token.draw(draw)));
+            bindings.insert(name, BoundValue::Text(token.draw(draw)));
         }
         Ok(bindings)
     }
@@ -69,10 +69,10 @@ impl Call<'_> {
         &self,
         bindings: &Bindings,
         parameters: &[Parameter],
-    ) -> Result<Vec<(String, WrittenSource)>, ContractError> {
+    ) -> Result<Vec<(String, SourceToml)>, ContractError> {
         let value = |name: &str| match bindings.get(name)? {
-            Bound::Text(text) => Some(vec![text.clone()]),
-            Bound::Parameter(index) => match &parameters[*index].source {
+            BoundValue::Text(text) => Some(vec![text.clone()]),
+            BoundValue::Parameter(index) => match &parameters[*index].source {
                 Source::Column {
                     values,
                     pick: Pick::Each,
@@ -92,8 +92,8 @@ impl Call<'_> {
         Ok(minted
             .into_iter()
             .map(|(name, mut tokens)| match tokens.as_slice() {
-                [_] => (name, WrittenSource::One(tokens.remove(0))),
-                _ => (name, WrittenSource::List(tokens)),
+                [_] => (name, SourceToml::One(tokens.remove(0))),
+                _ => (name, SourceToml::List(tokens)),
             })
             .collect())
     }
@@ -120,12 +120,8 @@ impl Call<'_> {
     }
 
     /// A value from rows must name existing rows and, once they have been read, an existing column.
-    pub(crate) fn verify_row(
-        &self,
-        name: &str,
-        source: &Spanned<WrittenSource>,
-    ) -> Result<(), ContractError> {
-        let WrittenSource::Row { row, column } = source.get_ref() else {
+    pub(crate) fn verify_row(&self, name: &str, source: &Spanned<SourceToml>) -> Result<(), ContractError> {
+        let SourceToml::Row { row, column } = source.get_ref() else {
             return Ok(());
         };
         let at = |reason: String| Err(self.invalid(source.span(), format!("`with.{name}`: {reason}")));

@@ -1,11 +1,11 @@
 //! Expectations of streamed replies, built from a contract.
 
 use super::generated::item_text;
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::template::constant;
-use crate::contract::toml::{TextOrNumber, WrittenEvent, WrittenEvents};
-use prony_load::events::{Data, Events, Shape, Whole};
+use crate::contract::toml::{EventToml, EventsToml, TextOrNumber};
+use prony_load::events::{Data, Events, ExactStream, MessageRule};
 use prony_load::{Part, Template};
 use std::ops::Range;
 use toml::Spanned;
@@ -14,8 +14,8 @@ impl Call<'_> {
     /// A stream in which every message is known.
     pub(super) fn events(
         &self,
-        written: &Spanned<WrittenEvents>,
-        filling: &Filling<'_>,
+        written: &Spanned<EventsToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Events, ContractError> {
         let (span, events) = (written.span(), written.get_ref());
         let number = |key: &str, number: &TextOrNumber| {
@@ -31,7 +31,7 @@ impl Call<'_> {
             }
             Ok(template)
         };
-        let whole = Whole {
+        let whole = ExactStream {
             count: number("count", &events.count)?,
             each: self.shape("each", &events.each, (&span, filling))?,
             last: match &events.last {
@@ -53,9 +53,9 @@ impl Call<'_> {
     fn shape(
         &self,
         key: &str,
-        written: &WrittenEvent,
-        (span, filling): (&Range<usize>, &Filling<'_>),
-    ) -> Result<Shape, ContractError> {
+        written: &EventToml,
+        (span, filling): (&Range<usize>, &PlaceholderValues<'_>),
+    ) -> Result<MessageRule, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
         let text = |text: &Option<String>| {
             let filled = text.as_ref().map(|text| filling.fill(text, str::to_owned));
@@ -75,7 +75,7 @@ impl Call<'_> {
             }
             (None, given) => text(given)?.map(Data::Text),
         };
-        Ok(Shape {
+        Ok(MessageRule {
             id: text(&written.id)?,
             name: text(&written.event)?,
             data,

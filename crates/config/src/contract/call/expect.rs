@@ -1,20 +1,20 @@
 //! Expectations of replies, built from a contract.
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::digest;
 use crate::contract::template::is_place;
-use crate::contract::toml::{HeaderText, OneOrMany, Received, WrittenExpect};
+use crate::contract::toml::{EchoFormat, ExpectToml, HeaderText, OneOrMany};
 use prony_load::{
-    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request, Series,
-    Source, Take, Template,
+    BodyRule, Bytes, Capture, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request,
+    Series, Source, Template,
 };
 use toml::Spanned;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
 
-impl WrittenExpect {
+impl ExpectToml {
     pub(super) fn speaks_of_http(&self) -> bool {
         self.status.is_some()
             || self.media_type.is_some()
@@ -52,7 +52,11 @@ impl WrittenExpect {
 
 impl Call<'_> {
     /// The values that later steps capture from the reply, each with the slot that the sequence assigned to its name.
-    fn takes(&self, expect: &WrittenExpect, filling: &Filling<'_>) -> Result<Vec<Take>, ContractError> {
+    fn takes(
+        &self,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Vec<Capture>, ContractError> {
         let take = |(name, from): (&String, &Spanned<String>)| {
             let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
             if !is_place(name) {
@@ -60,7 +64,7 @@ impl Call<'_> {
                     "a placeholder name consists of lowercase letters, digits and _".to_owned(),
                 ));
             }
-            Ok(Take {
+            Ok(Capture {
                 name: name.clone(),
                 slot: filling.slot(name),
                 from: from.get_ref().parse().map_err(at)?,
@@ -72,7 +76,7 @@ impl Call<'_> {
     pub(super) fn http_expectation(
         &self,
         request: &Request,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let mut expectation = Expectation {
@@ -100,11 +104,11 @@ impl Call<'_> {
         expectation.body.extend(self.part_rules(expect, filling)?);
         match expect.received {
             None => {}
-            Some(Received::Digest) => expectation.headers.push(HeaderRule {
+            Some(EchoFormat::Digest) => expectation.headers.push(HeaderRule {
                 name: digest::HEADER.into(),
                 value: HeaderValue::Sha256(digest::canonical(request)),
             }),
-            Some(Received::Description) => {
+            Some(EchoFormat::Description) => {
                 let json = digest::description(request).to_string();
                 expectation
                     .body
@@ -124,8 +128,8 @@ impl Call<'_> {
 
     fn header_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<HeaderRule>, ContractError> {
         let mut rules = Vec::new();
         if let Some(media_type) = &expect.media_type {
@@ -172,8 +176,8 @@ impl Call<'_> {
 
     fn body_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<BodyRule>, ContractError> {
         let mut rules = Vec::new();
         if let Some(text) = &expect.text {
@@ -216,8 +220,8 @@ impl Call<'_> {
     /// Rules for single values of a JSON reply.
     fn json_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<JsonRule>, ContractError> {
         let mut rules = Vec::new();
         for text in several(expect.json_rules.as_ref()) {
@@ -246,8 +250,8 @@ impl Call<'_> {
     /// Rules that search for a part of the body.
     fn part_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<BodyRule>, ContractError> {
         let mut rules = Vec::new();
         for text in several(expect.contains.as_ref()) {
@@ -290,7 +294,7 @@ fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
 }
 
 /// The exact text if the number is known, a table of texts if they are few, else the rule itself.
-fn series_rule(series: Series, n: Template, filling: &Filling<'_>) -> BodyRule {
+fn series_rule(series: Series, n: Template, filling: &PlaceholderValues<'_>) -> BodyRule {
     // In a check, the rule itself names the wrong number, and speed does not matter.
     if !filling.for_load {
         return BodyRule::Series { series, n };

@@ -1,12 +1,12 @@
 //! Generated and computed bodies: JSON with placeholders, lists by formulas, HTML tables, and bodies of a given length.
 
 use super::draw::BODY_END;
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::error::known;
 use crate::contract::template::{Bindings, Builder, constant, is_place};
 use crate::contract::toml::{
-    OneOrMany, TextOrNumber, WrittenGenerated, WrittenHtmlTable, WrittenList, WrittenTableRows,
+    GeneratedBodyToml, HtmlTableToml, ListToml, OneOrMany, TableRowsToml, TextOrNumber,
 };
 use prony_load::{BodyRule, Generated, HeaderRule, HeaderValue, HtmlTable, List, Template};
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl Call<'_> {
         &self,
         key: &str,
         value: &Spanned<toml::Value>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
         let text = self.value(key, value, filling)?.to_string();
@@ -72,13 +72,14 @@ impl Call<'_> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
         };
-        self.bytes(written, &Filling::for_case(bindings)).map(Some)
+        self.bytes(written, &PlaceholderValues::for_case(bindings))
+            .map(Some)
     }
 
     fn bytes(
         &self,
-        written: &Spanned<WrittenGenerated>,
-        filling: &Filling<'_>,
+        written: &Spanned<GeneratedBodyToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<u64, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes`: {reason}"));
         let bytes = match &written.get_ref().bytes {
@@ -103,8 +104,8 @@ impl Call<'_> {
 
     pub(super) fn generated(
         &self,
-        written: &Spanned<WrittenGenerated>,
-        filling: &Filling<'_>,
+        written: &Spanned<GeneratedBodyToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Generated, ContractError> {
         let bytes = self.bytes(written, filling)?;
         let chunk = written.get_ref().chunk;
@@ -126,8 +127,8 @@ impl Call<'_> {
 
     pub(super) fn list(
         &self,
-        written: &Spanned<WrittenList>,
-        filling: &Filling<'_>,
+        written: &Spanned<ListToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.json_list`: {reason}"));
         let list = written.get_ref();
@@ -153,15 +154,15 @@ impl Call<'_> {
 
     pub(super) fn html_table(
         &self,
-        written: &Spanned<WrittenHtmlTable>,
-        filling: &Filling<'_>,
+        written: &Spanned<HtmlTableToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.html_table`: {reason}"));
         let table = written.get_ref();
         let rows = match &table.rows {
             None => Vec::new(),
-            Some(WrittenTableRows::Written(rows)) => rows.clone(),
-            Some(WrittenTableRows::Named(name)) => self.named_rows(name, &table.header).map_err(at)?,
+            Some(TableRowsToml::Written(rows)) => rows.clone(),
+            Some(TableRowsToml::Named(name)) => self.named_rows(name, &table.header).map_err(at)?,
         };
         let mut more = Vec::new();
         for row in &table.more {

@@ -1,11 +1,11 @@
 //! Calls of gRPC: the request and the expected reply.
 
-use super::{Call, Filling, value};
+use super::{Call, PlaceholderValues, value};
 use crate::contract::ContractError;
 use crate::contract::error::known;
 use crate::contract::template::constant;
-use crate::contract::toml::{TextOrNumber, WrittenEvents, WrittenMessages};
-use prony_load::events::{Data, Encoded, Events, Shape, Whole};
+use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
+use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
@@ -42,10 +42,13 @@ pub fn grpc_code_name(code: u32) -> Option<&'static str> {
 const MOST_MESSAGES: u32 = 100_000;
 
 /// The key of a message, and its span.
-type Place<'a> = (&'a str, Range<usize>);
+type MessageLocation<'a> = (&'a str, Range<usize>);
 
 impl Call<'_> {
-    pub(super) fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+    pub(super) fn grpc(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<(Request, Expectation), ContractError> {
         let (method, request) = self.grpc_request(filling)?;
         let expectation = self.grpc_expectation(&method, filling)?;
         Ok((request, expectation))
@@ -53,7 +56,7 @@ impl Call<'_> {
 
     pub(super) fn grpc_request(
         &self,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(MethodDescriptor, Request), ContractError> {
         let (method, path) = self.grpc_method()?;
         let body = match (&self.written.messages, method.is_client_streaming()) {
@@ -84,7 +87,7 @@ impl Call<'_> {
     fn one_message(
         &self,
         method: &MethodDescriptor,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let (value, span) = match &self.written.message {
             Some(message) => (self.value("message", message, filling)?, message.span()),
@@ -115,8 +118,8 @@ impl Call<'_> {
     fn messages(
         &self,
         kind: &MessageDescriptor,
-        written: &Spanned<WrittenMessages>,
-        filling: &Filling<'_>,
+        written: &Spanned<MessagesToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Messages, ContractError> {
         let messages = written.get_ref();
         let unanswered = match &messages.unanswered {
@@ -146,8 +149,8 @@ impl Call<'_> {
     fn known_number(
         &self,
         number: &TextOrNumber,
-        (key, span): Place<'_>,
-        filling: &Filling<'_>,
+        (key, span): MessageLocation<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(u32, Template), ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let text = match number {
@@ -171,8 +174,8 @@ impl Call<'_> {
         &self,
         kind: &MessageDescriptor,
         (each, count): (&toml::Value, u32),
-        (key, span): Place<'_>,
-        filling: &Filling<'_>,
+        (key, span): MessageLocation<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<Bytes>, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         if count > MOST_MESSAGES {
@@ -186,7 +189,7 @@ impl Call<'_> {
     fn grpc_expectation(
         &self,
         method: &MethodDescriptor,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let status = match &expect.grpc {
@@ -249,8 +252,8 @@ impl Call<'_> {
     fn stream(
         &self,
         method: &MethodDescriptor,
-        written: &Spanned<WrittenEvents>,
-        filling: &Filling<'_>,
+        written: &Spanned<EventsToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Events, ContractError> {
         let (span, events) = (written.span(), written.get_ref());
         let each = &events.each;
@@ -272,17 +275,17 @@ impl Call<'_> {
             ),
         };
         let place = ("expect.events.each.message", span);
-        let encoded = Encoded {
+        let encoded = EncodedMessages {
             schema: self.schema(),
             message: method.output().full_name().to_owned(),
             equals: self.numbered(&method.output(), (message, count), place, filling)?,
         };
         Ok(Events {
-            whole: Some(Whole {
+            whole: Some(ExactStream {
                 count: count_text,
-                each: Shape {
+                each: MessageRule {
                     data: Some(Data::Messages(encoded)),
-                    ..Shape::default()
+                    ..MessageRule::default()
                 },
                 last: None,
                 gap_us: gap,

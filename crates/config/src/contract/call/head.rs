@@ -1,6 +1,6 @@
 //! The path and the headers of a request.
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::template::constant;
 use crate::contract::toml::HeaderText;
@@ -13,7 +13,7 @@ impl Call<'_> {
         &self,
         key: &str,
         (span, path): (Range<usize>, &str),
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let path = filling.fill(path, str::to_owned).map_err(at)?;
@@ -34,7 +34,7 @@ impl Call<'_> {
     }
 
     /// The headers of the call, with their placeholders filled.
-    pub(super) fn headers(&self, filling: &Filling<'_>) -> Result<Vec<Header>, ContractError> {
+    pub(super) fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ContractError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
             let HeaderText::Texts(texts) = value.get_ref() else {

@@ -13,14 +13,14 @@ mod websocket;
 
 pub(crate) use draw::BODY_END;
 pub use grpc::grpc_code_name;
-pub(crate) use placeholders::Filling;
+pub(crate) use placeholders::PlaceholderValues;
 pub(crate) use value::as_json;
 pub use websocket::{Frame, FrameKind, Heard, Member, Turn};
 
 use crate::contract::error::known;
-use crate::contract::source::WrittenSource;
-use crate::contract::template::Bound;
-use crate::contract::toml::{WrittenCall, WrittenExpect};
+use crate::contract::source::SourceToml;
+use crate::contract::template::BoundValue;
+use crate::contract::toml::{CallToml, ExpectToml};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -34,7 +34,7 @@ use toml::Spanned;
 #[derive(Clone)]
 pub(crate) struct Call<'a> {
     contract: &'a Contract,
-    pub(crate) written: WrittenCall,
+    pub(crate) written: CallToml,
     /// Whether the call uses keys that only HTTP has.
     http_only: bool,
     span: Range<usize>,
@@ -42,7 +42,7 @@ pub(crate) struct Call<'a> {
 
 impl Contract {
     /// Completes a call with the keys of its operation.
-    pub(crate) fn call(&self, call: &Spanned<WrittenCall>) -> Result<Call<'_>, ContractError> {
+    pub(crate) fn call(&self, call: &Spanned<CallToml>) -> Result<Call<'_>, ContractError> {
         let mut own = call.get_ref().clone();
         let changes_http = own.http.is_some()
             || own.text.is_some()
@@ -64,7 +64,7 @@ impl Contract {
             complete(&mut own, base.get_ref().into());
         }
         for (name, token) in &self.tokens.shared {
-            let source = || Spanned::new(call.span(), WrittenSource::One(token.clone()));
+            let source = || Spanned::new(call.span(), SourceToml::One(token.clone()));
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
@@ -91,7 +91,7 @@ impl Contract {
 }
 
 /// Fills the keys that the call does not set from the operation.
-fn complete(own: &mut WrittenCall, base: WrittenCall) {
+fn complete(own: &mut CallToml, base: CallToml) {
     let own_body = own.json.is_some()
         || own.text.is_some()
         || own.file.is_some()
@@ -117,7 +117,7 @@ fn complete(own: &mut WrittenCall, base: WrittenCall) {
 }
 
 impl Call<'_> {
-    fn expect(&self) -> &Spanned<WrittenExpect> {
+    fn expect(&self) -> &Spanned<ExpectToml> {
         self.written
             .expect
             .as_ref()
@@ -139,7 +139,7 @@ impl Call<'_> {
     }
 
     /// The values of the call's placeholders, by name.
-    pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
+    pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<SourceToml>> {
         &self.written.with
     }
 
@@ -156,7 +156,7 @@ impl Call<'_> {
     /// Every placeholder must have a value, and each of the call's own values a placeholder.
     pub(crate) fn verify(
         &self,
-        own: &BTreeMap<String, Spanned<WrittenSource>>,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
         taken: &BTreeSet<String>,
         protocols: &[Protocol],
     ) -> Result<(), ContractError> {
@@ -166,9 +166,9 @@ impl Call<'_> {
         }
         let mut bindings = self.draw(&mut random)?;
         for name in taken {
-            bindings.entry(name.clone()).or_insert(Bound::Parameter(0));
+            bindings.entry(name.clone()).or_insert(BoundValue::Parameter(0));
         }
-        let filling = Filling::for_case(&bindings);
+        let filling = PlaceholderValues::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             let (request, _) = self.build(protocol, &filling)?;
             self.script(&request, &filling)?;
@@ -187,7 +187,7 @@ impl Call<'_> {
     pub(crate) fn build(
         &self,
         protocol: Protocol,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(Request, Expectation), ContractError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
@@ -204,7 +204,7 @@ impl Call<'_> {
     pub(crate) fn request(
         &self,
         protocol: Protocol,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Request, ContractError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => self.http_request(filling),
@@ -213,7 +213,7 @@ impl Call<'_> {
         }
     }
 
-    fn http_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
+    fn http_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ContractError> {
         let http = self
             .written
             .http
@@ -250,7 +250,7 @@ impl Call<'_> {
         })
     }
 
-    fn http_body(&self, filling: &Filling<'_>) -> Result<(Body, bool), ContractError> {
+    fn http_body(&self, filling: &PlaceholderValues<'_>) -> Result<(Body, bool), ContractError> {
         let written = &self.written;
         let given = [
             written.json.is_some(),
@@ -282,7 +282,7 @@ impl Call<'_> {
         &self,
         key: &str,
         text: &Spanned<String>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         filling
             .fill(text.get_ref(), str::to_owned)
@@ -290,7 +290,11 @@ impl Call<'_> {
     }
 
     /// A file of the contract's folder with its placeholders filled.
-    fn file_text(&self, file: &Spanned<String>, filling: &Filling<'_>) -> Result<Template, ContractError> {
+    fn file_text(
+        &self,
+        file: &Spanned<String>,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
@@ -302,7 +306,7 @@ impl Call<'_> {
         &self,
         key: &str,
         value: &Spanned<toml::Value>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Value, ContractError> {
         let data = value::Data {
             values: &self.contract.data,

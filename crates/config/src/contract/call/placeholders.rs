@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 
 /// The values of the placeholders of a call.
-pub(crate) struct Filling<'a> {
+pub(crate) struct PlaceholderValues<'a> {
     pub(crate) bindings: &'a Bindings,
     pub(crate) parameters: &'a [Parameter],
     /// Whether replies are verified under load: then everything possible is precomputed.
@@ -17,7 +17,7 @@ pub(crate) struct Filling<'a> {
     used: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Filling<'a> {
+impl<'a> PlaceholderValues<'a> {
     /// For a case: every placeholder has a text.
     pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
         Self {

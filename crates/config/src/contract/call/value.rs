@@ -1,6 +1,6 @@
 //! Values of a contract: TOML as JSON or as messages, with the names of `[data]` resolved.
 
-use super::Filling;
+use super::PlaceholderValues;
 use crate::contract::error::known;
 use crate::contract::proto::{MessageText, encode};
 use crate::contract::template::constant;
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn message(
     kind: &MessageDescriptor,
     value: &Value,
-    filling: &Filling<'_>,
+    filling: &PlaceholderValues<'_>,
 ) -> Result<Template, String> {
     // Names without a value are reported here; after this, every name is known to be bound.
     let mut used = BTreeSet::new();
@@ -43,7 +43,7 @@ pub(super) fn message(
 }
 
 /// The value with the formulas of its texts computed for item `i`. The values of its placeholders must be known.
-pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
+pub(super) fn worked_out(value: &Value, i: i64, filling: &PlaceholderValues<'_>) -> Result<Value, String> {
     replaced(value, &|text| {
         if text.contains(FORMULA) {
             prony_load::work_out(&known_text(text, filling)?, i)
@@ -59,7 +59,7 @@ pub(super) fn numbered(
     kind: &MessageDescriptor,
     each: &Value,
     count: u32,
-    filling: &Filling<'_>,
+    filling: &PlaceholderValues<'_>,
 ) -> Result<Vec<Vec<u8>>, String> {
     // The placeholders have the same value in all messages: they are filled once.
     let each = replaced(each, &|text| known_text(text, filling))?;
@@ -79,7 +79,7 @@ pub(super) fn numbered(
 /// The start of a formula.
 const FORMULA: &str = "{=";
 
-fn known_text(text: &str, filling: &Filling<'_>) -> Result<String, String> {
+fn known_text(text: &str, filling: &PlaceholderValues<'_>) -> Result<String, String> {
     let template = filling.fill(text, str::to_owned)?;
     if !template.is_constant() {
         return Err(format!(
@@ -139,7 +139,7 @@ const DEEPEST: u32 = 16;
 /// The values of `[data]`, and the names of the placeholders.
 pub(super) struct Data<'a> {
     pub(super) values: &'a BTreeMap<String, Value>,
-    pub(super) filling: &'a Filling<'a>,
+    pub(super) filling: &'a PlaceholderValues<'a>,
 }
 
 impl Data<'_> {

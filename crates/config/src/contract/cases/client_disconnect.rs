@@ -1,7 +1,7 @@
 //! Cases in which clients disconnect in the middle of their streams.
 
 use crate::contract::call::Call;
-use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
 use std::time::Duration;
 use toml::Spanned;
@@ -23,7 +23,7 @@ impl Contract {
     /// Reads the key `leave` of a case.
     pub(super) fn leave(
         &self,
-        case: &Spanned<WrittenCase>,
+        case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
     ) -> Result<Option<Leave>, ContractError> {
         let written = case.get_ref();

@@ -9,10 +9,10 @@ pub use client_disconnect::Leave;
 pub use restart::Restart;
 pub use single::SingleCall;
 
-use crate::contract::call::{BODY_END, Call, Filling, Turn};
-use crate::contract::source::{Draw, WrittenSource};
-use crate::contract::template::{Bindings, Bound};
-use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::call::{BODY_END, Call, PlaceholderValues, Turn};
+use crate::contract::source::{Draw, SourceToml};
+use crate::contract::template::{Bindings, BoundValue};
+use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
@@ -131,8 +131,8 @@ impl Contract {
 
     fn calls<'a>(
         &self,
-        case: &'a Spanned<WrittenCase>,
-    ) -> Result<Vec<&'a Spanned<crate::contract::toml::WrittenCall>>, ContractError> {
+        case: &'a Spanned<CaseToml>,
+    ) -> Result<Vec<&'a Spanned<crate::contract::toml::CallToml>>, ContractError> {
         let written = case.get_ref();
         match (&written.call, written.calls.as_slice()) {
             (Some(call), []) => Ok(vec![call]),
@@ -146,7 +146,7 @@ impl Contract {
 
     fn case(
         &self,
-        case: &Spanned<WrittenCase>,
+        case: &Spanned<CaseToml>,
         protocol: Protocol,
         random: &mut SmallRng,
     ) -> Result<Option<Case>, ContractError> {
@@ -185,7 +185,7 @@ impl Contract {
             let mut draw = Draw::new(random, &self.tables);
             let mut so_far = BTreeSet::new();
             for (call, as_written) in calls.iter().zip(self.calls(case)?) {
-                let taken = Taken {
+                let taken = CaptureScope {
                     slots: &slots,
                     so_far: &so_far,
                     own: &as_written.get_ref().with,
@@ -218,13 +218,13 @@ impl Call<'_> {
         &self,
         protocol: Protocol,
         draw: &mut Draw<'_>,
-        taken: &Taken<'_>,
+        taken: &CaptureScope<'_>,
     ) -> Result<Vec<Exchange>, ContractError> {
         let mut exchanges = Vec::new();
         for mut bindings in self.combinations(draw)? {
             for (slot, name) in taken.slots.iter().enumerate() {
                 if taken.so_far.contains(name) && !taken.own.contains_key(name) {
-                    bindings.insert(name.clone(), Bound::Parameter(slot));
+                    bindings.insert(name.clone(), BoundValue::Parameter(slot));
                 }
             }
             exchanges.push(self.exchange(protocol, &bindings, taken.slots)?);
@@ -243,7 +243,7 @@ impl Call<'_> {
         bindings: &Bindings,
         slots: &[String],
     ) -> Result<Exchange, ContractError> {
-        let filling = Filling::for_case(bindings).with_slots(slots);
+        let filling = PlaceholderValues::for_case(bindings).with_slots(slots);
         let (request, expect) = self.build(protocol, &filling)?;
         Ok(Exchange {
             label: label(protocol, &request, bindings, slots),
@@ -257,13 +257,13 @@ impl Call<'_> {
 }
 
 /// The values that the calls of a case capture from replies.
-struct Taken<'a> {
+struct CaptureScope<'a> {
     /// The names of all, in the order of their slots.
     slots: &'a [String],
     /// Those captured before this call.
     so_far: &'a BTreeSet<String>,
     /// The values that the call itself sets.
-    own: &'a BTreeMap<String, Spanned<WrittenSource>>,
+    own: &'a BTreeMap<String, Spanned<SourceToml>>,
 }
 
 /// The request in readable form.
@@ -290,9 +290,11 @@ fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[St
         .iter()
         .filter(|(name, _)| *name != BODY_END)
         .map(|(name, value)| match value {
-            Bound::Text(text) if protocol == Protocol::WebSocket => format!("{name}={}", text.escape_debug()),
-            Bound::Text(text) => format!("{name}={text}"),
-            Bound::Parameter(_) => name.clone(),
+            BoundValue::Text(text) if protocol == Protocol::WebSocket => {
+                format!("{name}={}", text.escape_debug())
+            }
+            BoundValue::Text(text) => format!("{name}={text}"),
+            BoundValue::Parameter(_) => name.clone(),
         })
         .collect();
     let values = values.join(", ");

@@ -2,7 +2,7 @@
 
 use crate::contract::call::Call;
 use crate::contract::error::known;
-use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
 use std::ops::Range;
 use std::time::Duration;
@@ -25,7 +25,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 
 impl Contract {
     /// Reads the key `restart` of a case.
-    pub(super) fn restart(&self, case: &Spanned<WrittenCase>) -> Result<Option<Restart>, ContractError> {
+    pub(super) fn restart(&self, case: &Spanned<CaseToml>) -> Result<Option<Restart>, ContractError> {
         let written = case.get_ref();
         let at = |span: Range<usize>, reason: String| {
             Err(self.invalid(span, format!("case `{}`: {reason}", written.name.get_ref())))
@@ -52,7 +52,7 @@ impl Contract {
         }
         let time = |key: &Option<Spanned<_>>, otherwise| {
             key.as_ref()
-                .map_or(otherwise, |time: &Spanned<prony_load::WrittenDuration>| {
+                .map_or(otherwise, |time: &Spanned<prony_load::DurationText>| {
                     time.get_ref().0
                 })
         };
@@ -73,7 +73,7 @@ impl Contract {
     /// The calls of such a case are repeated in any order.
     pub(super) fn verify_restart(
         &self,
-        case: &Spanned<WrittenCase>,
+        case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
     ) -> Result<(), ContractError> {
         if self.restart(case)?.is_none() {

@@ -1,10 +1,10 @@
 //! One call of an operation, with values that the user chose.
 
 use super::Exchange;
-use crate::contract::call::{Call, Filling};
+use crate::contract::call::{Call, PlaceholderValues};
 use crate::contract::error::known;
-use crate::contract::template::Bound;
-use crate::contract::toml::WrittenCall;
+use crate::contract::template::BoundValue;
+use crate::contract::toml::CallToml;
 use crate::contract::{Contract, ContractError};
 use prony_load::{Expectation, Protocol};
 use prost_reflect::DynamicMessage;
@@ -59,9 +59,9 @@ impl Contract {
             if !bindings.contains_key(name) {
                 return Err(self.unknown("placeholder", name, &self.places(operation)?));
             }
-            bindings.insert(name.clone(), Bound::Text(value.clone()));
+            bindings.insert(name.clone(), BoundValue::Text(value.clone()));
         }
-        let filling = Filling::for_case(&bindings);
+        let filling = PlaceholderValues::for_case(&bindings);
         let (request, expect, expected) = match call.build(protocol, &filling) {
             Ok((request, expect)) => (request, expect, true),
             // The contract may not define the reply for these values; the request must still be valid.
@@ -94,10 +94,7 @@ impl Contract {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
         };
-        self.call(&Spanned::new(
-            written.span(),
-            WrittenCall::from(written.get_ref()),
-        ))
+        self.call(&Spanned::new(written.span(), CallToml::from(written.get_ref())))
     }
 
     fn names_over(&self, protocol: Protocol) -> Vec<String> {

@@ -47,7 +47,7 @@ pub enum ReflectionError {
 
 /// `ServerReflectionRequest`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
-struct Question {
+struct ReflectionRequest {
     #[prost(string, optional, tag = "3")]
     file: Option<String>,
     #[prost(string, optional, tag = "4")]
@@ -58,13 +58,13 @@ struct Question {
 
 /// `ServerReflectionResponse`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
-struct Answer {
+struct ReflectionResponse {
     #[prost(message, optional, tag = "4")]
     files: Option<Files>,
     #[prost(message, optional, tag = "6")]
     services: Option<Services>,
     #[prost(message, optional, tag = "7")]
-    refusal: Option<Refusal>,
+    refusal: Option<ErrorResponse>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -86,7 +86,7 @@ struct Service {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Refusal {
+struct ErrorResponse {
     #[prost(int32, tag = "1")]
     code: i32,
     #[prost(string, tag = "2")]
@@ -102,29 +102,31 @@ pub fn reflect<E>(
 where
     E: From<ReflectionError> + From<ProtoError>,
 {
-    let mut ask = |question: Question| -> Result<Answer, E> {
+    let mut ask = |question: ReflectionRequest| -> Result<ReflectionResponse, E> {
         Ok(match ask(&question.encode_to_vec())? {
-            Ok(answer) => Answer::decode(answer.as_slice()).map_err(|error| unreadable(&error))?,
-            Err(text) => Answer {
-                refusal: Some(Refusal {
+            Ok(answer) => {
+                ReflectionResponse::decode(answer.as_slice()).map_err(|error| unreadable(&error))?
+            }
+            Err(text) => ReflectionResponse {
+                refusal: Some(ErrorResponse {
                     code: NOT_FOUND,
                     text,
                 }),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             },
         })
     };
     let name = name.trim_start_matches('/');
     let service = name.split('/').next().unwrap_or_default();
-    let answer = ask(Question {
+    let answer = ask(ReflectionRequest {
         symbol: Some(service.to_owned()),
-        ..Question::default()
+        ..ReflectionRequest::default()
     })?;
     let mut files = Vec::new();
     if let Err(said) = take(answer, &mut files)? {
-        let known = ask(Question {
+        let known = ask(ReflectionRequest {
             services: Some(String::new()),
-            ..Question::default()
+            ..ReflectionRequest::default()
         })?;
         return Err(ReflectionError::NoService {
             service: service.to_owned(),
@@ -137,9 +139,9 @@ where
         if files.len() > MOST_FILES {
             return Err(ReflectionError::TooMany.into());
         }
-        let answer = ask(Question {
+        let answer = ask(ReflectionRequest {
             file: Some(file.clone()),
-            ..Question::default()
+            ..ReflectionRequest::default()
         })?;
         let taken = take(answer, &mut files)?;
         if missing(&files).as_ref() == Some(&file) {
@@ -160,7 +162,10 @@ fn unreadable(error: &prost::DecodeError) -> ReflectionError {
 }
 
 /// Adds the new files of an answer. The inner error is the error of the service.
-fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(), String>, ReflectionError> {
+fn take(
+    answer: ReflectionResponse,
+    files: &mut Vec<FileDescriptorProto>,
+) -> Result<Result<(), String>, ReflectionError> {
     if let Some(refusal) = answer.refusal {
         return Ok(Err(format!("code {}: {}", refusal.code, refusal.text)));
     }
@@ -184,7 +189,7 @@ fn missing(files: &[FileDescriptorProto]) -> Option<String> {
         .cloned()
 }
 
-fn names(answer: Answer) -> String {
+fn names(answer: ReflectionResponse) -> String {
     let services = answer.services.unwrap_or_default().all;
     crate::contract::error::known(services.iter().map(|service| service.name.as_str()))
 }
@@ -220,8 +225,8 @@ mod tests {
     }
 
     /// A service with two files of its own and a well-known one, which sends one file for each question.
-    fn service(question: &[u8], gives_other: bool) -> Answer {
-        let question = Question::decode(question).expect("a question");
+    fn service(question: &[u8], gives_other: bool) -> ReflectionResponse {
+        let question = ReflectionRequest::decode(question).expect("a question");
         let main = file(
             "a.proto",
             &["b.proto", "google/protobuf/timestamp.proto"],
@@ -236,22 +241,22 @@ mod tests {
         };
         if question.services.is_some() {
             let name = "a.Echo".to_owned();
-            return Answer {
+            return ReflectionResponse {
                 services: Some(Services {
                     all: vec![Service { name }],
                 }),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             };
         }
-        Answer {
-            refusal: given.is_none().then(|| Refusal {
+        ReflectionResponse {
+            refusal: given.is_none().then(|| ErrorResponse {
                 code: 5,
                 text: "not found".to_owned(),
             }),
             files: given.map(|file| Files {
                 encoded: vec![file.encode_to_vec()],
             }),
-            ..Answer::default()
+            ..ReflectionResponse::default()
         }
     }
 
@@ -314,9 +319,9 @@ mod tests {
             let files = Files {
                 encoded: vec![file.encode_to_vec()],
             };
-            Ok(Ok(Answer {
+            Ok(Ok(ReflectionResponse {
                 files: Some(files),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             }
             .encode_to_vec()))
         });

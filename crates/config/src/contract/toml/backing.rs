@@ -10,7 +10,7 @@ pub(crate) type BackingRequirementToml = BTreeMap<String, Spanned<toml::Value>>;
 /// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
-pub(crate) enum WrittenVariable {
+pub(crate) enum VariableToml {
     Text(String),
     File { file: String },
 }
@@ -18,7 +18,7 @@ pub(crate) enum WrittenVariable {
 /// `[rows.NAME]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenRows {
+pub(crate) struct RowsToml {
     #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
@@ -27,7 +27,7 @@ pub(crate) struct WrittenRows {
 /// `[[after]]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenAfter {
+pub(crate) struct FinalInvariantToml {
     pub(crate) name: String,
     #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
@@ -38,11 +38,11 @@ pub(crate) struct WrittenAfter {
 /// `[[during]]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenDuring {
+pub(crate) struct LoadInvariantToml {
     pub(crate) name: String,
     #[serde(rename = "backing", alias = "companion")]
     pub(crate) backing_service: Option<Spanned<String>>,
-    pub(crate) connections: Spanned<WrittenMost>,
+    pub(crate) connections: Spanned<UpperLimitToml>,
 }
 
 /// `16`, or `"DATABASE_POOL"`
@@ -51,7 +51,7 @@ pub(crate) struct WrittenDuring {
     untagged,
     expecting = "a number, or a variable that the backing service exports, like \"DATABASE_POOL\""
 )]
-pub(crate) enum WrittenMost {
+pub(crate) enum UpperLimitToml {
     Number(u64),
     Variable(String),
 }

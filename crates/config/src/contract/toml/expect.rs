@@ -9,7 +9,7 @@ use toml::Spanned;
 /// The expected reply.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenExpect {
+pub(crate) struct ExpectToml {
     pub(crate) status: Option<OneOrMany<u16>>,
     pub(crate) grpc: Option<Spanned<String>>,
     #[serde(rename = "type")]
@@ -21,8 +21,8 @@ pub(crate) struct WrittenExpect {
     pub(crate) json: Option<Spanned<toml::Value>>,
     /// JSON that the reply must contain; the reply may have further members.
     pub(crate) json_part: Option<Spanned<toml::Value>>,
-    pub(crate) json_list: Option<Spanned<WrittenList>>,
-    pub(crate) html_table: Option<Spanned<WrittenHtmlTable>>,
+    pub(crate) json_list: Option<Spanned<ListToml>>,
+    pub(crate) html_table: Option<Spanned<HtmlTableToml>>,
     /// Whether the reply contains the length and digest of the request's body.
     #[serde(default)]
     pub(crate) uploaded: bool,
@@ -42,9 +42,9 @@ pub(crate) struct WrittenExpect {
     pub(crate) header_lines: Option<Spanned<String>>,
     pub(crate) integers: Option<Spanned<String>>,
     pub(crate) fibonacci: Option<Spanned<String>>,
-    pub(crate) received: Option<Received>,
+    pub(crate) received: Option<EchoFormat>,
     /// The messages of a streamed reply.
-    pub(crate) events: Option<Spanned<WrittenEvents>>,
+    pub(crate) events: Option<Spanned<EventsToml>>,
     /// Values that later steps of a sequence capture from the reply, by name: `json:/id`.
     #[serde(default, alias = "take")]
     pub(crate) capture: BTreeMap<String, Spanned<String>>,
@@ -55,7 +55,7 @@ pub(crate) struct WrittenExpect {
 /// `{ from = "{from}", count = "{count}", member = "items", item = "$item" }`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenList {
+pub(crate) struct ListToml {
     pub(crate) from: String,
     pub(crate) count: String,
     pub(crate) member: Option<String>,
@@ -65,10 +65,10 @@ pub(crate) struct WrittenList {
 /// `{ title = "Fortunes", header = ["id", "message"], rows = "fortune", more = [["0", "{nonce}"]], sort = "message" }`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenHtmlTable {
+pub(crate) struct HtmlTableToml {
     pub(crate) title: Option<String>,
     pub(crate) header: Vec<String>,
-    pub(crate) rows: Option<WrittenTableRows>,
+    pub(crate) rows: Option<TableRowsToml>,
     #[serde(default)]
     pub(crate) more: Vec<Vec<String>>,
     pub(crate) sort: Option<String>,
@@ -77,7 +77,7 @@ pub(crate) struct WrittenHtmlTable {
 /// The name of rows of a backing service, or the rows themselves.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "the name of `[rows.NAME]`, or a list of rows")]
-pub(crate) enum WrittenTableRows {
+pub(crate) enum TableRowsToml {
     Named(String),
     Written(Vec<Vec<String>>),
 }
@@ -85,10 +85,10 @@ pub(crate) enum WrittenTableRows {
 /// `{ count = "{n}", each = { id = "{= i}", event = "tick", json = { n = "#{= i}" } }, last = { event = "end" } }`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenEvents {
+pub(crate) struct EventsToml {
     pub(crate) count: TextOrNumber,
-    pub(crate) each: WrittenEvent,
-    pub(crate) last: Option<WrittenEvent>,
+    pub(crate) each: EventToml,
+    pub(crate) last: Option<EventToml>,
     pub(crate) gap_us: Option<TextOrNumber>,
     #[serde(default)]
     pub(crate) flushed: bool,
@@ -97,7 +97,7 @@ pub(crate) struct WrittenEvents {
 /// The expectation of one message.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenEvent {
+pub(crate) struct EventToml {
     pub(crate) id: Option<String>,
     pub(crate) event: Option<String>,
     pub(crate) json: Option<toml::Value>,
@@ -109,7 +109,7 @@ pub(crate) struct WrittenEvent {
 /// How the backend's reply reports the request that the backend received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Received {
+pub(crate) enum EchoFormat {
     /// With the digest header.
     Digest,
     /// With the description in the body, as for `/received`.

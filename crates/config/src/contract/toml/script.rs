@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// `{ close = 1000, reason = "bye" }`, `{ expect = { close = 1002 } }`, `{ by = "b", text = "a" }`, `{ by = "b", deaf = true }`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenTurn {
+pub(crate) struct ScriptStepToml {
     /// The member, in a script with several; the first turn of a member opens its connection.
     pub(crate) by: Option<String>,
     /// In the first turn of a member: the path of its handshake, if it is not the path of the call.
@@ -19,12 +19,12 @@ pub(crate) struct WrittenTurn {
     /// The member's connection ends without a close.
     #[serde(default)]
     pub(crate) cut: bool,
-    pub(crate) text: Option<WrittenPayload>,
-    pub(crate) binary: Option<WrittenPayload>,
+    pub(crate) text: Option<PayloadToml>,
+    pub(crate) binary: Option<PayloadToml>,
     /// The next fragment of an unfinished message.
-    pub(crate) more: Option<WrittenPayload>,
-    pub(crate) ping: Option<WrittenPayload>,
-    pub(crate) pong: Option<WrittenPayload>,
+    pub(crate) more: Option<PayloadToml>,
+    pub(crate) ping: Option<PayloadToml>,
+    pub(crate) pong: Option<PayloadToml>,
     /// A code, or an empty text for a close without a code.
     pub(crate) close: Option<TextOrNumber>,
     pub(crate) reason: Option<String>,
@@ -34,7 +34,7 @@ pub(crate) struct WrittenTurn {
     /// Whether the frame has no mask, which clients must not send.
     #[serde(default)]
     pub(crate) unmasked: bool,
-    pub(crate) expect: Option<WrittenHeard>,
+    pub(crate) expect: Option<ExpectedFrameToml>,
 }
 
 /// `"a text"`, or content that is generated from a single key.
@@ -43,7 +43,7 @@ pub(crate) struct WrittenTurn {
     untagged,
     expecting = "a text, or one of { letters = 9 }, { bytes = 9 }, { hex = \"00ff\" }"
 )]
-pub(crate) enum WrittenPayload {
+pub(crate) enum PayloadToml {
     Text(String),
     Letters(Letters),
     Bytes(MadeBytes),
@@ -51,7 +51,7 @@ pub(crate) enum WrittenPayload {
 }
 
 /// Includes the variant, since the values alone are ambiguous.
-impl Serialize for WrittenPayload {
+impl Serialize for PayloadToml {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let name = "WrittenPayload";
         match self {
@@ -87,14 +87,14 @@ pub(crate) struct Hex {
 /// `"echo"`, or `{ close = [1000, ""] }`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "\"echo\", or { close = 1002 }")]
-pub(crate) enum WrittenHeard {
-    Word(Word),
+pub(crate) enum ExpectedFrameToml {
+    Word(ScriptKeyword),
     Close(Close),
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Word {
+pub(crate) enum ScriptKeyword {
     /// All messages that were sent and not echoed yet.
     Echo,
 }

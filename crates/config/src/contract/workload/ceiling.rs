@@ -1,7 +1,7 @@
 //! The highest rate that a load can reach when requests wait for a slow backing service.
 
 use crate::contract::{Contract, ContractError};
-use prony_load::{Load, WrittenDuration};
+use prony_load::{DurationText, Load};
 use std::time::Duration;
 
 /// The backing service that answers after a delay, and its setting for the delay.
@@ -38,9 +38,7 @@ impl Contract {
         else {
             return Ok(None);
         };
-        let read = delay
-            .as_str()
-            .and_then(|text| text.parse::<WrittenDuration>().ok());
+        let read = delay.as_str().and_then(|text| text.parse::<DurationText>().ok());
         let wrong =
             || self.backing_service_error(backing_service.name(), DELAY, "give a duration, like \"30ms\"");
         read.map(|delay| Some(delay.0)).ok_or_else(wrong)

@@ -7,10 +7,10 @@ mod state;
 pub use self::sequence::SequenceFile;
 
 use self::state::State;
-use crate::contract::call::{BODY_END, Call, Filling};
-use crate::contract::source::{RowTable, WrittenSource};
-use crate::contract::template::{Bindings, Bound};
-use crate::contract::toml::{WrittenCall, WrittenStep, WrittenWorkload};
+use crate::contract::call::{BODY_END, Call, PlaceholderValues};
+use crate::contract::source::{RowTable, SourceToml};
+use crate::contract::template::{Bindings, BoundValue};
+use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use toml::Spanned;
 
 /// A workload under construction.
 #[derive(Default)]
-struct Assembly {
+struct WorkloadBuilder {
     parameters: Vec<Parameter>,
     operations: Vec<Operation>,
     /// For each of `operations`: its name, its values, and the values among them that users carry.
@@ -27,7 +27,7 @@ struct Assembly {
 }
 
 /// The values of the placeholders of a call.
-type Values = BTreeMap<String, WrittenSource>;
+type Values = BTreeMap<String, SourceToml>;
 
 impl Contract {
     /// A workload by name, for a protocol.
@@ -38,9 +38,9 @@ impl Contract {
             .iter()
             .map(|step| self.step(step, protocol))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut assembly = Assembly {
+        let mut assembly = WorkloadBuilder {
             state: State::new(self, name, written.get_ref(), &calls)?,
-            ..Assembly::default()
+            ..WorkloadBuilder::default()
         };
         let mut order = Vec::new();
         for (step, call) in steps.iter().zip(&calls) {
@@ -72,9 +72,9 @@ impl Contract {
     fn steps<'a>(
         &self,
         name: &str,
-        written: &'a Spanned<WrittenWorkload>,
-    ) -> Result<&'a [Spanned<WrittenStep>], ContractError> {
-        let WrittenWorkload { mix, sequence, .. } = written.get_ref();
+        written: &'a Spanned<WorkloadToml>,
+    ) -> Result<&'a [Spanned<StepToml>], ContractError> {
+        let WorkloadToml { mix, sequence, .. } = written.get_ref();
         match (mix.as_slice(), sequence.as_slice()) {
             ([], []) => {
                 let message = format!("workload `{name}` has no operation: give `mix` or `sequence`");
@@ -89,12 +89,12 @@ impl Contract {
     }
 
     /// The call of a step.
-    fn step(&self, step: &Spanned<WrittenStep>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
+    fn step(&self, step: &Spanned<StepToml>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
         let name = &step.get_ref().operation;
-        let written = WrittenCall {
+        let written = CallToml {
             operation: Some(name.clone()),
             with: step.get_ref().with.clone(),
-            ..WrittenCall::default()
+            ..CallToml::default()
         };
         let call = self.call(&Spanned::new(step.span(), written))?;
         for (name, source) in call.with() {
@@ -111,11 +111,11 @@ impl Contract {
     }
 }
 
-impl Assembly {
+impl WorkloadBuilder {
     /// The index of a step's operation. It is added unless it exists already with the same values.
     fn operation(
         &mut self,
-        step: &WrittenStep,
+        step: &StepToml,
         call: &Call<'_>,
         protocol: Protocol,
     ) -> Result<usize, ContractError> {
@@ -159,7 +159,7 @@ impl Assembly {
         self.bind_tokens(call, &mut bindings)?;
         let (request, expect) = call.build(
             protocol,
-            &Filling::for_load(&bindings, &self.parameters, &self.state.slots),
+            &PlaceholderValues::for_load(&bindings, &self.parameters, &self.state.slots),
         )?;
         Ok(Operation {
             name: String::new(),
@@ -174,7 +174,7 @@ impl Assembly {
             return Ok(());
         };
         let bound = match Generated::end_length(bytes) {
-            0 => Bound::Text(String::new()),
+            0 => BoundValue::Text(String::new()),
             digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
         };
         bindings.insert(BODY_END.to_owned(), bound);
@@ -185,7 +185,7 @@ impl Assembly {
     fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
         for (name, source) in call.tokens(bindings, &self.parameters)? {
             let bound = match source {
-                WrittenSource::List(values) => self.parameter(
+                SourceToml::List(values) => self.parameter(
                     name.clone(),
                     Source::Column {
                         values,
@@ -199,9 +199,9 @@ impl Assembly {
         Ok(())
     }
 
-    fn bound(&mut self, name: &str, source: &WrittenSource, tables: &BTreeMap<String, RowTable>) -> Bound {
+    fn bound(&mut self, name: &str, source: &SourceToml, tables: &BTreeMap<String, RowTable>) -> BoundValue {
         match (source, source.parameter(tables)) {
-            (WrittenSource::One(text), _) => Bound::Text(text.clone()),
+            (SourceToml::One(text), _) => BoundValue::Text(text.clone()),
             (_, source) => {
                 let source = source.expect("invariant: only one value has no parameter");
                 self.parameter(name.to_owned(), source)
@@ -209,10 +209,10 @@ impl Assembly {
         }
     }
 
-    fn parameter(&mut self, name: String, source: Source) -> Bound {
+    fn parameter(&mut self, name: String, source: Source) -> BoundValue {
         let wanted = Parameter { name, source };
         let known = self.parameters.iter().position(|known| *known == wanted);
-        Bound::Parameter(known.unwrap_or_else(|| {
+        BoundValue::Parameter(known.unwrap_or_else(|| {
             self.parameters.push(wanted);
             self.parameters.len() - 1
         }))
@@ -220,11 +220,11 @@ impl Assembly {
 }
 
 /// The operation's name, with the values that the workload fixes: `getPerson(id=1)`.
-fn label(operation: &str, with: &BTreeMap<String, Spanned<WrittenSource>>) -> String {
+fn label(operation: &str, with: &BTreeMap<String, Spanned<SourceToml>>) -> String {
     let fixed: Vec<String> = with
         .iter()
         .filter_map(|(name, source)| match source.get_ref() {
-            WrittenSource::One(text) => Some(format!("{name}={text}")),
+            SourceToml::One(text) => Some(format!("{name}={text}")),
             _ => None,
         })
         .collect();

@@ -6,11 +6,10 @@
 use crate::contract::error::File;
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
-    OneOrMany, WrittenCall, WrittenContract, WrittenExpect, WrittenOperation, WrittenStep, WrittenTable,
-    WrittenWorkload,
+    CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, StepToml, TableToml, WorkloadToml,
 };
 use crate::contract::{Contract, ContractError};
-use prony_load::{Limits, Pick, Protocol, Source, Workload, WrittenLoad};
+use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
@@ -19,14 +18,14 @@ use toml::Spanned;
 /// A file of steps, key by key.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSequence {
-    data: Option<Spanned<WrittenTable>>,
+struct SequenceToml {
+    data: Option<Spanned<TableToml>>,
     #[serde(default)]
     cookies: bool,
     #[serde(default)]
     jwt: Jwts,
     #[serde(default)]
-    step: Vec<Spanned<WrittenCall>>,
+    step: Vec<Spanned<CallToml>>,
 }
 
 /// A sequence of requests for a load without a contract.
@@ -44,7 +43,7 @@ impl SequenceFile {
     /// Reads a file of steps.
     pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ContractError> {
         let file = File::read(path)?;
-        let written: WrittenSequence = file.parse()?;
+        let written: SequenceToml = file.parse()?;
         if written.step.is_empty() {
             return Err(file.invalid(
                 0..0,
@@ -84,7 +83,7 @@ impl SequenceFile {
 /// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contract, ContractError> {
+fn contract(path: &Path, file: File, written: SequenceToml) -> Result<Contract, ContractError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -103,7 +102,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
         let name = format!("{}: {line}", place + 1);
         sequence.push(Spanned::new(
             span.clone(),
-            WrittenStep {
+            StepToml {
                 operation: Spanned::new(span.clone(), name.clone()),
                 with: BTreeMap::new(),
                 weight: 1,
@@ -113,12 +112,12 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
         operation.insert(name, Spanned::new(span, completed(call)));
     }
     // The command line defines the load.
-    let load = WrittenLoad::Closed {
+    let load = LoadText::Closed {
         connections: 1,
         in_flight: 1,
         members: None,
     };
-    let workload = WrittenWorkload {
+    let workload = WorkloadToml {
         summary: String::new(),
         mix: Vec::new(),
         sequence,
@@ -128,20 +127,16 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
     };
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
-    Contract::unnamed(
-        folder,
-        file,
-        WrittenContract::of(written.jwt, operation, workload),
-    )
+    Contract::unnamed(folder, file, ContractToml::of(written.jwt, operation, workload))
 }
 
 /// A step as an operation. Without an expected status, any from 200 to 299 is valid.
-fn completed(call: WrittenCall) -> WrittenOperation {
+fn completed(call: CallToml) -> OperationToml {
     let mut expect = call
         .expect
-        .unwrap_or_else(|| Spanned::new(0..0, WrittenExpect::default()));
+        .unwrap_or_else(|| Spanned::new(0..0, ExpectToml::default()));
     expect.get_mut().status.get_or_insert(OneOrMany(Vec::new()));
-    WrittenOperation {
+    OperationToml {
         summary: String::new(),
         common: true,
         http: call.http,

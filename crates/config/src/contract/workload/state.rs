@@ -2,10 +2,10 @@
 
 use crate::contract::call::Call;
 use crate::contract::jwt;
-use crate::contract::toml::WrittenWorkload;
+use crate::contract::toml::WorkloadToml;
 use crate::contract::{Contract, ContractError};
 use crate::input::table::{self, Table};
-use prony_load::{Header, Operation, Origin, Parameter, Part, Pick, Source, Take, Template};
+use prony_load::{Capture, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
 use std::collections::BTreeSet;
 use toml::Spanned;
 
@@ -29,7 +29,7 @@ impl State {
     pub(super) fn new(
         contract: &Contract,
         name: &str,
-        written: &WrittenWorkload,
+        written: &WorkloadToml,
         calls: &[Call<'_>],
     ) -> Result<Self, ContractError> {
         let mut state = Self {
@@ -81,7 +81,7 @@ impl State {
     /// Makes an operation keep the cookies that it receives, and send those that earlier operations received.
     pub(super) fn add_cookies(&self, operation: &mut Operation, parameters: &mut Vec<Parameter>) {
         let Some(slot) = self.slot(COOKIES) else { return };
-        operation.expect.take.push(Take {
+        operation.expect.take.push(Capture {
             name: "cookies".to_owned(),
             slot,
             from: Origin::Cookies,
@@ -114,7 +114,7 @@ impl State {
 fn columns(
     contract: &Contract,
     name: &str,
-    table: &Spanned<crate::contract::toml::WrittenTable>,
+    table: &Spanned<crate::contract::toml::TableToml>,
 ) -> Result<Vec<(String, Source)>, ContractError> {
     let written = table.get_ref();
     let at = |reason: String| {

@@ -44,7 +44,7 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
     let mut names = Names::default();
     let mut schemas = Schemas::new(&description);
     for (pointer, method, path) in found {
-        let place = operation::Place {
+        let place = operation::OperationLocation {
             pointer: &pointer,
             method: &method,
             path: &path,

@@ -10,7 +10,7 @@ use serde_json::Value;
 use url::Url;
 
 /// The position of an operation.
-pub(super) struct Place<'a> {
+pub(super) struct OperationLocation<'a> {
     pub(super) pointer: &'a str,
     pub(super) method: &'a str,
     pub(super) path: &'a str,
@@ -19,7 +19,7 @@ pub(super) struct Place<'a> {
 /// The operation, or why it is left out.
 pub(super) fn read<'a>(
     description: &'a Description<'a>,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
     (names, schemas): (&mut Names, &mut Schemas<'a>),
 ) -> Result<Result<Operation, String>, DraftError> {
     let document = description.document;
@@ -102,7 +102,7 @@ fn base(description: &Description<'_>, operation: &Value) -> String {
 fn parameters<'a>(
     description: &'a Description<'a>,
     operation: &'a Value,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
 ) -> Result<Vec<Parameter<'a>>, DraftError> {
     let item_pointer = place.pointer.rsplit_once('/').map_or("", |(item, _)| item);
     let item = description.document.value.pointer(item_pointer);
@@ -127,7 +127,7 @@ fn parameters<'a>(
 /// The expected status of success, and the expected body.
 fn expectation<'a>(
     description: &'a Description<'a>,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
     (operation, schemas): (&'a Value, &mut Schemas<'a>),
     made: &mut Operation,
 ) -> Result<(), DraftError> {

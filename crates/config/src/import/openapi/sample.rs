@@ -14,7 +14,7 @@ pub(super) struct Sampler<'a> {
 }
 
 /// A value; `None` if the schema contains itself endlessly.
-type Sampled = Result<Option<Value>, DraftError>;
+type SampleValue = Result<Option<Value>, DraftError>;
 
 impl<'a> Sampler<'a> {
     /// A value for a request; an error if every value is endless.
@@ -25,7 +25,7 @@ impl<'a> Sampler<'a> {
         })
     }
 
-    fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let (resolved, here) = self.description.resolved(schema, pointer)?;
         if here != pointer && way.contains(&here) || way.len() > DEEPEST {
             return Ok(None);
@@ -39,7 +39,7 @@ impl<'a> Sampler<'a> {
         value
     }
 
-    fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
             return self.merged(schema, all, (pointer, way));
         }
@@ -70,7 +70,12 @@ impl<'a> Sampler<'a> {
     }
 
     /// The value of a choice, with the properties next to the choice.
-    fn with_own(&self, schema: &'a Value, (pointer, way): (&str, &mut Vec<String>), value: Value) -> Sampled {
+    fn with_own(
+        &self,
+        schema: &'a Value,
+        (pointer, way): (&str, &mut Vec<String>),
+        value: Value,
+    ) -> SampleValue {
         let Value::Object(mut members) = value else {
             return Ok(Some(value));
         };
@@ -89,7 +94,7 @@ impl<'a> Sampler<'a> {
         schema: &'a Value,
         all: &'a [Value],
         (pointer, way): (&str, &mut Vec<String>),
-    ) -> Sampled {
+    ) -> SampleValue {
         let mut merged = Map::new();
         let mut last = None;
         for (place, part) in all.iter().enumerate() {
@@ -113,7 +118,7 @@ impl<'a> Sampler<'a> {
         }))
     }
 
-    fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let required: Vec<&str> = schema
             .get("required")
             .and_then(Value::as_array)
@@ -142,7 +147,7 @@ impl<'a> Sampler<'a> {
         Ok(Some(Value::Object(members)))
     }
 
-    fn array(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn array(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         let most = schema.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {

@@ -6,7 +6,7 @@ use crate::import::{Body, Draft, Expect, ExpectedBody, Operation};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use value::{Escaped, key, quoted, shown};
+use value::{EscapedTexts, key, quoted, shown};
 
 /// The file with the schemas of a draft.
 const SCHEMAS: &str = "schemas.json";
@@ -101,7 +101,7 @@ fn comment(out: &mut String, text: &str) {
 }
 
 fn write_operation(out: &mut String, operation: &Operation) {
-    let mut escaped = Escaped::new(&operation.with);
+    let mut escaped = EscapedTexts::new(&operation.with);
     let mut lines = Vec::new();
     let http = format!("{} {}", operation.method, operation.path);
     lines.push(format!("http = {}", quoted(&http)));
@@ -137,7 +137,7 @@ fn write_operation(out: &mut String, operation: &Operation) {
 }
 
 /// Headers by name; a repeated header has a list.
-fn headers(operation: &Operation, escaped: &mut Escaped) -> Vec<String> {
+fn headers(operation: &Operation, escaped: &mut EscapedTexts) -> Vec<String> {
     let mut by_name: Vec<(&str, Vec<String>)> = Vec::new();
     let is_json = matches!(operation.body, Some(Body::Json(_)));
     for (name, value) in &operation.headers {
@@ -163,7 +163,7 @@ fn headers(operation: &Operation, escaped: &mut Escaped) -> Vec<String> {
         .collect()
 }
 
-fn expect(expect: &Expect, escaped: &mut Escaped) -> String {
+fn expect(expect: &Expect, escaped: &mut EscapedTexts) -> String {
     let mut members = Vec::new();
     match expect.status.as_slice() {
         [] => {}

@@ -78,11 +78,11 @@ pub(super) fn shown(value: &Value, depth: usize) -> String {
 }
 
 /// Escapes the texts of an operation, and collects the placeholders that this requires in addition to its own.
-pub(super) struct Escaped {
+pub(super) struct EscapedTexts {
     pub(super) with: BTreeMap<String, String>,
 }
 
-impl Escaped {
+impl EscapedTexts {
     pub(super) fn new(with: &BTreeMap<String, String>) -> Self {
         Self { with: with.clone() }
     }

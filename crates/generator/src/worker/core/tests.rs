@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::now_ns;
 use crate::run::tests::job;
 use prony_load::{Arrival, Profile, Rate, Spacing, TransportChoice};
-use prony_merge::{Shape, Tally};
+use prony_merge::{Tally, TallyLayout};
 use prony_protocols::http1::Http1;
 use prony_protocols::http2::Http2;
 use prony_protocols::http2::frame;
@@ -64,7 +64,10 @@ fn sends(actions: &[Action]) -> Vec<u32> {
 }
 
 fn outcomes<P: Protocol>(core: &mut Core<P, Plain>, job: &Job) -> (Outcomes, u64) {
-    let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(job))));
+    let tally = core
+        .ledger
+        .recorder
+        .swap(Box::new(Tally::new(TallyLayout::of(job))));
     (tally.operations[0].outcomes, tally.retried)
 }
 
@@ -129,7 +132,10 @@ fn a_request_that_an_idle_connection_loses_goes_once_more() {
         assert_eq!(sends(&step(&mut core, begin + 3 * MS)), [0]);
         // The response time counts from the first attempt.
         core.received(0, OK, begin + 10 * MS);
-        let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(&job))));
+        let tally = core
+            .ledger
+            .recorder
+            .swap(Box::new(Tally::new(TallyLayout::of(&job))));
         assert_eq!((tally.operations[0].outcomes.valid, tally.retried), (2, 1));
         let mut times = Histogram::new();
         tally.operations[0].response.add_to(&mut times);

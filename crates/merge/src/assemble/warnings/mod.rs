@@ -4,7 +4,7 @@ use prony_records::{Latency, Occupancy, Warning, WarningKind, count, is_supporte
 
 /// The numbers that warnings are derived from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
+pub(super) struct WarningInputs {
     pub(super) load: LoadKind,
     /// Arrivals that were due according to the profile in the measurement; `None` in a closed load.
     pub(super) due: Option<f64>,
@@ -63,7 +63,7 @@ const MANY_RETRIED: f64 = 0.001;
 /// Number of requests from which ten are beyond the p99, so that it is worth printing.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
-impl Evidence {
+impl WarningInputs {
     /// Whether the generator, not the service, was the limit.
     pub(super) fn is_saturated(&self) -> bool {
         self.busiest_thread + self.starved_thread > BUSY

@@ -5,7 +5,7 @@ use crate::formats::write;
 use crate::model::MetricTable;
 use crate::{Report, ReportError};
 use prony_records::Warning;
-use prony_statistics::{Metric, Pair};
+use prony_statistics::{Metric, PairwiseComparison};
 use serde::Deserialize as _;
 use serde_json::{Map, Number, Value};
 
@@ -50,7 +50,7 @@ pub fn page_data(report: &Report) -> Result<Value, ReportError> {
 }
 
 /// The same for a report that is already JSON, with the pairs of each of its groups.
-pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pair]>) -> Value {
+pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [PairwiseComparison]>) -> Value {
     data["plan"] = Value::Null;
     data["metrics"] = serde_json::to_value(MetricTable).unwrap_or_default();
     renew_warnings(&mut data);

@@ -1,6 +1,6 @@
 //! All pairs of a group, in a few characters each: 400 services have 80,000 pairs.
 
-use prony_statistics::{Pair, Verdict};
+use prony_statistics::{PairwiseComparison, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const LARGEST: f64 = 10.0;
 
 /// The data about pairs from which the page computes the ratios: the services in order, the logarithm of each value (0
 /// for the first one), and for each pair `i < j`, row by row, a letter for the verdict and three for the half-width.
-pub(super) fn packed(pairs: &[Pair]) -> Value {
+pub(super) fn packed(pairs: &[PairwiseComparison]) -> Value {
     let mut ids: Vec<&str> = Vec::new();
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
     for id in pairs.iter().flat_map(|pair| [pair.a.as_str(), pair.b.as_str()]) {
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn pairs_stand_row_by_row() {
-        let pair = |a: &str, b: &str, point: f64, verdict| Pair {
+        let pair = |a: &str, b: &str, point: f64, verdict| PairwiseComparison {
             a: a.to_owned(),
             b: b.to_owned(),
             ratio: Estimate {

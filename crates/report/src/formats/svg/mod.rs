@@ -163,12 +163,12 @@ fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> 
 type Curve<'a> = (String, &'a Vec<(f64, u64)>);
 
 /// Positions of a share of the requests (nines on the x axis) and a duration (powers of ten on the y axis).
-struct Plane {
+struct PercentilePlot {
     low: f64,
     high: f64,
 }
 
-impl Plane {
+impl PercentilePlot {
     const LEFT: f64 = 70.0;
     const RIGHT: f64 = WIDTH - 24.0;
     const TOP: f64 = TOP + 12.0;
@@ -234,12 +234,12 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
     if curves.is_empty() {
         return None;
     }
-    let plane = Plane::of(&curves);
+    let plane = PercentilePlot::of(&curves);
     let mut body = plane.grid();
     for (index, (name, curve)) in curves.iter().enumerate() {
         let dot = |&(share, ns): &(f64, u64)| {
             let nines = -(1.0 - share).log10();
-            format!("{:.1},{:.1}", Plane::x(nines), plane.y(ns.max(1) as f64))
+            format!("{:.1},{:.1}", PercentilePlot::x(nines), plane.y(ns.max(1) as f64))
         };
         // The shortest response time is not a useful percentile.
         let points: Vec<String> = curve.iter().filter(|point| point.0 > 0.0).map(dot).collect();
@@ -247,8 +247,8 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
             "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
             LINES[index], DASHES[index]
         );
-        let key_x = Plane::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
-        let key_y = Plane::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
+        let key_x = PercentilePlot::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
+        let key_y = PercentilePlot::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
         body += &format!(
             "<polyline {style} points=\"{}\"/><path {style} d=\"M{key_x} {key_y:.1}h26\"/><text x=\"{}\" y=\"{:.1}\">{}</text>\n",
             points.join(" "),
@@ -257,7 +257,7 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
             escaped(&shortened(name))
         );
     }
-    let height = Plane::BOTTOM + 60.0 + curves.len().div_ceil(KEYS_IN_A_ROW) as f64 * 22.0;
+    let height = PercentilePlot::BOTTOM + 60.0 + curves.len().div_ceil(KEYS_IN_A_ROW) as f64 * 22.0;
     Some(frame(
         "Response time by percentile",
         &subtitle(report, group),

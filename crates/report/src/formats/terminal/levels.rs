@@ -2,18 +2,18 @@
 
 use super::cells::GAP;
 use super::text::{left, right};
-use super::{LEAST_SERVICE, Look, SERVICE, Style, named};
+use super::{LEAST_SERVICE, SERVICE, Style, TerminalStyle, named};
 use crate::Report;
 use crate::formats::levels::Levels;
 use crate::formats::one_line;
 use unicode_width::UnicodeWidthStr as _;
 
-pub(super) fn tables(report: &Report, look: Look) -> String {
+pub(super) fn tables(report: &Report, look: TerminalStyle) -> String {
     let all = Levels::of(report);
     all.iter().map(|levels| table(report, levels, look)).collect()
 }
 
-fn table(report: &Report, levels: &Levels<'_>, look: Look) -> String {
+fn table(report: &Report, levels: &Levels<'_>, look: TerminalStyle) -> String {
     let names: Vec<String> = levels
         .rows
         .iter()

@@ -17,13 +17,13 @@ use unicode_width::UnicodeWidthStr as _;
 
 /// The appearance of text in a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct TerminalStyle {
     pub colour: bool,
     /// Width of the terminal, columns.
     pub columns: usize,
 }
 
-impl Default for Look {
+impl Default for TerminalStyle {
     fn default() -> Self {
         Self {
             colour: false,
@@ -48,7 +48,7 @@ enum Style {
     Warn,
 }
 
-impl Look {
+impl TerminalStyle {
     fn paint(self, style: Style, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
@@ -62,7 +62,7 @@ impl Look {
     }
 }
 
-pub(super) fn render(report: &Report, look: Look) -> String {
+pub(super) fn render(report: &Report, look: TerminalStyle) -> String {
     let cpu = &report.environment.cpu;
     let model = one_line(cpu.model.as_deref().unwrap_or("unknown CPU"));
     let suite = one_line(&report.suite);
@@ -121,7 +121,7 @@ fn hosts_line(environment: &Environment) -> Option<String> {
     (!each.is_empty()).then(|| format!("{}: {}", plural(hosts.len(), "host"), each.join(", ")))
 }
 
-fn table(report: &Report, group: &GroupReport, look: Look) -> String {
+fn table(report: &Report, group: &GroupReport, look: TerminalStyle) -> String {
     let title = wrapped(&one_line(&group_title(group)), look.columns, "");
     let mut out = look.paint(Style::Bold, title.trim_end()) + "\n";
     out += &wrapped(&one_line(&group.finding), look.columns, "");
@@ -151,7 +151,7 @@ fn table(report: &Report, group: &GroupReport, look: Look) -> String {
 
 /// The table of a group for a live view while its run is in progress: its title, as many columns as fit on one line,
 /// and the first `most` services. Services are named after their folders.
-pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
+pub fn standings(group: &Group, look: TerminalStyle, most: usize) -> Vec<String> {
     let mut shown = GroupReport::bare(group);
     let all = shown.services.len();
     shown.services.truncate(most);
@@ -201,10 +201,10 @@ struct Frame<'a> {
     classes: Vec<String>,
     rank: usize,
     service: usize,
-    look: Look,
+    look: TerminalStyle,
 }
 
-fn service_width(names: &[String], look: Look) -> usize {
+fn service_width(names: &[String], look: TerminalStyle) -> usize {
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let most = if look.columns < NARROW {
         SERVICE_IF_NARROW
@@ -224,7 +224,7 @@ fn rank_width(group: &GroupReport) -> usize {
 }
 
 impl<'a> Frame<'a> {
-    fn of(group: &'a GroupReport, names: Vec<String>, classes: Vec<String>, look: Look) -> Self {
+    fn of(group: &'a GroupReport, names: Vec<String>, classes: Vec<String>, look: TerminalStyle) -> Self {
         Self {
             group,
             rank: rank_width(group),
@@ -364,7 +364,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-fn warning_text(warning: &Warning, look: Look, indent: &str) -> String {
+fn warning_text(warning: &Warning, look: TerminalStyle, indent: &str) -> String {
     let body = wrapped(
         &one_line(&warning.whole()),
         look.columns.saturating_sub(indent.len() + 2).max(30),

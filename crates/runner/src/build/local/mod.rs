@@ -3,7 +3,7 @@
 mod libc;
 mod rooted;
 
-use super::remote::{There, name_of};
+use super::remote::{RemoteBuild, name_of};
 use super::{Builder, Built, MARK, Tools, id_of};
 use crate::script::{Ended, until_ended};
 use crate::{Failure, Progress};
@@ -32,7 +32,7 @@ const WORTH_SAYING: u64 = 64 << 20;
 /// Builds on this machine for another host and sends the builds. Fails before the first build if that host cannot run them.
 pub(super) fn build_all(
     builder: &Builder<'_>,
-    there: There<'_>,
+    there: RemoteBuild<'_>,
     (services, at_once): (&[&Service], usize),
     watch: &(dyn Fn(Progress) + Sync),
 ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
@@ -59,7 +59,7 @@ pub(super) fn build_all(
 
 /// A host that can run programs of this machine.
 struct Destination<'a> {
-    there: There<'a>,
+    there: RemoteBuild<'a>,
     /// The PATH of the host.
     path: String,
     /// The folder for builds that are sent from this project.
@@ -74,7 +74,7 @@ struct Machine {
 
 impl<'a> Destination<'a> {
     /// Fails if the host cannot run programs of this machine.
-    fn of(there: There<'a>) -> Result<Self, Failure> {
+    fn of(there: RemoteBuild<'a>) -> Result<Self, Failure> {
         let name = &there.member.name;
         let refused = |ours: &str, theirs: &str| {
             Err(Failure::infrastructure(
@@ -190,7 +190,7 @@ fn here() -> Result<Machine, Failure> {
     Ok(Machine::of(printed.lines()))
 }
 
-fn asked(there: There<'_>) -> Result<Machine, Failure> {
+fn asked(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
         name: "the query of the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),

@@ -27,7 +27,7 @@ pub struct TestbedFile {
 pub struct HostEntry {
     /// Its name in the testbed.
     pub name: String,
-    pub way: Way,
+    pub way: HostTransport,
     /// CPUs that prony may use on it; empty for all.
     pub cpus: Cpus,
     /// The address for the other hosts of the testbed; `None`: the address that the controller uses.
@@ -53,8 +53,8 @@ impl HostEntry {
     /// The group of equal pods that it belongs to; `None` if it is not a pod.
     fn group(&self) -> Option<&str> {
         match &self.way {
-            Way::Pod(group) => Some(&group.name),
-            Way::Here | Way::Pipe | Way::Ssh { .. } => None,
+            HostTransport::Pod(group) => Some(&group.name),
+            HostTransport::Here | HostTransport::Pipe | HostTransport::Ssh { .. } => None,
         }
     }
 
@@ -62,20 +62,20 @@ impl HostEntry {
     pub fn known_as(&self) -> Option<String> {
         match (&self.address, &self.way) {
             (Some(address), _) => Some(address.clone()),
-            (None, Way::Ssh { destination, command }) => {
+            (None, HostTransport::Ssh { destination, command }) => {
                 let ssh = Ssh {
                     command: command.clone(),
                     ..Ssh::new(destination.clone())
                 };
                 ssh.host_name()
             }
-            (None, Way::Here | Way::Pipe | Way::Pod(_)) => None,
+            (None, HostTransport::Here | HostTransport::Pipe | HostTransport::Pod(_)) => None,
         }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
+pub enum HostTransport {
     /// The machine of the controller.
     Here,
     /// This machine through an agent: behaves like several hosts without a second machine.
@@ -103,28 +103,28 @@ pub struct Roles {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TestbedToml {
-    host: BTreeMap<Spanned<String>, WrittenHost>,
-    roles: Spanned<WrittenRoles>,
-    ssh: Option<WrittenSsh>,
-    kubernetes: Option<Spanned<pods::WrittenCluster>>,
+    host: BTreeMap<Spanned<String>, HostToml>,
+    roles: Spanned<RolesToml>,
+    ssh: Option<SshToml>,
+    kubernetes: Option<Spanned<pods::ClusterToml>>,
 }
 
 /// The `ssh` command for all hosts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSsh {
+struct SshToml {
     command: Spanned<Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenHost {
+struct HostToml {
     ssh: Option<Spanned<String>>,
     #[serde(default)]
     local: bool,
     #[serde(default)]
     pipe: bool,
-    cpus: Option<Spanned<WrittenCpus>>,
+    cpus: Option<Spanned<CpusToml>>,
     address: Option<Spanned<String>>,
     program: Option<PathBuf>,
     build: Option<Spanned<BuildAt>>,
@@ -139,7 +139,7 @@ struct WrittenHost {
     untagged,
     expecting = "CPUs such as `\"2-15\"`, or the number of CPUs of a pod"
 )]
-enum WrittenCpus {
+enum CpusToml {
     Which(String),
     Many(i64),
     Part(f64),
@@ -147,7 +147,7 @@ enum WrittenCpus {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRoles {
+struct RolesToml {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
     #[serde(rename = "backing", alias = "companion")]
@@ -179,13 +179,13 @@ impl TestbedFile {
         })?;
         let ssh = match written.ssh {
             None => vec!["ssh".to_owned()],
-            Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
+            Some(SshToml { command }) if command.get_ref().is_empty() => {
                 return Err(text.wrong(
                     command.span().start,
                     "command: at least one word is required, for example [\"ssh\"]",
                 ));
             }
-            Some(WrittenSsh { command }) => command.into_inner(),
+            Some(SshToml { command }) => command.into_inner(),
         };
         let kubernetes = written.kubernetes.map(|cluster| text.cluster(cluster));
         let kubernetes = kubernetes.transpose()?;
@@ -250,7 +250,7 @@ impl Text<'_> {
     fn host(
         &self,
         name: &Spanned<String>,
-        written: WrittenHost,
+        written: HostToml,
         ssh: &[String],
     ) -> Result<HostEntry, FileError> {
         let at = name.span().start;
@@ -261,12 +261,12 @@ impl Text<'_> {
             return Err(self.wrong(at, text));
         }
         let way = match (&written.ssh, written.local, written.pipe) {
-            (Some(destination), false, false) => Way::Ssh {
+            (Some(destination), false, false) => HostTransport::Ssh {
                 destination: self.destination(destination)?,
                 command: ssh.to_vec(),
             },
-            (None, true, false) => Way::Here,
-            (None, false, true) => Way::Pipe,
+            (None, true, false) => HostTransport::Here,
+            (None, false, true) => HostTransport::Pipe,
             _ => {
                 let text = format!(
                     "host.{name}: exactly one connection type is required: `ssh = \"name\"`, `local = true` for this machine, or \
@@ -278,7 +278,7 @@ impl Text<'_> {
         let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
             let wrong = |error: String| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
             match cpus.get_ref() {
-                WrittenCpus::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
+                CpusToml::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
                 _ => Err(wrong("use CPU numbers, for example `cpus = \"2-15\"`".to_owned())),
             }
         })?;
@@ -289,7 +289,7 @@ impl Text<'_> {
             return Err(self.wrong(address.span().start, text));
         }
         let build = match written.build {
-            Some(build) if way == Way::Here => {
+            Some(build) if way == HostTransport::Here => {
                 let text =
                     format!("host.{name}.build: this machine always builds its own services: remove `build`");
                 return Err(self.wrong(build.span().start, text));
@@ -318,7 +318,7 @@ impl Text<'_> {
         Ok(name.clone())
     }
 
-    fn roles(&self, written: WrittenRoles, hosts: &[HostEntry]) -> Result<Roles, FileError> {
+    fn roles(&self, written: RolesToml, hosts: &[HostEntry]) -> Result<Roles, FileError> {
         // The name of a group refers to all of its pods.
         let members = |role: &str, name: &str, at: usize| {
             let found = hosts
@@ -414,7 +414,7 @@ command = ["ssh", "-F", "config"]
         let app = testbed.host("app").expect("there");
         let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
         let destination = "app01".to_owned();
-        assert_eq!(app.way, Way::Ssh { destination, command });
+        assert_eq!(app.way, HostTransport::Ssh { destination, command });
         assert_eq!(
             (app.cpus.to_string().as_str(), app.build),
             ("2-15", BuildAt::There)
@@ -422,7 +422,7 @@ command = ["ssh", "-F", "config"]
         let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
         assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
         let load2 = testbed.host("load2").expect("there");
-        assert_eq!(load2.way, Way::Here);
+        assert_eq!(load2.way, HostTransport::Here);
         assert_eq!(
             testbed.host("load1").expect("there").address.as_deref(),
             Some("10.0.0.7")

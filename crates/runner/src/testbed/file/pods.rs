@@ -1,10 +1,10 @@
 //! The part of a testbed file that describes a Kubernetes cluster and its pods.
 
 use super::text::{FileError, Text};
-use super::{HostEntry, Way, WrittenCpus, WrittenHost};
+use super::{CpusToml, HostEntry, HostToml, HostTransport};
 use prony_host::Cpus;
 use prony_kubernetes::{Cluster, Group, Pull, is_label};
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use serde::Deserialize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const LONGEST_LABEL: usize = 63;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenCluster {
+pub(super) struct ClusterToml {
     kubeconfig: Option<PathBuf>,
     context: Option<String>,
     namespace: Option<Spanned<String>>,
@@ -34,13 +34,13 @@ pub(super) struct WrittenCluster {
     #[serde(default)]
     pull: Pull,
     prony: Option<Spanned<String>>,
-    within: Option<Spanned<WrittenDuration>>,
-    deadline: Option<Spanned<WrittenDuration>>,
+    within: Option<Spanned<DurationText>>,
+    deadline: Option<Spanned<DurationText>>,
     #[serde(default)]
     share_nodes: bool,
 }
 
-impl WrittenHost {
+impl HostToml {
     /// The first key that only pods may have, with its offset, if there is one.
     pub(super) fn key_of_pods(&self) -> Option<(&'static str, usize)> {
         let replicas = self
@@ -54,7 +54,7 @@ impl WrittenHost {
 }
 
 impl Text<'_> {
-    pub(super) fn cluster(&self, written: Spanned<WrittenCluster>) -> Result<Cluster, FileError> {
+    pub(super) fn cluster(&self, written: Spanned<ClusterToml>) -> Result<Cluster, FileError> {
         let at = written.span().start;
         let written = written.into_inner();
         let needed = |key: &str, value: Option<Spanned<String>>, example: &str| {
@@ -83,7 +83,7 @@ impl Text<'_> {
             let text = "kubernetes.prony: use the absolute path of prony in the image, for example `prony = \"/usr/bin/prony\"`";
             return Err(self.wrong(prony.span().start, text));
         }
-        let time = |key: &str, value: Option<Spanned<WrittenDuration>>, usual: Duration| {
+        let time = |key: &str, value: Option<Spanned<DurationText>>, usual: Duration| {
             let Some(value) = value else { return Ok(usual) };
             let time = value.get_ref().0;
             if time < Duration::from_secs(1) {
@@ -111,7 +111,7 @@ impl Text<'_> {
     pub(super) fn pods(
         &self,
         name: &Spanned<String>,
-        written: WrittenHost,
+        written: HostToml,
     ) -> Result<Vec<HostEntry>, FileError> {
         let at = name.span().start;
         let name = name.get_ref();
@@ -151,7 +151,7 @@ impl Text<'_> {
         let build = written.build.map(Spanned::into_inner).unwrap_or_default();
         let host = |name: String| HostEntry {
             name,
-            way: Way::Pod(group.clone()),
+            way: HostTransport::Pod(group.clone()),
             cpus: Cpus::default(),
             address: None,
             program: written.program.clone(),
@@ -169,14 +169,14 @@ fn replicas(written: i64) -> Result<u32, String> {
     }
 }
 
-fn cpus(written: &WrittenCpus) -> Result<u32, String> {
+fn cpus(written: &CpusToml) -> Result<u32, String> {
     match written {
-        WrittenCpus::Many(many) if (1..=MOST).contains(many) => Ok(*many as u32),
-        WrittenCpus::Many(_) => Err(format!("must be from 1 to {MOST}")),
-        WrittenCpus::Part(part) => Err(format!(
+        CpusToml::Many(many) if (1..=MOST).contains(many) => Ok(*many as u32),
+        CpusToml::Many(_) => Err(format!("must be from 1 to {MOST}")),
+        CpusToml::Part(part) => Err(format!(
             "use whole CPUs, for example `cpus = 2`, not {part}: a fraction of a CPU is shared with other pods of the node"
         )),
-        WrittenCpus::Which(_) => {
+        CpusToml::Which(_) => {
             Err("use a number, for example `cpus = 4`: the node chooses the CPUs".to_owned())
         }
     }
@@ -236,11 +236,11 @@ load = "load"
         assert_eq!(names, ["app", "load-0", "load-1"]);
         assert_eq!(testbed.roles.load, ["load-0", "load-1"]);
         assert_eq!(testbed.roles.backing_service, "load-0");
-        let Way::Pod(app) = &testbed.host("app").expect("there").way else {
+        let HostTransport::Pod(app) = &testbed.host("app").expect("there").way else {
             panic!("a pod")
         };
         assert_eq!((app.cpus, app.memory_bytes, app.node.len()), (8, 16 << 30, 1));
-        let Way::Pod(load) = &testbed.host("load-1").expect("there").way else {
+        let HostTransport::Pod(load) = &testbed.host("load-1").expect("there").way else {
             panic!("a pod")
         };
         assert_eq!((load.replicas, load.cpus, load.memory_bytes), (2, 2, MEMORY));

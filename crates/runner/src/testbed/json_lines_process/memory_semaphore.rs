@@ -5,16 +5,16 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// A semaphore for long lines. At the end of a long load every worker sends some MiB at the same moment; workers without a
 /// permit wait before their line is read.
 #[derive(Debug)]
-pub(crate) struct Turns {
+pub(crate) struct MemorySemaphore {
     free: Mutex<usize>,
     given_back: Condvar,
 }
 
 /// A permit to keep a long line in memory, released when dropped.
 #[derive(Debug)]
-pub(crate) struct Turn(Arc<Turns>);
+pub(crate) struct MemoryPermit(Arc<MemorySemaphore>);
 
-impl Turns {
+impl MemorySemaphore {
     /// Permits `at_a_time` long lines in memory.
     pub(crate) fn new(at_a_time: usize) -> Arc<Self> {
         Arc::new(Self {
@@ -24,15 +24,15 @@ impl Turns {
     }
 
     /// Waits for a permit.
-    pub(super) fn take(self: &Arc<Self>) -> Turn {
+    pub(super) fn take(self: &Arc<Self>) -> MemoryPermit {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.given_back.wait_while(free, |free| *free == 0);
         *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
-        Turn(Arc::clone(self))
+        MemoryPermit(Arc::clone(self))
     }
 }
 
-impl Drop for Turn {
+impl Drop for MemoryPermit {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.given_back.notify_one();

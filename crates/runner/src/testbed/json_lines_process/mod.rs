@@ -2,10 +2,10 @@
 
 mod memory_semaphore;
 
-pub(crate) use memory_semaphore::Turns;
+pub(crate) use memory_semaphore::MemorySemaphore;
 
 use crate::testbed::Member;
-use memory_semaphore::Turn;
+use memory_semaphore::MemoryPermit;
 use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -39,20 +39,20 @@ pub struct Task<'a> {
 }
 
 /// A prony process on a host that runs one task and reports events. It is stopped when dropped.
-pub struct Talk {
+pub struct JsonLinesProcess {
     who: String,
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
-    lines: Receiver<Told>,
+    lines: Receiver<JsonLine>,
 }
 
 /// A line with its permit to be in memory, if it is a long one.
-struct Told {
+struct JsonLine {
     text: String,
-    _turn: Option<Turn>,
+    _turn: Option<MemoryPermit>,
 }
 
-impl Talk {
+impl JsonLinesProcess {
     pub fn begin(member: &Member, task: Task<'_>) -> Result<Self, HostError> {
         Self::among(member, task, None)
     }
@@ -62,7 +62,7 @@ impl Talk {
     pub(crate) fn among(
         member: &Member,
         task: Task<'_>,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let place = task.place.cloned().unwrap_or_default();
         let spec = ProcessSpec {
@@ -153,7 +153,7 @@ impl Talk {
 }
 
 /// Reads in a separate thread, so that the process never waits for its reader, except for the permit of a long line.
-fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<Told> {
+fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<MemorySemaphore>>) -> Receiver<JsonLine> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut output = BufReader::new(output);
@@ -167,13 +167,13 @@ fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<T
 }
 
 /// The next line; `None` at the end.
-fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Option<Told>> {
+fn line(output: &mut impl BufRead, turns: Option<&Arc<MemorySemaphore>>) -> io::Result<Option<JsonLine>> {
     let mut bytes = Vec::new();
     // The first part of a long line is read before there is a permit, because its length is not known in advance.
     (&mut *output).take(LONG as u64).read_until(b'\n', &mut bytes)?;
     let mut turn = None;
     if bytes.len() == LONG && bytes.last() != Some(&b'\n') {
-        turn = turns.map(Turns::take);
+        turn = turns.map(MemorySemaphore::take);
         output.read_until(b'\n', &mut bytes)?;
     }
     if bytes.is_empty() {
@@ -183,7 +183,7 @@ fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Opt
         bytes.pop();
     }
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    Ok(Some(Told { text, _turn: turn }))
+    Ok(Some(JsonLine { text, _turn: turn }))
 }
 
 #[cfg(test)]
@@ -223,9 +223,9 @@ mod tests {
     fn long_lines_of_many_are_in_memory_in_turns() {
         const LENGTH: usize = 3 * LONG;
         const AT_A_TIME: usize = 2;
-        let turns = Turns::new(AT_A_TIME);
+        let turns = MemorySemaphore::new(AT_A_TIME);
         let read = Arc::new(AtomicUsize::new(0));
-        let all: Vec<Receiver<Told>> = (0..12)
+        let all: Vec<Receiver<JsonLine>> = (0..12)
             .map(|_| {
                 listen(
                     Box::new(Long(LENGTH, Arc::clone(&read))),
@@ -233,7 +233,7 @@ mod tests {
                 )
             })
             .collect();
-        let mut left: Vec<&Receiver<Told>> = all.iter().collect();
+        let mut left: Vec<&Receiver<JsonLine>> = all.iter().collect();
         let mut taken = 0;
         while !left.is_empty() {
             left.retain(|lines| {

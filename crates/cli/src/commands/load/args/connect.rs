@@ -1,6 +1,6 @@
 //! Options for how connections to the target are made.
 
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
@@ -24,11 +24,11 @@ pub(crate) struct ReachArgs {
     pub(crate) source: Vec<IpAddr>,
     /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]
     #[arg(long, value_name = "TIME", value_parser = some_time, hide_short_help = true)]
-    pub(crate) connect_timeout: Option<WrittenDuration>,
+    pub(crate) connect_timeout: Option<DurationText>,
 }
 
-fn some_time(text: &str) -> Result<WrittenDuration, String> {
-    let time: WrittenDuration = text.parse().map_err(|error| format!("{error}"))?;
+fn some_time(text: &str) -> Result<DurationText, String> {
+    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
     if time.0.is_zero() {
         return Err("a timeout of 0 leaves no time to connect".to_owned());
     }

@@ -32,7 +32,7 @@ pub(crate) struct LlmArgs {
     pub(crate) prompts: Option<PathBuf>,
     /// Send generated prompts of N words, or of A to B, each with a different beginning [default: 100]
     #[arg(long, value_name = "N|A:B", requires = "llm", hide_short_help = true)]
-    pub(crate) prompt_words: Option<Words>,
+    pub(crate) prompt_words: Option<PromptLength>,
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N", requires = "llm", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
@@ -40,7 +40,7 @@ pub(crate) struct LlmArgs {
 
 /// A number of words, or a range from which it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct PromptLength {
     pub(crate) low: usize,
     pub(crate) high: usize,
 }
@@ -48,13 +48,13 @@ pub(crate) struct Words {
 /// Maximum number of words in a prompt.
 const MOST_WORDS: usize = 1_000_000;
 
-impl Default for Words {
+impl Default for PromptLength {
     fn default() -> Self {
         Self { low: 100, high: 100 }
     }
 }
 
-impl std::fmt::Display for Words {
+impl std::fmt::Display for PromptLength {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.low == self.high {
             write!(formatter, "{}", self.low)
@@ -64,7 +64,7 @@ impl std::fmt::Display for Words {
     }
 }
 
-impl std::str::FromStr for Words {
+impl std::str::FromStr for PromptLength {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn words_are_a_number_or_a_range() {
-        assert_eq!("50".parse(), Ok(Words { low: 50, high: 50 }));
-        assert_eq!("50:200".parse(), Ok(Words { low: 50, high: 200 }));
+        assert_eq!("50".parse(), Ok(PromptLength { low: 50, high: 50 }));
+        assert_eq!("50:200".parse(), Ok(PromptLength { low: 50, high: 200 }));
         for wrong in ["", "0", "a", "1:", ":1", "2:1", "1:2:3", "-1", "1000001"] {
-            assert!(wrong.parse::<Words>().is_err(), "{wrong}");
+            assert!(wrong.parse::<PromptLength>().is_err(), "{wrong}");
         }
     }
 }

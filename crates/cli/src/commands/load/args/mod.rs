@@ -27,7 +27,7 @@ use crate::checkout::TestbedArgs;
 use clap::{ArgGroup, ValueEnum};
 use cpus::CpuList;
 use log::{LogFile, log_share};
-use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
+use prony_load::{DurationText, Objective, Rate, TransportChoice};
 use prony_telemetry::Collector;
 use std::path::PathBuf;
 
@@ -131,10 +131,10 @@ pub(crate) struct LoadArgs {
     pub(crate) schedule: ScheduleArgs,
     /// How long to measure
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
-    pub(crate) duration: WrittenDuration,
+    pub(crate) duration: DurationText,
     /// Warm-up load before the measurement, not part of the result
     #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub(crate) warmup: WrittenDuration,
+    pub(crate) warmup: DurationText,
     /// Send this many requests per second, independently of replies
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
@@ -158,7 +158,7 @@ pub(crate) struct LoadArgs {
     pub(crate) requests_per_user: u32,
     /// Pause between a reply and the next request, of a user or of a slot in a closed load
     #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "step_load", "stages"], hide_short_help = true)]
-    pub(crate) think: WrittenDuration,
+    pub(crate) think: DurationText,
     /// Maximum number of users at the same time; further ones are dropped
     #[arg(
         long,
@@ -193,7 +193,7 @@ pub(crate) struct LoadArgs {
     pub(crate) backlog: u64,
     /// How long to wait for a reply
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: WrittenDuration,
+    pub(crate) timeout: DurationText,
     /// I/O interface of the generator
     #[arg(long, value_enum, default_value_t = Transport::Auto, hide_short_help = true)]
     pub(crate) transport: Transport,
@@ -233,7 +233,7 @@ pub(crate) struct RequestArgs {
     pub(crate) expect_status: Option<Statuses>,
     /// Values for the placeholder {NAME}, one per line; can be repeated
     #[arg(long = "feed", value_name = "NAME=FILE", hide_short_help = true)]
-    pub(crate) feeds: Vec<Feed>,
+    pub(crate) feeds: Vec<FeedArgs>,
     /// Table with values for placeholders: CSV with a header line, or JSON Lines (.jsonl); each request fills its {COLUMN}s from a row
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) data: Option<PathBuf>,
@@ -271,7 +271,7 @@ pub(crate) struct RequestArgs {
         hide_short_help = true,
         help_heading = "gRPC"
     )]
-    pub(crate) deadline: Option<WrittenDuration>,
+    pub(crate) deadline: Option<DurationText>,
     #[command(flatten)]
     pub(crate) call: CallArgs,
     #[command(flatten)]
@@ -320,7 +320,7 @@ fn rate(text: &str) -> Result<Rate, String> {
 pub(crate) struct Ramp {
     pub(crate) from: Rate,
     pub(crate) to: Rate,
-    pub(crate) hold: WrittenDuration,
+    pub(crate) hold: DurationText,
 }
 
 impl std::str::FromStr for Ramp {
@@ -347,7 +347,7 @@ impl std::str::FromStr for Ramp {
 pub(crate) struct StepLoad {
     pub(crate) from: Rate,
     pub(crate) step: Rate,
-    pub(crate) every: WrittenDuration,
+    pub(crate) every: DurationText,
 }
 
 impl std::str::FromStr for StepLoad {
@@ -358,7 +358,7 @@ impl std::str::FromStr for StepLoad {
         let [from, step, every] = parts.as_slice() else {
             return Err("write it as A:B:TIME, as in 1000:500:5s".to_owned());
         };
-        let every: WrittenDuration = every
+        let every: DurationText = every
             .parse()
             .map_err(|error| format!("TIME is not a duration: {error}"))?;
         if every.0.is_zero() {
@@ -393,12 +393,12 @@ impl std::str::FromStr for Users {
 
 /// A file with values of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Feed {
+pub(crate) struct FeedArgs {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
 
-impl std::str::FromStr for Feed {
+impl std::str::FromStr for FeedArgs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

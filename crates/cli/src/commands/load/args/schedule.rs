@@ -1,7 +1,7 @@
 //! Options for the number and timing of requests and connections.
 
 use super::rate;
-use prony_load::{Growth, Stage, WrittenDuration};
+use prony_load::{DurationText, Growth, Stage};
 use std::time::Duration;
 
 /// Ends after a number of requests, and rates in stages
@@ -19,7 +19,7 @@ pub(crate) struct ScheduleArgs {
         conflicts_with = "duration",
         hide_short_help = true
     )]
-    pub(crate) stages: Vec<WrittenStage>,
+    pub(crate) stages: Vec<StageToml>,
     /// Close each connection after this many requests, and open a new one
     #[arg(long, value_name = "N", conflicts_with = "users", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) requests_per_connection: Option<u32>,
@@ -45,7 +45,7 @@ impl ScheduleArgs {
     }
 
     /// How long to measure if nothing else ends the load first; `duration` is the value of `--duration`, or its default.
-    pub(crate) fn measurement_ns(&self, duration: WrittenDuration) -> u64 {
+    pub(crate) fn measurement_ns(&self, duration: DurationText) -> u64 {
         if self.requests.is_some() {
             LONGEST
         } else if self.stages.is_empty() {
@@ -59,9 +59,9 @@ impl ScheduleArgs {
 
 /// A stage: `10s:100`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct WrittenStage(pub(crate) Stage);
+pub(crate) struct StageToml(pub(crate) Stage);
 
-impl std::str::FromStr for WrittenStage {
+impl std::str::FromStr for StageToml {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,8 +75,8 @@ impl std::str::FromStr for WrittenStage {
     }
 }
 
-pub(super) fn some_time(text: &str) -> Result<WrittenDuration, String> {
-    let time: WrittenDuration = text
+pub(super) fn some_time(text: &str) -> Result<DurationText, String> {
+    let time: DurationText = text
         .parse()
         .map_err(|error| format!("`{text}` is not a duration: {error}"))?;
     if time.0 == Duration::ZERO {
@@ -187,11 +187,11 @@ mod tests {
 
     #[test]
     fn stages_have_a_time_and_a_rate() {
-        let stage: WrittenStage = "10s:100".parse().expect("a stage");
+        let stage: StageToml = "10s:100".parse().expect("a stage");
         assert_eq!(stage.0.for_ns, 10_000_000_000);
         assert!((stage.0.rate.as_per_second() - 100.0).abs() < 1e-9);
         for wrong in ["", "100", "0s:100", "10s:0", "10s:x", "x:100"] {
-            assert!(wrong.parse::<WrittenStage>().is_err(), "{wrong}");
+            assert!(wrong.parse::<StageToml>().is_err(), "{wrong}");
         }
     }
 

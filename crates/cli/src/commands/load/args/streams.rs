@@ -1,7 +1,7 @@
 //! Options for replies that are streams.
 
 use super::schedule::some_time;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use prony_load::events::{EventRule, Events, LONGEST_EVENT};
 
 /// Replies that are streams
@@ -13,7 +13,7 @@ pub(crate) struct StreamArgs {
     pub(crate) events: Option<u32>,
     /// Expect a stream that is complete after this time; --timeout limits the silence between its events
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = some_time)]
-    pub(crate) for_time: Option<WrittenDuration>,
+    pub(crate) for_time: Option<DurationText>,
     // `help` instead of a doc comment, in which `json:/…` would be read as a link.
     #[arg(
         long,
@@ -42,7 +42,7 @@ impl StreamArgs {
     pub(crate) fn events(&self) -> Events {
         Events {
             until: self.events,
-            for_ns: self.for_time.map(WrittenDuration::as_ns),
+            for_ns: self.for_time.map(DurationText::as_ns),
             some: self.expect_event.clone(),
             longest: self.longest_event.unwrap_or(LONGEST_EVENT),
             whole: None,

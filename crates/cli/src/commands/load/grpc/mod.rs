@@ -2,9 +2,11 @@
 
 mod reflection;
 
+pub(super) use reflection::CallError;
+
 use super::args::RequestArgs;
 use super::input::{JobError, header, text};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use prony_config::contract::ProtoMethod;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
@@ -15,7 +17,7 @@ pub(super) fn operation(
     args: &RequestArgs,
     target: &Target,
     path: &str,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<Operation, JobError> {
     if path != "/" {
         return Err(JobError::GrpcPath(path.to_owned()));
@@ -99,7 +101,11 @@ fn refuse(args: &RequestArgs, method: &ProtoMethod) -> Result<(), JobError> {
 const PREPARED: u64 = 10_000;
 
 /// The encoded message. With placeholders, the encoded messages for their successive values.
-fn messages(method: &ProtoMethod, message: &Template, places: &mut Places) -> Result<Template, JobError> {
+fn messages(
+    method: &ProtoMethod,
+    message: &Template,
+    places: &mut PlaceholderTable,
+) -> Result<Template, JobError> {
     if message.is_constant() {
         let only = encoded(method, message, places, 1)?.pop();
         return Ok(Template::literal(only.unwrap_or_default().0));
@@ -112,7 +118,7 @@ fn messages(method: &ProtoMethod, message: &Template, places: &mut Places) -> Re
 fn encoded(
     method: &ProtoMethod,
     message: &Template,
-    places: &Places,
+    places: &PlaceholderTable,
     count: u64,
 ) -> Result<Vec<Bytes>, JobError> {
     let parameters = Parameters::new(&places.parameters, 0);

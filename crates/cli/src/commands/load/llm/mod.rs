@@ -7,7 +7,7 @@ pub(in crate::commands::load) use key::mask;
 
 use super::args::RequestArgs;
 use super::input::{JobError, header, read, text};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use key::Key;
 use prony_config::input::prompts;
 use prony_load::events::{Chat, Events, LONGEST_EVENT};
@@ -45,7 +45,7 @@ pub(super) fn operation(
     args: &RequestArgs,
     (target, protocol): (&Target, Protocol),
     path: &str,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<Operation, JobError> {
     let endpoint = Endpoint::of(path);
     let key = Key::of_environment()?;
@@ -79,7 +79,11 @@ pub(super) fn operation(
     })
 }
 
-fn headers(args: &RequestArgs, key: Option<&Key>, places: &mut Places) -> Result<Vec<Header>, JobError> {
+fn headers(
+    args: &RequestArgs,
+    key: Option<&Key>,
+    places: &mut PlaceholderTable,
+) -> Result<Vec<Header>, JobError> {
     let mut headers: Vec<Header> = args
         .headers
         .iter()
@@ -127,7 +131,7 @@ fn body(model: &str, messages: Vec<Part>, max_tokens: Option<u32>) -> Template {
 }
 
 /// The messages of each request. Describes them on standard error, and hints if a server may have cached them.
-fn messages(args: &RequestArgs, places: &mut Places) -> Result<Vec<Part>, JobError> {
+fn messages(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Vec<Part>, JobError> {
     let mut value = |name: &str, source| {
         let name = format!("a prompt's {name}");
         places.parameters.push(Parameter { name, source });

@@ -2,7 +2,7 @@
 
 use super::args::RequestArgs;
 use super::input::{JobError, header, text_or_file};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use prony_load::events::LONGEST_EVENT;
 use prony_load::{
     Body, BodyRule, Expectation, Generated, Operation, Parameter, Part, Request, Source, Template,
@@ -12,7 +12,11 @@ use prony_load::{
 const DIGITS: u8 = 16;
 
 /// The message that the options describe, which must come back unchanged; `path` is the part of the URL after the authority.
-pub(super) fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Operation, JobError> {
+pub(super) fn operation(
+    args: &RequestArgs,
+    path: &str,
+    places: &mut PlaceholderTable,
+) -> Result<Operation, JobError> {
     refuse(args)?;
     if args.web_socket.members.is_some() && path.contains("{room}") && !path.contains("{room:") {
         places.room()?;
@@ -108,7 +112,7 @@ fn refuse(args: &RequestArgs) -> Result<(), JobError> {
 fn typed_message(
     typed: &str,
     is_binary: bool,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<(&'static str, Template), JobError> {
     let message = text_or_file(typed, places)?;
     if is_binary {
@@ -121,7 +125,7 @@ fn typed_message(
 }
 
 /// Incompressible bytes, with an end that is different each time.
-fn of_size(bytes: u64, places: &mut Places) -> Result<Template, JobError> {
+fn of_size(bytes: u64, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     let end = digits(Generated::end_length(bytes), places)?;
     let generated = Generated {
         bytes,
@@ -138,7 +142,7 @@ fn of_size(bytes: u64, places: &mut Places) -> Result<Template, JobError> {
 }
 
 /// `count` random hexadecimal digits.
-fn digits(count: u8, places: &mut Places) -> Result<Template, JobError> {
+fn digits(count: u8, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     Ok(places.template(&format!("{{message:hex({count})}}"))?)
 }
 

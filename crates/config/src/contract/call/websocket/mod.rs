@@ -4,9 +4,9 @@ mod turn;
 
 pub use turn::{Frame, FrameKind, Heard, Member, Turn};
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::template::{Builder, constant};
-use crate::contract::toml::{OneOrMany, WrittenCall};
+use crate::contract::toml::{CallToml, OneOrMany};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
 use std::ops::Range;
@@ -16,11 +16,7 @@ const SWITCHED: u16 = 101;
 
 impl Contract {
     /// Keys for WebSockets need a WebSocket call, and a WebSocket call allows only these.
-    pub(super) fn verify_web_socket(
-        &self,
-        span: Range<usize>,
-        call: &WrittenCall,
-    ) -> Result<(), ContractError> {
+    pub(super) fn verify_web_socket(&self, span: Range<usize>, call: &CallToml) -> Result<(), ContractError> {
         let Some(expect) = call.expect.as_ref() else {
             return Ok(());
         };
@@ -60,7 +56,10 @@ impl Contract {
 
 impl Call<'_> {
     /// The message, the handshake of its connection, and the expectation of the echo.
-    pub(super) fn web_socket(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+    pub(super) fn web_socket(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<(Request, Expectation), ContractError> {
         let request = self.web_socket_request(filling)?;
         let expect = self.expect().get_ref();
         let status = match &expect.status {
@@ -76,7 +75,10 @@ impl Call<'_> {
         Ok((request, expectation))
     }
 
-    pub(super) fn web_socket_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
+    pub(super) fn web_socket_request(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Request, ContractError> {
         let path = self.written.websocket.as_ref();
         let path = path.expect("invariant: the call speaks WebSocket");
         let (body, _) = self.http_body(filling)?;
@@ -94,7 +96,7 @@ impl Call<'_> {
     pub(crate) fn script(
         &self,
         request: &Request,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<Turn>, ContractError> {
         let Some(talk) = &self.written.script else {
             if !self.expect().get_ref().echoed {

@@ -1,9 +1,9 @@
 //! The steps of a WebSocket script: frames to send and to expect.
 
 use crate::contract::ContractError;
-use crate::contract::call::Filling;
+use crate::contract::call::PlaceholderValues;
 use crate::contract::template::constant;
-use crate::contract::toml::{OneOrMany, TextOrNumber, WrittenHeard, WrittenPayload, WrittenTurn};
+use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
 use prony_load::{Generated, Template};
 
 /// Longest payload of a frame in a script, bytes.
@@ -83,12 +83,12 @@ pub enum Heard {
 }
 
 /// A function that adds the position of a turn to an error, and the values of the placeholders.
-pub(super) type Place<'a> = (&'a dyn Fn(String) -> ContractError, &'a Filling<'a>);
+pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ContractError, &'a PlaceholderValues<'a>);
 
 /// Parses a turn into one or two steps.
 pub(super) fn read(
-    written: &WrittenTurn,
-    place: Place<'_>,
+    written: &ScriptStepToml,
+    place: ErrorLocation<'_>,
     turns: &mut Vec<Turn>,
 ) -> Result<(), ContractError> {
     if let Some(name) = &written.by {
@@ -122,8 +122,8 @@ pub(super) fn read(
     turns.extend(written.cut.then_some(Turn::Cut));
     let heard = match &written.expect {
         None => None,
-        Some(WrittenHeard::Word(_)) => Some(Heard::Echo),
-        Some(WrittenHeard::Close(close)) => {
+        Some(ExpectedFrameToml::Word(_)) => Some(Heard::Echo),
+        Some(ExpectedFrameToml::Close(close)) => {
             let OneOrMany(codes) = &close.close;
             let codes = codes.iter().map(|code| code_of(code, place));
             Some(Heard::Close(codes.collect::<Result<_, _>>()?))
@@ -134,7 +134,7 @@ pub(super) fn read(
 }
 
 /// The frame that a turn sends, if any.
-fn frame(written: &WrittenTurn, (at, filling): Place<'_>) -> Result<Option<Frame>, ContractError> {
+fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<Option<Frame>, ContractError> {
     let payloads = [
         (FrameKind::Text, &written.text),
         (FrameKind::Binary, &written.binary),
@@ -173,7 +173,7 @@ fn frame(written: &WrittenTurn, (at, filling): Place<'_>) -> Result<Option<Frame
 }
 
 /// The payload of a close frame: a code and a reason.
-fn close(written: &WrittenTurn, place: Place<'_>) -> Result<Option<Vec<u8>>, ContractError> {
+fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ContractError> {
     let Some(code) = &written.close else {
         return match written.reason {
             Some(_) => Err(place.0("`reason` without `close`".to_owned())),
@@ -189,7 +189,7 @@ fn close(written: &WrittenTurn, place: Place<'_>) -> Result<Option<Vec<u8>>, Con
 }
 
 /// The path of a member's handshake.
-fn path_of(path: &str, place: Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     let path = text(path, place)?;
     if path.starts_with(b"/") && path.iter().all(u8::is_ascii_graphic) {
         return Ok(path);
@@ -200,20 +200,20 @@ fn path_of(path: &str, place: Place<'_>) -> Result<Vec<u8>, ContractError> {
     )))
 }
 
-fn text(text: &str, (at, filling): Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     let filled = filling.fill(text, str::to_owned).map_err(at)?;
     Ok(constant(&filled))
 }
 
-fn payload(written: &WrittenPayload, place: Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     Ok(match written {
-        WrittenPayload::Text(written) => text(written, place)?,
-        WrittenPayload::Letters(made) => {
+        PayloadToml::Text(written) => text(written, place)?,
+        PayloadToml::Letters(made) => {
             let made = made_up(length(&made.letters, place)?);
             made.into_iter().map(|byte| b'a' + byte % 26).collect()
         }
-        WrittenPayload::Bytes(made) => made_up(length(&made.bytes, place)?),
-        WrittenPayload::Hex(digits) => {
+        PayloadToml::Bytes(made) => made_up(length(&made.bytes, place)?),
+        PayloadToml::Hex(digits) => {
             let digits = text(&digits.hex, place)?;
             let pairs = digits.chunks(2).map(|pair| match pair {
                 [_, _] => std::str::from_utf8(pair)
@@ -237,14 +237,14 @@ fn made_up(length: usize) -> Vec<u8> {
     generated.filler()
 }
 
-fn length(written: &TextOrNumber, place: Place<'_>) -> Result<usize, ContractError> {
+fn length(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<usize, ContractError> {
     let shown = shown(written, place)?;
     let length = shown.parse::<usize>().ok().filter(|length| *length <= LONGEST);
     length.ok_or_else(|| place.0(format!("`{shown}` is not a number of bytes up to {LONGEST}")))
 }
 
 /// A close code; `None` for an empty text.
-fn code_of(written: &TextOrNumber, place: Place<'_>) -> Result<Option<u16>, ContractError> {
+fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u16>, ContractError> {
     let shown = shown(written, place)?;
     if shown.is_empty() {
         return Ok(None);
@@ -254,7 +254,7 @@ fn code_of(written: &TextOrNumber, place: Place<'_>) -> Result<Option<u16>, Cont
         .map_err(|_| place.0(format!("`{shown}` is not a close code")))
 }
 
-fn shown(written: &TextOrNumber, place: Place<'_>) -> Result<String, ContractError> {
+fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, ContractError> {
     Ok(match written {
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(written) => String::from_utf8_lossy(&text(written, place)?).into_owned(),

@@ -6,7 +6,7 @@ use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
 use crate::contract::call::Call;
 use crate::contract::error::known;
 use crate::contract::template::constant;
-use crate::contract::toml::{HeaderText, WrittenCall};
+use crate::contract::toml::{CallToml, HeaderText};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Protocol, Template};
 use rand::rngs::SmallRng;
@@ -112,7 +112,7 @@ impl Contract {
             if !operation.get_ref().common {
                 continue;
             }
-            let written: WrittenCall = operation.get_ref().into();
+            let written: CallToml = operation.get_ref().into();
             let call = self.call(&Spanned::new(operation.span(), written))?;
             if call.speaks(protocol) {
                 calls.push(call);
@@ -130,7 +130,7 @@ struct Draw<'a> {
     known: &'a BTreeSet<String>,
 }
 
-type Drawn = Result<Vec<Exchange>, ContractError>;
+type CaseResult = Result<Vec<Exchange>, ContractError>;
 
 impl Draw<'_> {
     fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
@@ -168,7 +168,7 @@ impl Draw<'_> {
     }
 
     /// Each call this number of times.
-    fn times(&mut self, calls: &[Call<'_>], times: usize) -> Drawn {
+    fn times(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
         (0..times)
             .flat_map(|_| calls)
             .map(|call| self.one(call))
@@ -176,7 +176,7 @@ impl Draw<'_> {
     }
 
     /// Each call after `change`, if it can be changed.
-    fn changed(&mut self, calls: &[Call<'_>], change: fn(&mut WrittenCall) -> bool) -> Drawn {
+    fn changed(&mut self, calls: &[Call<'_>], change: fn(&mut CallToml) -> bool) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let mut changed = call.clone();
@@ -188,7 +188,7 @@ impl Draw<'_> {
     }
 
     /// HEAD may be rejected, but the connection must stay in sync for the next request.
-    fn heads(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn heads(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -202,7 +202,7 @@ impl Draw<'_> {
     }
 
     /// A service may not answer every path, and must go on to serve known paths after an unknown one.
-    fn unknown_paths(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn unknown_paths(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -221,7 +221,7 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    fn wrong_methods(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn wrong_methods(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -250,7 +250,7 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    fn unknown_method(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn unknown_method(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
@@ -283,7 +283,7 @@ fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
     exchange
 }
 
-fn with_many_headers(call: &mut WrittenCall) -> bool {
+fn with_many_headers(call: &mut CallToml) -> bool {
     // The request also has a Host header, and with a body a Content-Length, and with JSON a Content-Type.
     let body = call.json.is_some() || call.text.is_some() || call.file.is_some() || call.generated.is_some();
     let own = call.headers.len() + 1 + usize::from(body) + usize::from(call.json.is_some());
@@ -315,7 +315,7 @@ fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-fn with_query(call: &mut WrittenCall) -> bool {
+fn with_query(call: &mut CallToml) -> bool {
     change_path(call, |path| {
         let joint = if path.contains('?') { '&' } else { '?' };
         Some(format!("{path}{joint}page=1&text=%20a"))
@@ -323,7 +323,7 @@ fn with_query(call: &mut WrittenCall) -> bool {
 }
 
 /// Writes the last letter of the first segment as `%xx`, which is the same path according to RFC 3986, section 6.2.2.2.
-fn percent_encoded(call: &mut WrittenCall) -> bool {
+fn percent_encoded(call: &mut CallToml) -> bool {
     change_path(call, |path| {
         let segment = path.get(1..)?.split(['/', '?']).next()?;
         let letter = segment.chars().last().filter(char::is_ascii_alphabetic)?;
@@ -337,7 +337,7 @@ fn percent_encoded(call: &mut WrittenCall) -> bool {
     })
 }
 
-fn change_path(call: &mut WrittenCall, change: impl FnOnce(&str) -> Option<String>) -> bool {
+fn change_path(call: &mut CallToml, change: impl FnOnce(&str) -> Option<String>) -> bool {
     let Some(http) = &mut call.http else {
         return false;
     };

@@ -1,6 +1,6 @@
 //! The common cases over WebSocket.
 
-use super::{Draw, Drawn, FIRST, MANY, ON_EACH, refused};
+use super::{CaseResult, Draw, FIRST, MANY, ON_EACH, refused};
 use crate::contract::ContractError;
 use crate::contract::call::Call;
 use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
@@ -29,7 +29,7 @@ impl Draw<'_> {
     }
 
     /// The scripts of many connections.
-    fn connections(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn connections(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut all = Vec::new();
         for _ in 0..CONNECTIONS {
             all.extend(joined(self.times(calls, ON_EACH)?));
@@ -37,7 +37,7 @@ impl Draw<'_> {
         Ok(all)
     }
 
-    fn unknown_web_socket(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn unknown_web_socket(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
