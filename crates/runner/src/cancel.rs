@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Shared between the signal handler or view of the user and the run. Clones are the same token.
+/// Shared between the run and the code that handles signals and keys. Clones are the same token.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicU8>);
 

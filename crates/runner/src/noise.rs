@@ -92,7 +92,7 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// Observes an idle machine for this time.
+    /// Observes the machine for this time. prony itself must be idle.
     pub fn before(host: &dyn Host, window: Duration) -> Option<Self> {
         let usage: MachineUsage = host.watch(window)?;
         let capacity = usage.window_ns as f64 * f64::from(usage.cpus);
