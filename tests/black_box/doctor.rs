@@ -74,7 +74,7 @@ fn what_is_missing_is_said_with_the_remedy() {
     assert_eq!(json["services"][0]["ready"], false);
     assert_eq!(
         json["services"][0]["missing"][0],
-        "Flux compiler is not on this machine"
+        "Flux compiler is not installed on this machine"
     );
 }
 
@@ -87,7 +87,7 @@ fn a_run_without_its_toolchain_is_a_row_with_the_command() {
     assert_eq!(excluded["stage"], "toolchain");
     let reason = excluded["reason"].as_str().unwrap_or_default();
     assert!(
-        reason.contains("Flux compiler is not on this machine") && reason.contains("flux-version"),
+        reason.contains("Flux compiler is not installed on this machine") && reason.contains("flux-version"),
         "{reason}"
     );
 }

@@ -325,7 +325,7 @@ fn what_goes_wrong_in_a_container_is_told() {
     assert!(
         doctor
             .out
-            .contains("is not on this machine, and prony pulls none"),
+            .contains("does not exist on this machine and prony never pulls images"),
         "{doctor:?}"
     );
 }

@@ -445,7 +445,7 @@ fn outside_of_a_checkout_it_says_so() {
             .expect("it starts"),
     );
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("lies in no project"), "{}", ended.err);
+    assert!(ended.err.contains("is not in a project"), "{}", ended.err);
 }
 
 #[test]

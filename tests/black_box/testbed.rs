@@ -314,7 +314,7 @@ fn a_testbed_file_that_is_wrong_is_told_by_its_line() {
         assert!(
             ended
                 .err
-                .contains("testbed.toml:9: roles.service: no host `apps`"),
+                .contains("testbed.toml:9: roles.service: there is no host `apps`"),
             "{ended:?}"
         );
     }
@@ -387,7 +387,7 @@ fn what_runs_in_its_own_folder_alone_is_not_sent() {
     let ended = prony(&checkout, &["run", "toys", "--testbed", "testbed.toml", "--json"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     let reason = service(&ended.json())["excluded"]["reason"].to_string();
-    for part in ["link.py names a folder of this machine", "[host.app]"] {
+    for part in ["link.py refers to a folder of this machine", "[host.app]"] {
         assert!(reason.contains(part), "no `{part}` in {reason}");
     }
     assert!(sent_to(&checkout.path("agents")).is_empty());

@@ -322,7 +322,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
         warnings.contains("of 2 rounds the network was the limit: "),
         "{warnings}"
     );
-    assert!(warnings.contains("Gbit/s that were measured"), "{warnings}");
+    assert!(warnings.contains("Gbit/s measured before the run"), "{warnings}");
     let run = duet["run"].as_str().expect("a run");
     let report = away.checkout.prony(&["report", run, "--json"]).json();
     assert!(
@@ -409,8 +409,7 @@ fn pods_need_a_cluster_and_rights_that_are_printed() {
     let part = prony(&checkout, &["testbed", "check", "--testbed", "testbed.toml"]);
     assert_eq!(part.code, Some(2), "{part:?}");
     assert!(
-        part.err
-            .contains("testbed.toml:7: host.app.cpus: give whole CPUs"),
+        part.err.contains("testbed.toml:7: host.app.cpus: use whole CPUs"),
         "{part:?}"
     );
 }

@@ -71,7 +71,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         .collect();
     let is_told = |finding: &&Value| {
         let text = finding["text"].as_str().unwrap_or_default();
-        text.starts_with("its way to app carries 0.0") && finding["severity"] == "costs"
+        text.starts_with("its link to app carries 0.0") && finding["severity"] == "costs"
     };
     assert!(told.iter().any(is_told), "{found}");
     away.testbed("slow.toml", "load = \"one\"\ncompanion = \"app\"");

@@ -41,9 +41,9 @@ fn a_testbed_that_is_not_fit_is_refused_before_anything_is_built() {
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for part in [
         "the testbed is not fit for a run",
-        "one: app (10.79.0.99) is not reached from there",
-        "two: app (10.79.0.99) is not reached from there",
-        "mend `address` under [host.app]",
+        "one: app (10.79.0.99) cannot be reached from this host",
+        "two: app (10.79.0.99) cannot be reached from this host",
+        "correct `address` in [host.app]",
     ] {
         assert!(ended.err.contains(part), "{part}: {ended:?}");
     }
@@ -80,7 +80,7 @@ fn a_worker_that_stands_still_is_named_in_time() {
     assert!(
         ended
             .err
-            .contains("infrastructure failure: two came not as far as the other workers"),
+            .contains("infrastructure failure: two did not catch up with the other workers"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");

@@ -115,7 +115,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     let folder = TempDir::new().expect("a folder");
     let nowhere = shell(folder.path(), "prony check some-service");
     assert!(
-        nowhere.code == Some(2) && nowhere.err.contains("`prony init` makes one here"),
+        nowhere.code == Some(2) && nowhere.err.contains("run `prony init` to create one here"),
         "{nowhere:?}"
     );
     let unknown = shell(folder.path(), "prony check --url http://127.0.0.1:1 helo");

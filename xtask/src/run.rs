@@ -281,7 +281,7 @@ mod tests {
             "3 of 4 builds are ready",
             "[ 1/12] go-nethttp/current hello: 12,345/s, p99 1.2 ms",
             "[12/12] go-nethttp/current sequence: excluded: it ended",
-            "UNAVAILABLE csharp-mvc/current: .NET SDK is not on this machine; install it",
+            "UNAVAILABLE csharp-mvc/current: .NET SDK is not installed on this machine; install it",
             "FAILED go-nethttp/current sequence/sequence: it ended",
             "    FAILED is a word of its log",
             "3 passed, 1 failed, 1 cannot be built here",
@@ -294,7 +294,10 @@ mod tests {
             (2, ["sequence/sequence: it ended".to_owned()].as_slice())
         );
         let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
-        assert_eq!(reason, Some(".NET SDK is not on this machine; install it"));
+        assert_eq!(
+            reason,
+            Some(".NET SDK is not installed on this machine; install it")
+        );
         assert!(listener.judged);
         assert_eq!(listener.told.len(), 2);
     }

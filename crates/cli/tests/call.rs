@@ -135,8 +135,8 @@ fn bad_input_is_told_with_what_there_is() {
             "has no operation over this protocol `hello`",
         ),
         (
-            &["person", "createPerson", "nobody"],
-            "`$nobody` is not in `[data]`",
+            &["person", "createPerson", "missing"],
+            "`$missing` is not in `[data]`",
         ),
         (
             &["hello", "hello", "--url", "http://127.0.0.1:1/x"],

@@ -100,10 +100,10 @@ fn a_service_describes_its_methods_itself() {
 #[test]
 fn what_the_service_does_not_describe_is_told() {
     let service = start(Described::V1);
-    let nobody = error(&load(service.port, "grpc.health.v1.Nobody/Check", &[]), 2);
+    let unknown = error(&load(service.port, "grpc.health.v1.Missing/Check", &[]), 2);
     assert!(
-        nobody.contains("`grpc.health.v1.Nobody`") && nobody.contains("known are"),
-        "{nobody}"
+        unknown.contains("`grpc.health.v1.Missing`") && unknown.contains("known are"),
+        "{unknown}"
     );
     let nothing = error(&load(service.port, "grpc.health.v1.Health/Nothing", &[]), 2);
     assert!(

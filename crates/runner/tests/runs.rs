@@ -161,7 +161,7 @@ fn what_was_not_built_is_a_row_in_each_round() {
     testbed.plan.rounds = 2;
     let excluded = Exclusion {
         stage: Stage::Toolchain,
-        reason: "Toy is not on this machine".to_owned(),
+        reason: "Toy is not installed on this machine".to_owned(),
         log_tail: Vec::new(),
         fault: Fault::Service,
     };

@@ -1,4 +1,4 @@
-//! A generator of one connection: enough to see whether a trial speaks with its generator rightly.
+//! A generator with one connection, sufficient to test how a trial communicates with its generator.
 
 use prony_load::{Job, WarmUp};
 use prony_records::{

@@ -101,7 +101,7 @@ fn a_namespace_that_is_missing_and_one_that_is_deleted_end_the_run() {
 fn prony_is_brought_into_an_image_with_a_shell() {
     let space = Space::with("brought", |testbed| testbed.has_prony = false);
     let looked = space.prony(&["testbed", "check", "--testbed", "testbed.toml", "--json"], 0);
-    says(&looked.err, &["bringing prony there"]);
+    says(&looked.err, &["copying prony to the host"]);
     let found = looked.json();
     let hosts = found["hosts"].as_object().expect("hosts");
     // Each pod requested one CPU.

@@ -320,7 +320,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
 }
 
 /// A contract with a backing service, rows and conditions.
-const BESIDE: &str = r#"name = "toy"
+const WITH_BACKING: &str = r#"name = "toy"
 title = "Toy"
 summary = "A toy."
 
@@ -378,7 +378,7 @@ impl Counts for Statuses {
 
 #[test]
 fn what_stands_beside_a_service_is_read() {
-    let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+    let contract = load_with_schema(WITH_BACKING).unwrap_or_else(|error| panic!("{error}"));
     let [db] = contract.backing_services() else {
         panic!("one backing service")
     };
@@ -415,7 +415,7 @@ fn what_stands_beside_a_service_is_read() {
 
 #[test]
 fn a_case_may_restart_a_backing_service() {
-    let with = |case: &str| load_with_schema(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
+    let with = |case: &str| load_with_schema(&format!("{WITH_BACKING}\n[[case]]\nname = \"away\"\n{case}\n"));
     let call = "call = { operation = \"get\" }";
     let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
     let cases = contract.cases(Protocol::Http1, 1);
@@ -424,7 +424,7 @@ fn a_case_may_restart_a_backing_service() {
     assert_eq!(restart.backing_service, "db");
     assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
     assert!(away.alone, "it disturbs the others");
-    let line = BESIDE.lines().count() + 4;
+    let line = WITH_BACKING.lines().count() + 4;
     for (case, told) in [
         (
             format!("restart = \"dbx\"\n{call}"),
@@ -464,7 +464,7 @@ fn places_of_one_request_stand_in_one_row() {
             .collect(),
     };
     let give = |table: RowTable| {
-        let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+        let contract = load_with_schema(WITH_BACKING).unwrap_or_else(|error| panic!("{error}"));
         let tables = BTreeMap::from([("thing".to_owned(), table)]);
         contract.give_rows(tables).map_err(|error| error.to_string())
     };
@@ -609,8 +609,8 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "a number, or a variable that the backing service exports",
         ),
     ] {
-        assert!(BESIDE.contains(old), "{old}");
-        let error = load_with_schema(&BESIDE.replacen(old, new, 1)).expect_err(new);
+        assert!(WITH_BACKING.contains(old), "{old}");
+        let error = load_with_schema(&WITH_BACKING.replacen(old, new, 1)).expect_err(new);
         assert!(
             error.contains(&format!("contract.toml:{line}: ")),
             "{new}: not line {line}: {error}"

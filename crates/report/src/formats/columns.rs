@@ -20,7 +20,7 @@ pub(super) struct Column {
 enum ColumnKind {
     /// The estimate of a metric.
     Of(Metric),
-    /// Score ± error of a rate, as JMH prints them.
+    /// Score ± error of a rate in the format of JMH.
     Score(Metric),
 }
 

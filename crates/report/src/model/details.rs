@@ -337,7 +337,7 @@ fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
     }
 }
 
-/// CPU time is a counter: the difference of two kept samples gives the mean between them, so thinning loses nothing.
+/// CPU time is a counter, so thinning loses nothing: the difference of two kept samples yields the mean between them.
 fn thinned(samples: &[ResourceSample]) -> Vec<SeriesResource> {
     let step = samples.len().div_ceil(MOST_POINTS).max(1);
     let kept: Vec<&ResourceSample> = samples.iter().step_by(step).collect();

@@ -27,7 +27,7 @@ pub struct Report {
     pub planned_trials: u32,
     /// Trials that have ended; a repeated one counts once.
     pub trials: u32,
-    /// Seed of every random choice, as text because it exceeds the number range of JavaScript.
+    /// Seed of every random choice. It is text because it exceeds the number range of JavaScript.
     pub seed: String,
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,

@@ -29,7 +29,7 @@ pub(super) fn changes_page(run: &str) -> String {
     format!("changes/{}.html", name(run))
 }
 
-/// The badge of a service in a ranking. Its path is independent of the run, so it stays valid when the next run comes.
+/// The badge of a service in a ranking. Its path does not contain the run, so it stays valid after the next run.
 pub(super) fn badge(id: &ServiceId, suite: &str, board: &str) -> String {
     let board = format!("{}-{}", name(suite), worded(board));
     format!(

@@ -1,4 +1,4 @@
-//! A run as a site shows it, read from the JSON of its report, so that a stored run and an exported one are the same.
+//! A run for a site. It is read from the JSON of its report: a stored run and an exported one are then the same.
 
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};

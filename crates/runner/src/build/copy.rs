@@ -1,4 +1,4 @@
-//! Copying a service's folder to where it is built.
+//! Copies the folder of a service to the place where it is built.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use walkdir::WalkDir;
 
-/// What somebody's own build in the service's folder leaves there; it is no source.
+/// Left in the folder of the service by manual builds; these are not sources.
 const LEFT_BEHIND: [&str; 8] = [
     ".git",
     "node_modules",
@@ -22,13 +22,13 @@ pub(crate) fn is_left_behind(name: &str) -> bool {
     LEFT_BEHIND.contains(&name)
 }
 
-/// Copies one file, into a folder that need not be there yet.
+/// Copies one file and creates the destination folder if necessary.
 pub(super) fn file(from: &Path, to: &Path) -> io::Result<()> {
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::copy(from, to).map(|_| ())
 }
 
-/// Copies all but what a build left behind. Permissions come along; symbolic links stay links.
+/// Copies everything except the output of manual builds. Keeps permissions and symbolic links.
 pub(super) fn tree(from: &Path, to: &Path) -> io::Result<()> {
     let entries = WalkDir::new(from)
         .into_iter()

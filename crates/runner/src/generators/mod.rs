@@ -1,4 +1,4 @@
-//! The generator: a process on each worker that is told a [`Job`] and answers with [`Event`]s.
+//! The generator: a process on each worker that receives a [`Job`] and reports [`Event`]s.
 
 mod parallel;
 mod share;
@@ -15,38 +15,40 @@ use std::time::Duration;
 use worker::WorkerGenerator;
 use worker_group::WorkerGroup;
 
-/// Something that generates load.
+/// Starts loads.
 pub trait Generator: Sync {
-    /// Begins a job on the workers of a placement. `log` names the file for what it says beside its events.
+    /// Starts a job on the workers of a placement. `log` is the file for everything that the generator prints other than
+    /// events.
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError>;
 }
 
-/// A job that runs. Dropping it ends it.
+/// A running job. It is stopped when dropped.
 pub trait Loading {
-    /// The next event, waiting for it as long as this.
+    /// Waits up to `within` for the next event.
     fn next(&mut self, within: Duration) -> Heard;
 
-    /// Tells it something. Whether it heard shows in its events.
+    /// Sends a command. Its effect shows in later events.
     fn tell(&mut self, command: Command);
 
-    /// From here on its resources count.
+    /// Starts counting the resources of the generator.
     fn begin_window(&mut self);
 
-    /// Up to here; `None` where nobody counted.
+    /// Ends counting; `None` if the resources are unknown.
     fn end_window(&mut self) -> Option<Spent>;
 }
 
-/// What a generator used in a window.
+/// The resources that a generator used in a window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spent {
-    /// On all workers together.
+    /// The sum over all workers.
     pub resources: Resources,
-    /// CPU time on the host of the service, of the generator and of what looks after it, ns: it is not the time of others.
+    /// CPU time of the generator and its supervisor on the host of the service in ns, to be subtracted from the time of other
+    /// programs.
     pub beside_service_ns: u64,
 }
 
 impl Spent {
-    /// What one process tree used, which is on the host of the service or is not.
+    /// The usage of one process tree; `beside_service` if it ran on the host of the service.
     pub fn of(usage: Usage, beside_service: bool) -> Self {
         let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
         Self {
@@ -56,28 +58,27 @@ impl Spent {
     }
 }
 
-/// What was heard of a generator.
+/// The result of waiting for an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
-    /// This.
     Event(Event),
-    /// Nothing yet.
+    /// No event within the timeout.
     Nothing,
-    /// Nothing any more: it has ended, for this reason.
+    /// The generator has ended for this reason.
     Gone(String),
 }
 
-/// A generator in a process of its own on each worker of a testbed.
+/// A generator with a separate process on each worker of a testbed.
 #[derive(Clone)]
 pub struct ProcessGenerator {
     testbed: Testbed,
 }
 
-/// The arguments that make prony read a job, and then commands, from its input, a line each, and write events to its output.
+/// The arguments that make prony read a job and then commands from its standard input, one per line, and write events to its
+/// standard output.
 const ARGUMENTS: &[&str] = &["load", "--job", "-"];
 
 impl ProcessGenerator {
-    /// The generator of a testbed.
     pub const fn new(testbed: Testbed) -> Self {
         Self { testbed }
     }

@@ -1,4 +1,4 @@
-//! The generator on one worker.
+//! The generator process on one worker.
 
 use super::worker_states::{WorkerActivity, WorkerStates};
 use super::{ARGUMENTS, Heard, Loading, Spent};
@@ -11,21 +11,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The generator on one worker.
 pub(super) struct WorkerGenerator {
     talk: JsonLinesProcess,
-    /// Whether the service is on the same host.
+    /// Whether the service runs on the same host.
     beside: bool,
-    /// Whether there is a testbed, and so a worker to tell of.
+    /// Whether there is a testbed, so that the state of the worker is reported.
     in_testbed: bool,
     doing: WorkerActivity,
-    /// For whoever hears this worker alone.
+    /// Used if this worker is the only one.
     roster: WorkerStates,
 }
 
 impl WorkerGenerator {
-    /// Starts it, and tells it its job. `beside`: whether the service is on the same host; `turns`: in which workers of one load
-    /// tell what they recorded.
+    /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
         (member, place): (&Member, &Place),
         beside: bool,
@@ -51,12 +49,12 @@ impl WorkerGenerator {
         })
     }
 
-    /// Who it is, for messages.
+    /// The name of the worker for messages.
     pub(super) fn who(&self) -> &str {
         self.talk.who()
     }
 
-    /// The next that its generator says.
+    /// The next event of the generator.
     pub(super) fn hear(&mut self, within: Duration) -> Heard {
         match self.talk.hear(within) {
             Ok(Some(event)) => {
@@ -68,7 +66,7 @@ impl WorkerGenerator {
         }
     }
 
-    /// What the worker does now.
+    /// The current state of the worker.
     pub(super) fn doing(&self) -> WorkerNow {
         self.doing.now()
     }
@@ -89,7 +87,7 @@ impl Loading for WorkerGenerator {
     }
 
     fn begin_window(&mut self) {
-        // A generator that is not counted is a gap in the record, not a failure.
+        // Missing resource figures of a generator leave a gap in the record and are not a failure.
         let _ = self.talk.process().begin_window();
     }
 

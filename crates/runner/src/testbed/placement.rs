@@ -1,23 +1,21 @@
-//! Which role of a trial runs where, over several hosts: a function of their topologies alone.
+//! Assigns the roles of a trial to CPUs of several hosts. It depends only on the topologies.
 
 use prony_host::{Cpus, Place, Placement, Topology, Wants};
 
-/// What a placement must know of a host.
+/// The properties of a host that determine a placement.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// What the testbed calls it.
+    /// Its name in the testbed.
     pub(crate) name: &'a str,
-    /// The CPUs of it that prony uses.
+    /// The CPUs that prony uses.
     pub(crate) topology: &'a Topology,
     /// All of its CPUs.
     pub(crate) all: &'a Topology,
-    /// Where it is reached.
     pub(crate) address: &'a str,
 }
 
-/// Places service, backing service and workers, which are numbers of hosts. A host with one role gives it all of its CPUs. Roles
-/// that share a host share its CPUs as on one machine; then service and generator are not apart, as one host for
-/// everything cannot be either.
+/// Places service, backing service and workers, which are given as indexes of hosts. A host with one role gives it all of its
+/// CPUs. Roles that share a host share its CPUs as on a single machine.
 pub(crate) fn across(
     hosts: &[Site<'_>],
     (service, backing_service, workers): (usize, usize, &[usize]),
@@ -59,7 +57,7 @@ struct HostRoles {
     load: bool,
 }
 
-/// Who has which CPUs of one host.
+/// The CPUs of each role on one host.
 #[derive(Default)]
 struct Share {
     service: Cpus,
@@ -78,7 +76,7 @@ fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share
     } = roles
         && (load || backing_service)
     {
-        // What is the generator's on one machine is the backing service's where the generator is elsewhere.
+        // If the generator runs on another host, the backing service gets its CPUs.
         let split = topology.split(Wants {
             backing_service: load && backing_service,
             service_cpus,
@@ -102,7 +100,8 @@ fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share
             service_cpus: None,
         });
         return Share {
-            // The generator has the larger part: a generator that is the limit spoils more than a backing service.
+            // The generator gets the larger part: a generator that is the bottleneck distorts results more than a backing
+            // service does.
             load: split.service,
             backing_service: split.generator.clone(),
             keepers: split.generator,
@@ -122,7 +121,7 @@ fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share
     }
 }
 
-/// CPUs of a host that its only role does not use; none where it uses all: then prony's own share them.
+/// CPUs of a host that its only role does not use. Empty if the role uses all; then prony's own processes share them.
 fn besides(host: Site<'_>, used: &Cpus) -> Cpus {
     let all = host.all.cpus();
     let free = all.as_slice().iter().copied();

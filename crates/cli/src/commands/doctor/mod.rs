@@ -221,7 +221,7 @@ impl<'a> Patient<'a> {
 /// Removes the title of the toolchain, which is in the column before.
 fn without_title(reason: &str, toolchain: &Toolchain) -> String {
     match reason.strip_prefix(&toolchain.title).map(str::trim) {
-        Some("is not on this machine") => "missing".to_owned(),
+        Some("is not installed on this machine") => "missing".to_owned(),
         Some(rest) => rest.to_owned(),
         None => reason.to_owned(),
     }

@@ -174,14 +174,15 @@ impl ServiceFilter {
                 service.contracts.clone()
             }),
         ];
-        for (kind, wish, words) in wishes {
-            let Some(wish) = wish else { continue };
-            let fits = |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(wish));
+        for (kind, requested, words) in wishes {
+            let Some(value) = requested else { continue };
+            let fits =
+                |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(value));
             if !catalogue.services.iter().any(|service| fits(&service)) {
                 let known: BTreeSet<String> = catalogue.services.iter().flat_map(words).collect();
                 let known: Vec<String> = known.into_iter().collect();
                 return Err(bad_input(anyhow!(
-                    "no service has {kind} `{wish}`: known are {}",
+                    "no service has {kind} `{value}`: known are {}",
                     known.join(", ")
                 )));
             }

@@ -287,10 +287,10 @@ mod tests {
 
     #[test]
     fn what_is_not_described_is_told() {
-        let nobody = told("a.Nobody/one", true);
+        let unknown = told("a.Missing/one", true);
         assert!(
-            nobody.contains("`a.Nobody`") && nobody.contains("a.Echo"),
-            "{nobody}"
+            unknown.contains("`a.Missing`") && unknown.contains("a.Echo"),
+            "{unknown}"
         );
         let two = told("a.Echo/two", true);
         assert!(

@@ -208,10 +208,10 @@ impl PercentilePlot {
             let ns = 10f64.powi(decade);
             let unit = Unit::for_ns(ns);
             let (at, label) = (self.y(ns), format!("{:.0} {}", ns / unit.factor, unit.symbol));
-            let (beside, baseline) = (left - 8.0, at + 4.0);
+            let (end, baseline) = (left - 8.0, at + 4.0);
             out += &format!("<path class=\"l\" d=\"M{left} {at:.1}H{right}\"/>");
             out += &format!(
-                "<text class=\"q\" x=\"{beside:.1}\" y=\"{baseline:.1}\" text-anchor=\"end\">{label}</text>"
+                "<text class=\"q\" x=\"{end:.1}\" y=\"{baseline:.1}\" text-anchor=\"end\">{label}</text>"
             );
         }
         out

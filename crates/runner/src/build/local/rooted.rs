@@ -1,4 +1,4 @@
-//! Builds that run in their own place alone: tools such as Python's `venv` write their folder into what they make.
+//! Finds builds that cannot be moved: tools such as Python's `venv` write their own path into their output.
 
 use crate::Failure;
 use prony_records::Stage;
@@ -7,13 +7,13 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use walkdir::WalkDir;
 
-/// Bytes of a script in which the program that runs it is named.
+/// Bytes at the start of a script that may name its interpreter.
 const HEAD: u64 = 1024;
 
-/// The first link or script of a build that names one of these folders of this machine.
+/// The first link or script of a build that refers to one of these folders of this machine.
 pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
     let unread = |error: io::Error| {
-        let reason = format!("cannot read what was built in {}: {error}", build.display());
+        let reason = format!("cannot read the build in {}: {error}", build.display());
         Failure::infrastructure(Stage::Build, reason)
     };
     for entry in WalkDir::new(build) {
@@ -28,13 +28,13 @@ pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, 
     Ok(None)
 }
 
-/// Whether a link leads into one of the folders by its whole path.
+/// Whether a link has an absolute target in one of the folders.
 fn leads(link: &Path, folders: &[&Path]) -> io::Result<bool> {
     let target = fs::read_link(link)?;
     Ok(folders.iter().any(|folder| target.starts_with(folder)))
 }
 
-/// Whether a script is run by a program in one of the folders.
+/// Whether the interpreter of a script is in one of the folders.
 fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(2).read_to_end(&mut head)?;
@@ -44,7 +44,7 @@ fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
     head.clear();
     File::open(file)?.take(HEAD).read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
-    // Where a path is too long for the first line, it stands in the second one.
+    // If the path is too long for the first line, it is in the second one.
     let mut lines = head.lines().take(2);
     Ok(lines.any(|line| {
         folders
