@@ -156,6 +156,30 @@ fn edges_go_one_way() {
     no_faults(&faults);
 }
 
+/// Tests that use the protocols of the product: those of that crate, and one that counts streams by header blocks whose table
+/// changes, which no library here reads alone.
+const USE_PROTOCOLS: [&str; 2] = ["crates/protocols/", "crates/generator/tests/http2.rs"];
+
+/// Check and load have one reader. What it reads comes from others, or its mistakes would agree with themselves.
+#[test]
+fn test_servers_do_not_use_the_protocols_of_the_product() {
+    let is_server =
+        |path: &String| path.starts_with("crates/servers/") || path.contains("/toy/") || is_test_file(path);
+    let is_free = |path: &String| !USE_PROTOCOLS.iter().any(|allowed| path.starts_with(allowed));
+    let mut faults = Vec::new();
+    for path in rust_sources().into_iter().filter(is_server).filter(is_free) {
+        // Tests within a crate's sources may use what they test.
+        let is_within = path.contains("/src/") && !path.starts_with("crates/servers/");
+        // In two halves, so that this file is none of those.
+        if !is_within && text(&path).contains(concat!("prony_", "protocols")) {
+            faults.push(format!(
+                "{path}: a server of a test uses prony-protocols: take hyper, tonic, tungstenite or bytes"
+            ));
+        }
+    }
+    no_faults(&faults);
+}
+
 #[test]
 fn files_go_one_way() {
     let mut crates: BTreeMap<String, circles::Modules> = BTreeMap::new();

@@ -291,12 +291,15 @@ fn status_codes(tally: &Tally) -> BTreeMap<String, u64> {
         .iter()
         .enumerate()
         .map(|(code, &count)| (code.to_string(), count));
-    let grpc = tally
-        .grpc_statuses
-        .iter()
-        .enumerate()
-        .map(|(code, &count)| (grpc_code(code), count));
-    http.chain(grpc).filter(|(_, count)| *count > 0).collect()
+    let all = http.chain(grpc_codes(&tally.grpc_statuses));
+    all.filter(|(_, count)| *count > 0).collect()
+}
+
+fn grpc_codes(counts: &[u64]) -> impl Iterator<Item = (String, u64)> {
+    let counts = counts.iter().enumerate();
+    counts
+        .map(|(code, &count)| (grpc_code(code), count))
+        .filter(|(_, count)| *count > 0)
 }
 
 /// Codes that gRPC does not have are counted together.
@@ -421,4 +424,19 @@ fn occupancy(job: &Job, part: &Part) -> Option<Occupancy> {
         connects_s: (whole_s - connected_s).max(0.0) * f64::from(depth),
         pauses_s: threads.map(|thread| thread.paused_ns).sum::<u64>() as f64 / 1e9,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_that_grpc_does_not_have_are_not_given_as_one() {
+        let mut statuses = vec![0; GRPC_STATUSES];
+        statuses[16] = 1;
+        statuses[GRPC_STATUSES - 1] = 2;
+        let codes: BTreeMap<String, u64> = grpc_codes(&statuses).collect();
+        let expected = [("grpc-16".to_owned(), 1), ("grpc-other".to_owned(), 2)];
+        assert_eq!(codes, BTreeMap::from(expected));
+    }
 }

@@ -58,9 +58,9 @@ fn get() -> String {
 }
 
 fn text(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/corpus")
-        .join(file);
+    // Tests of other crates read it too.
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/tests/corpus");
+    let path = folder.join(file);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

@@ -1,6 +1,5 @@
 //! The readings of other libraries.
 
-use crate::entries::Entry;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
 use hyper_util::rt::TokioIo;
@@ -16,13 +15,13 @@ const BUFFER: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What becomes of the first head.
-pub(crate) fn httparse(entry: &Entry) -> String {
+pub(crate) fn httparse(bytes: &[u8]) -> String {
     let mut headers = [httparse::EMPTY_HEADER; 512];
     let mut parser = httparse::ParserConfig::default();
     // Off by default, since most of its users are proxies.
     parser.allow_obsolete_multiline_headers_in_responses(true);
     let mut reply = httparse::Response::new(&mut headers);
-    match parser.parse_response(&mut reply, &entry.bytes()) {
+    match parser.parse_response(&mut reply, bytes) {
         Ok(httparse::Status::Complete(_)) => "complete",
         Ok(httparse::Status::Partial) => "partial",
         Err(_) => "refused",
@@ -45,11 +44,10 @@ fn reading(reply: Result<(u16, Bytes), impl std::fmt::Debug>) -> String {
     }
 }
 
-pub(crate) fn hyper(entry: &Entry) -> String {
+pub(crate) fn hyper(method: &str, bytes: &[u8]) -> String {
     let (client, server) = duplex(BUFFER);
     on_runtime(async {
-        let bytes = entry.bytes();
-        let (reply, ()) = tokio::join!(ask_hyper(&entry.method, client), answer(server, &bytes));
+        let (reply, ()) = tokio::join!(ask_hyper(method, client), answer(server, bytes));
         reading(reply)
     })
 }
@@ -80,11 +78,10 @@ async fn answer(mut stream: DuplexStream, bytes: &[u8]) {
     let _ = stream.shutdown().await;
 }
 
-pub(crate) fn h2(entry: &Entry) -> String {
+pub(crate) fn h2(method: &str, bytes: &[u8]) -> String {
     let (client, server) = duplex(BUFFER);
     on_runtime(async {
-        let bytes = entry.bytes();
-        let (reply, ()) = tokio::join!(ask_h2(&entry.method, client), answer_stream(server, &bytes));
+        let (reply, ()) = tokio::join!(ask_h2(method, client), answer_stream(server, bytes));
         reading(reply)
     })
 }
@@ -147,8 +144,8 @@ impl io::Write for Ended {
     }
 }
 
-pub(crate) fn tungstenite(entry: &Entry) -> String {
-    let mut socket = WebSocket::from_partially_read(Ended, entry.bytes(), Role::Client, None);
+pub(crate) fn tungstenite(bytes: &[u8]) -> String {
+    let mut socket = WebSocket::from_partially_read(Ended, bytes.to_vec(), Role::Client, None);
     let mut all = Vec::new();
     loop {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -1,6 +1,5 @@
 //! The readings of this crate.
 
-use crate::entries::Entry;
 use prony_load::{Body, Protocol as Spoken, Reach, Request, Target, Template};
 use prony_protocols::client::{BodyFraming, Client, ClientError, Frame};
 use prony_protocols::http1::Http1;
@@ -94,9 +93,8 @@ fn http1_seen(method: &str, pieces: &mut dyn Iterator<Item = &[u8]>) -> Seen {
     seen
 }
 
-pub(crate) fn http1(entry: &Entry, size: usize) -> String {
-    let bytes = entry.bytes();
-    let seen = http1_seen(&entry.method, &mut bytes.chunks(size));
+pub(crate) fn http1(method: &str, bytes: &[u8], size: usize) -> String {
+    let seen = http1_seen(method, &mut bytes.chunks(size));
     match (seen.end, seen.head) {
         (Some(Ok(_)), Some((status, framing, closes))) => {
             let connection = if closes { "closes" } else { "open" };
@@ -109,11 +107,10 @@ pub(crate) fn http1(entry: &Entry, size: usize) -> String {
 }
 
 /// What becomes of the first head alone.
-pub(crate) fn head(entry: &Entry) -> String {
-    let bytes = entry.bytes();
+pub(crate) fn head(method: &str, bytes: &[u8]) -> String {
     let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
     let head = &bytes[..end.map_or(bytes.len(), |at| at + 4)];
-    let seen = http1_seen(&entry.method, &mut std::iter::once(head));
+    let seen = http1_seen(method, &mut std::iter::once(head));
     match seen.end {
         Some(Err(_)) => "refused",
         _ if end.is_some() => "complete",
@@ -125,18 +122,22 @@ pub(crate) fn head(entry: &Entry) -> String {
 const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
 
 /// What a stream sees, and how the connection ended where it broke.
-fn stream_seen<M: Semantics>(entry: &Entry, size: usize) -> (Seen, Vec<u8>, Option<&'static str>) {
+fn stream_seen<M: Semantics>(
+    method: &str,
+    bytes: &[u8],
+    size: usize,
+) -> (Seen, Vec<u8>, Option<&'static str>) {
     let mut shared = Connection::<M>::shared();
     let mut connection = Connection::<M>::new(&mut shared, 1);
     let (mut seen, mut out) = (Seen::default(), Vec::new());
-    let prepared = Connection::<M>::prepare(&request(&entry.method), &target()).expect("a plain request");
+    let prepared = Connection::<M>::prepare(&request(method), &target()).expect("a plain request");
     connection.open(&mut shared, &prepared, &mut out);
     connection
         .receive(&mut shared, SETTINGS, &mut out, &mut seen)
         .expect("settings");
     connection.start(&mut shared, &call(&prepared, &Parameters::new(&[], 0)), &mut out);
     out.clear();
-    for piece in entry.bytes().chunks(size) {
+    for piece in bytes.chunks(size) {
         if let Err(error) = connection.receive(&mut shared, piece, &mut out, &mut seen) {
             return (seen, out, Some(error.0));
         }
@@ -189,15 +190,15 @@ fn status(seen: &Seen) -> u16 {
     seen.head.expect("a head before the end").0
 }
 
-pub(crate) fn http2(entry: &Entry, size: usize) -> String {
-    let seen = stream_seen::<prony_protocols::http2::Http>(entry, size);
+pub(crate) fn http2(method: &str, bytes: &[u8], size: usize) -> String {
+    let seen = stream_seen::<prony_protocols::http2::Http>(method, bytes, size);
     stream_reading(seen, |seen, _| {
         format!("{}: {}", status(seen), String::from_utf8_lossy(&seen.body))
     })
 }
 
-pub(crate) fn grpc(entry: &Entry, size: usize) -> String {
-    let seen = stream_seen::<prony_protocols::grpc::GrpcSemantics>(entry, size);
+pub(crate) fn grpc(method: &str, bytes: &[u8], size: usize) -> String {
+    let seen = stream_seen::<prony_protocols::grpc::GrpcSemantics>(method, bytes, size);
     stream_reading(seen, |seen, end| {
         let Some(code) = end.grpc_status else {
             return format!("{}: {}", status(seen), String::from_utf8_lossy(&seen.body));
@@ -238,7 +239,7 @@ fn serve(listener: &TcpListener, bytes: &[u8], size: usize) {
     }
 }
 
-pub(crate) fn websocket(entry: &Entry, size: usize) -> String {
+pub(crate) fn websocket(bytes: &[u8], size: usize) -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = listener.local_addr().expect("bound");
     let target = Target {
@@ -246,9 +247,8 @@ pub(crate) fn websocket(entry: &Entry, size: usize) -> String {
         port: address.port(),
         ..target()
     };
-    let bytes = entry.bytes();
     std::thread::scope(|scope| {
-        scope.spawn(|| serve(&listener, &bytes, size));
+        scope.spawn(|| serve(&listener, bytes, size));
         read_frames(&target).join("; ")
     })
 }
