@@ -306,7 +306,7 @@ fn services_name_their_guide() {
 
 #[test]
 fn words_are_the_glossary_s() {
-    // Words that DESIGN of the glossary replaces, in what users read. Quotations of other tools go in backticks.
+    // PromptLength that DESIGN of the glossary replaces, in what users read. Quotations of other tools go in backticks.
     const INSTEAD: &[(&str, &str)] = &[
         ("rps", "throughput"),
         ("qps", "throughput"),

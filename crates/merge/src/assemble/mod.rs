@@ -2,17 +2,17 @@
 
 mod messages;
 mod stages;
-mod suspicion;
+mod warnings;
 mod workers;
 
-use self::suspicion::{Evidence, LoadKind};
-use crate::part::{AddressPart, First, Part, ThreadPart};
+use self::warnings::{WarningInputs, LoadKind};
+use crate::part::{AddressPart, LowestThreadValue, Part, ThreadPart};
 use crate::tally::{GRPC_STATUSES, ReplyTimes, Tally};
 use prony_load::{Header, Job, Load, Protocol};
 use prony_records::{
     Address, CommonStart, Connections, Coverage, DecodedBodies, Generator, Histogram, IntervalPart, Log,
     Network, Occupancy, OperationRecording, Outcomes, Recording, Requests, Responses, SCHEMA, Warning,
-    WarningKind, WrongReply, count,
+    WarningKind, UnexpectedReply, count,
 };
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -71,7 +71,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
         log,
         decoded: decoded(job, part),
         network: Some(network(job, part)),
-        wrong_replies: wrong_replies(job, part),
+        unexpected_replies: unexpected_replies(job, part),
         workers: workers::rows(part, duration_s),
         start,
         answers: part.totals.answered.named(job),
@@ -83,7 +83,7 @@ pub fn assemble(job: &Job, part: &Part, start: Option<CommonStart>) -> Recording
 }
 
 /// Every reason to doubt.
-fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonStart>) -> Vec<Warning> {
+fn warnings(job: &Job, part: &Part, evidence: &WarningInputs, start: Option<CommonStart>) -> Vec<Warning> {
     let duration_s = part.length_ns() as f64 / 1e9;
     let mut all = evidence.warnings();
     all.extend(left_out(part));
@@ -94,7 +94,7 @@ fn warnings(job: &Job, part: &Part, evidence: &Evidence, start: Option<CommonSta
     all
 }
 
-fn generator(part: &Part, evidence: &Evidence) -> Generator {
+fn generator(part: &Part, evidence: &WarningInputs) -> Generator {
     let transports: Vec<&str> = part.transports.iter().map(String::as_str).collect();
     Generator {
         threads: part.threads.len() as u32,
@@ -236,7 +236,7 @@ fn decoded(job: &Job, part: &Part) -> Option<DecodedBodies> {
 }
 
 fn network(job: &Job, part: &Part) -> Network {
-    let is_tcp = job.target.reach.unix.is_none();
+    let is_tcp = job.target.connect.unix.is_none();
     Network {
         addresses: ranked(part)
             .map(|(address, one)| Address {
@@ -270,7 +270,7 @@ fn left_out(part: &Part) -> Option<Warning> {
         .filter(|(_, one)| one.left_out.is_none())
         .filter_map(|(address, _)| is_v4(address))
         .collect();
-    let left: Vec<(&str, &First)> = ranked(part)
+    let left: Vec<(&str, &LowestThreadValue)> = ranked(part)
         .filter_map(|(address, one)| Some((address, one.left_out.as_ref()?)))
         .collect();
     let (address, reason) = left
@@ -331,10 +331,10 @@ fn operations(job: &Job, tally: &Tally) -> Vec<OperationRecording> {
         .collect()
 }
 
-fn wrong_replies(job: &Job, part: &Part) -> Vec<WrongReply> {
+fn unexpected_replies(job: &Job, part: &Part) -> Vec<UnexpectedReply> {
     let operations = &job.workload.operations;
     let wrong = |entry: &crate::SampleEntry| {
-        Some(WrongReply {
+        Some(UnexpectedReply {
             operation: operations.get(usize::from(entry.operation))?.name.clone(),
             what: entry.what.clone(),
             expected: entry.expected.clone(),
@@ -344,7 +344,7 @@ fn wrong_replies(job: &Job, part: &Part) -> Vec<WrongReply> {
     part.totals.sample.entries().iter().filter_map(wrong).collect()
 }
 
-fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
+fn evidence(job: &Job, part: &Part, times: &Times) -> WarningInputs {
     let (tally, totals) = (&part.tally, &part.totals);
     let duration_s = part.length_ns() as f64 / 1e9;
     let (requests, outcomes) = sums(tally);
@@ -356,9 +356,9 @@ fn evidence(job: &Job, part: &Part, times: &Times) -> Evidence {
         Load::Users { arrival, .. } => (LoadKind::Users, Some(arrival), 1),
     };
     let connections = connections(job, part);
-    let text = |first: &Option<First>| first.as_ref().map(|first| first.text.clone());
+    let text = |first: &Option<LowestThreadValue>| first.as_ref().map(|first| first.text.clone());
     let most = |share: fn(&ThreadPart) -> f64| part.threads.values().map(share).fold(0.0, f64::max);
-    Evidence {
+    WarningInputs {
         load,
         due: due.map(|arrival| match (arrival.spacing, job.limits.requests) {
             (prony_load::Spacing::Even, None) => arrival.profile.events_within(duration_s),
