@@ -1,7 +1,7 @@
 //! Rules for the crates: allowed dependencies, no cycles between files, and required files and headers.
 
 use super::cycles::Modules;
-use super::repository::Repository;
+use super::repository::{Repository, is_test};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Allowed dependencies of each crate. Every edge points up this list: see docs/ARCHITECTURE.md.
@@ -169,6 +169,31 @@ pub(crate) fn crates_have_a_header(repository: &Repository) -> Vec<String> {
         .filter(|(_, text)| text.lines().take_while(|line| line.starts_with("//!")).count() < 3)
         .map(|(path, _)| {
             format!("{path}: its header must say what it is, what it must never do, and where to start")
+        })
+        .collect()
+}
+
+/// Tests that may use the protocols of the product: those of that crate, and one that counts streams by header blocks whose
+/// table changes, which no library here reads alone.
+const USE_PROTOCOLS: [&str; 2] = ["crates/protocols/", "crates/generator/tests/http2.rs"];
+
+/// Check and load share one reader of replies. The servers that test it must be independent of it: one mistake on both sides
+/// would agree with itself.
+pub(crate) fn test_servers_use_other_protocols(repository: &Repository) -> Vec<String> {
+    let is_server = |path: &str| {
+        // Unit tests may use what they test.
+        let is_unit_test = path.contains("/src/") && !path.starts_with("crates/servers/");
+        (path.starts_with("crates/servers/") || is_test(path)) && !is_unit_test
+    };
+    repository
+        .sources()
+        .filter(|(path, _)| is_server(path) && !USE_PROTOCOLS.iter().any(|allowed| path.starts_with(allowed)))
+        // In two halves, so that this file is not one of those.
+        .filter(|(_, text)| text.contains(concat!("prony_", "protocols")))
+        .map(|(path, _)| {
+            format!(
+                "{path}: a test server uses prony-protocols: take hyper, tonic, tungstenite or scripted bytes"
+            )
         })
         .collect()
 }

@@ -37,6 +37,10 @@ const RULES: &[(&str, Rule)] = &[
         "test files belong to a program",
         crates::test_files_belong_to_a_program,
     ),
+    (
+        "test servers use other protocols",
+        crates::test_servers_use_other_protocols,
+    ),
     ("services are complete", documents::services_are_complete),
     ("links lead somewhere", documents::links_lead_somewhere),
     ("configured tests exist", documents::configured_tests_exist),

@@ -40,6 +40,9 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     }
 }
 
+/// A line that is longer is checked when all of it is there, so that a line in single bytes is not read again for each.
+const CHECKED_IN_PIECES: usize = 256;
+
 /// A head that comes in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct PartialHead {
@@ -105,6 +108,9 @@ impl PartialHead {
         loop {
             let mut lines = Lines(&self.bytes[self.line..]);
             let (content, is_whole) = lines.content();
+            if !is_whole && content.len() > CHECKED_IN_PIECES {
+                return Ok(());
+            }
             if self.line == 0 {
                 status_line(content, is_whole)?;
             } else if content.first().is_some_and(is_space) {
@@ -224,7 +230,7 @@ impl<'a> Lines<'a> {
 fn status_line(line: &[u8], is_whole: bool) -> Result<(u8, u16), &'static str> {
     const START: &[u8] = b"HTTP/1.";
     let common = line.len().min(START.len());
-    if line[..common] != START[..common] {
+    if line[..common] != START[..common] || (is_whole && common < START.len()) {
         return Err("the reply does not begin with HTTP/1.");
     }
     let fits = |(at, &byte): (usize, &u8)| match at {
