@@ -168,7 +168,7 @@ fn a_database_that_is_killed_is_no_fault_of_the_service() {
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let said = format!("{}{}", ended.out, ended.err);
-    let why = "the bench failed, not the service: companion `db` (PostgreSQL) was killed by SIGKILL";
+    let why = "the infrastructure failed, not the service: companion `db` (PostgreSQL) was killed by SIGKILL";
     assert!(said.contains(why), "{said}");
     let report = checkout.prony(&["report", "--format", "json"]).json();
     assert_eq!(

@@ -93,7 +93,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     });
     fill(&disk);
     let told = said(&Ended::of(&child.wait_with_output().expect("it ends")));
-    let why = "the bench failed, not the service: companion `db` (PostgreSQL) failed:";
+    let why = "the infrastructure failed, not the service: companion `db` (PostgreSQL) failed:";
     assert!(told.contains(why), "{told}");
     assert!(told.contains("No space left on device"), "{told}");
     nothing_is_left(&checkout);

@@ -61,7 +61,7 @@ fn a_killed_worker_voids_the_trial_which_is_done_again() {
     assert!(
         ended
             .err
-            .contains("the bench failed, not the service: the generator on two"),
+            .contains("the infrastructure failed, not the service: the generator on two"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
@@ -85,7 +85,7 @@ fn a_worker_that_stands_still_is_named_in_time() {
     assert!(
         ended
             .err
-            .contains("the bench failed, not the service: two came not as far as the other workers"),
+            .contains("the infrastructure failed, not the service: two came not as far as the other workers"),
         "{ended:?}"
     );
     assert_eq!(service(&ended.json())["trials"], 1, "{ended:?}");
@@ -138,7 +138,7 @@ fn a_host_that_comes_back_is_used_again() {
     assert!(
         ended
             .err
-            .contains("the bench failed, not the service: lost the connection to two"),
+            .contains("the infrastructure failed, not the service: lost the connection to two"),
         "{ended:?}"
     );
     let report = ended.json();
@@ -178,7 +178,7 @@ fn a_board_in_turns_survives_the_end_of_a_worker() {
     assert!(
         ended
             .err
-            .contains("repeated: the bench failed, not the services: ")
+            .contains("repeated: the infrastructure failed, not the service: ")
             && ended.err.contains("two"),
         "{ended:?}"
     );

@@ -33,6 +33,10 @@ pub struct TrialRecord {
     /// Which process start it had, where that one served other trials too; `None`: it had one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
+    /// Whether it was stored when its window ended, before its service was checked again and stopped. The trial that is complete
+    /// takes its place; one stays where prony was killed in between.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisional: bool,
     /// Service and variant.
     pub service: ServiceId,
     /// The contract.
@@ -200,11 +204,14 @@ impl Fault {
 }
 
 /// The trial that counts at each place of a plan, in the order of places: the last one that gave numbers, else the last one
-/// that failed by the service's fault, else the last one. What fails when it is repeated never replaces a valid trial.
+/// that failed by the service's fault, else the last one. What fails when it is repeated never replaces a valid trial; a provisional
+/// one counts where there is no other.
 pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let worth = |trial: &TrialRecord| match &trial.result {
-        Ok(_) => 2,
-        Err(excluded) => u8::from(excluded.fault == Fault::Service),
+        _ if trial.provisional => 0,
+        Err(excluded) if excluded.fault == Fault::Lab => 1,
+        Err(_) => 2,
+        Ok(_) => 3,
     };
     let mut places: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
     for trial in trials {
@@ -305,6 +312,7 @@ mod tests {
             round: 0,
             build: None,
             start: None,
+            provisional: false,
             service: ServiceId {
                 service: "toy".to_owned(),
                 variant: "current".to_owned(),
@@ -322,6 +330,22 @@ mod tests {
                 fault,
             }),
         }
+    }
+
+    #[test]
+    fn a_provisional_trial_counts_where_there_is_no_other() {
+        let provisional = TrialRecord {
+            provisional: true,
+            ..failed(0, Fault::Service)
+        };
+        let complete = failed(0, Fault::Lab);
+        for both in [
+            [provisional.clone(), complete.clone()],
+            [complete.clone(), provisional.clone()],
+        ] {
+            assert_eq!(that_count(&both), [&complete]);
+        }
+        assert_eq!(that_count(std::slice::from_ref(&provisional)), [&provisional]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod space;
 use crate::common::Ended;
 
 /// How prony begins to say that a trial is void and repeated.
-const VOID: &str = "the bench failed, not the service: ";
+const VOID: &str = "the infrastructure failed, not the service: ";
 /// How it begins to say that a run has ended early.
 const LOST: &str = "ended early, since a host of the lab is lost: ";
 
