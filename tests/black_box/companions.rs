@@ -16,7 +16,7 @@ title = "Shop"
 summary = "Names of items that stand in a database."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 seed = ["schema.sql", "data.sql"]
 SETTINGS
@@ -41,7 +41,7 @@ title = "Shop"
 summary = "What a cache says."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
 
-[companion.cache]
+[backing.cache]
 use = "redis"
 
 [operation.item]
@@ -96,7 +96,7 @@ pub(crate) fn run(checkout: &Checkout) -> Ended {
 }
 
 fn live(checkout: &Checkout) -> Vec<PathBuf> {
-    let entries = fs::read_dir(checkout.path(".prony/companions/live"));
+    let entries = fs::read_dir(checkout.path(".prony/backing-services/live"));
     entries
         .into_iter()
         .flatten()
@@ -134,13 +134,13 @@ fn a_service_is_measured_beside_its_database() {
         return;
     };
     // What a killed prony left: no process has this number and start.
-    checkout.write(".prony/companions/live/4194305-1/data/leftover", "");
+    checkout.write(".prony/backing-services/live/4194305-1/data/leftover", "");
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     let row = &report["groups"][0]["services"][0];
     assert_eq!(row["trials"], 1, "{row}");
-    let beside = &row["details"]["points"][0]["companions"][0];
+    let beside = &row["details"]["points"][0]["backing_services"][0];
     assert_eq!(
         (&beside["name"], &beside["title"]),
         (&"db".into(), &"PostgreSQL".into()),
@@ -168,7 +168,8 @@ fn a_database_that_is_killed_is_no_fault_of_the_service() {
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let said = format!("{}{}", ended.out, ended.err);
-    let why = "the infrastructure failed, not the service: companion `db` (PostgreSQL) was killed by SIGKILL";
+    let why =
+        "the infrastructure failed, not the service: backing service `db` (PostgreSQL) was killed by SIGKILL";
     assert!(said.contains(why), "{said}");
     let report = checkout.prony(&["report", "--format", "json"]).json();
     assert_eq!(
@@ -216,7 +217,7 @@ fn killed_prony_leaves_no_database_and_the_next_one_removes_its_data() {
     child.kill().expect("KILL");
     child.wait().expect("it is gone");
     until("no process is left", || checkout.processes().is_empty());
-    // Two at once in one project, which find what was left.
+    // RunPair at once in one project, which find what was left.
     let pair = [0, 1].map(|_| checkout.start(&["check", "shop"]));
     for one in pair {
         let ended = Ended::of(&one.wait_with_output().expect("it ends"));
@@ -235,7 +236,7 @@ fn a_service_is_checked_beside_its_cache() {
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
-    let beside = &report["groups"][0]["services"][0]["details"]["points"][0]["companions"][0];
+    let beside = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
     assert_eq!(beside["title"], "Redis", "{beside}");
     nothing_is_left(&checkout);
 }

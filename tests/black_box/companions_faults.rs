@@ -1,7 +1,7 @@
 //! What can go wrong around a database: its disk, its port, its data, its locks. Each is told as what it is, and nothing is left.
 
+use crate::backing_services::{DATA, nothing_is_left, process, run, shop};
 use crate::common::{Checkout, Ended, until};
-use crate::companions::{DATA, nothing_is_left, process, run, shop};
 use crate::skip::skipped;
 use std::fs;
 use std::io::Write as _;
@@ -53,14 +53,14 @@ fn change(checkout: &Checkout, file: &str, from: &str, to: &str) {
 #[test]
 fn a_disk_that_is_too_small_for_the_seed_is_told() {
     let Some(checkout) = shop("", DATA) else { return };
-    let Some(_disk) = Disk::mount(&checkout.path(".prony/companions"), "16m") else {
+    let Some(_disk) = Disk::mount(&checkout.path(".prony/backing-services"), "16m") else {
         return;
     };
     let ended = checkout.prony(&["check", "shop"]);
     let told = said(&ended);
     assert_eq!(ended.code, Some(3), "{told}");
     assert!(
-        told.contains("companion `db` (PostgreSQL) cannot be seeded"),
+        told.contains("backing service `db` (PostgreSQL) cannot be seeded"),
         "{told}"
     );
     assert!(told.contains("No space left on device"), "{told}");
@@ -80,7 +80,7 @@ fn fill(folder: &Path) {
 fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     let schema = format!("{DATA}create table note(text text);\n");
     let Some(checkout) = shop("", &schema) else { return };
-    let disk = checkout.path(".prony/companions");
+    let disk = checkout.path(".prony/backing-services");
     let Some(_mounted) = Disk::mount(&disk, "600m") else {
         return;
     };
@@ -93,7 +93,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
     });
     fill(&disk);
     let told = said(&Ended::of(&child.wait_with_output().expect("it ends")));
-    let why = "the infrastructure failed, not the service: companion `db` (PostgreSQL) failed:";
+    let why = "the infrastructure failed, not the service: backing service `db` (PostgreSQL) failed:";
     assert!(told.contains(why), "{told}");
     assert!(told.contains("No space left on device"), "{told}");
     nothing_is_left(&checkout);
@@ -177,7 +177,7 @@ fn connections_and_waits_are_in_the_report() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     let point = &report["groups"][0]["services"][0]["details"]["points"][0];
-    let watched = &point["companions"][0]["watched"];
+    let watched = &point["backing_services"][0]["watched"];
     assert!(
         watched["samples"].as_u64().is_some_and(|samples| samples >= 3),
         "{point}"
@@ -194,8 +194,8 @@ fn connections_and_waits_are_in_the_report() {
 #[test]
 fn a_port_that_is_taken_meanwhile_is_left_to_whoever_has_it() {
     let Some(checkout) = shop("", DATA) else { return };
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../companions/postgresql/companion.toml");
-    let own = fs::read_to_string(own).expect("the companion");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../backing-services/postgresql/backing.toml");
+    let own = fs::read_to_string(own).expect("the backing service");
     // The first time, somebody else is faster.
     let taken = r#"
 if mkdir TAKEN 2>/dev/null; then
@@ -216,7 +216,7 @@ exec "#;
     let changed = own
         .replace(line, &format!("run = '''{taken}"))
         .replace("{settings}'\n", "{settings}'''\n");
-    checkout.write("companions/postgresql/companion.toml", &changed);
+    checkout.write("backing-services/postgresql/backing.toml", &changed);
     let ended = checkout.prony(&["check", "shop"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(marks.join("listens").exists(), "somebody was faster");
@@ -231,7 +231,7 @@ fn data_that_another_run_removed_is_made_again() {
     until("the first trial runs", || {
         process(&checkout, "load --job").is_some()
     });
-    fs::remove_dir_all(checkout.path(".prony/companions/kept")).expect("kept data");
+    fs::remove_dir_all(checkout.path(".prony/backing-services/kept")).expect("kept data");
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], 2, "{ended:?}");
@@ -253,7 +253,7 @@ fn two_runs_at_once_share_the_data_of_one_seed() {
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], 1, "{ended:?}");
     }
-    let kept = fs::read_dir(checkout.path(".prony/companions/kept")).expect("kept data");
+    let kept = fs::read_dir(checkout.path(".prony/backing-services/kept")).expect("kept data");
     let kept: Vec<String> = kept
         .flatten()
         .map(|one| one.file_name().to_string_lossy().into_owned())

@@ -2,7 +2,7 @@
 
 use crate::away::{Away, send};
 use crate::common::{Checkout, PATIENCE, signal, until};
-use crate::lab::{built_here, sent_to, service};
+use crate::testbed::{built_here, sent_to, service};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::time::Instant;
@@ -10,8 +10,8 @@ use std::time::Instant;
 #[test]
 fn services_are_built_here_and_sent_over_ssh() {
     let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    away.checkout.write("lab.toml", &built_here(&lab));
+    let testbed = fs::read_to_string(away.checkout.path("testbed.toml")).expect("the testbed");
+    away.checkout.write("testbed.toml", &built_here(&testbed));
     // A host with an older C library refuses what is built here.
     let library = away.hosts.of("h1", "bin").join("getconf");
     fs::write(&library, "#!/bin/sh\necho glibc 2.3\n").expect("a file");
@@ -32,15 +32,15 @@ fn services_are_built_here_and_sent_over_ssh() {
 }
 
 #[test]
-fn a_lab_that_is_not_fit_is_refused_before_anything_is_built() {
+fn a_testbed_that_is_not_fit_is_refused_before_anything_is_built() {
     let Some(away) = Away::new(1, "300ms") else { return };
-    let lab = fs::read_to_string(away.checkout.path("lab.toml")).expect("the lab");
-    let elsewhere = lab.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
-    away.checkout.write("lab.toml", &elsewhere);
+    let testbed = fs::read_to_string(away.checkout.path("testbed.toml")).expect("the testbed");
+    let elsewhere = testbed.replace("ssh = \"h1\"", "ssh = \"h1\"\naddress = \"10.79.0.99\"");
+    away.checkout.write("testbed.toml", &elsewhere);
     let ended = Away::ended(away.run());
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for part in [
-        "the lab is not fit for a run",
+        "the testbed is not fit for a run",
         "one: app (10.79.0.99) is not reached from there",
         "two: app (10.79.0.99) is not reached from there",
         "mend `address` under [host.app]",
@@ -111,7 +111,7 @@ fn a_host_without_power_ends_the_run_and_is_named() {
     assert!(
         ended
             .err
-            .contains("ended early, since a host of the lab is lost: cannot reach app"),
+            .contains("ended early, since a host of the testbed is lost: cannot reach app"),
         "{ended:?}"
     );
     assert!(report["ended_at"].is_null(), "it can go on: {report}");

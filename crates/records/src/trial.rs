@@ -1,6 +1,6 @@
 //! What the store keeps: trials and runs.
 
-use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{BackingUsage, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ impl TrialRecord {
     /// Why it is void, where it is: the bench failed in it, not the service.
     pub fn void(&self) -> Option<&Exclusion> {
         let failed = self.result.as_ref().err();
-        failed.filter(|excluded| excluded.fault == Fault::Lab)
+        failed.filter(|excluded| excluded.fault == Fault::Infrastructure)
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Measurement {
     pub generator: Option<Resources>,
     /// What stood beside the service, and what it used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionUse>,
+    pub backing_services: Vec<BackingUsage>,
     /// What was looked at behind it when the load was over.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
@@ -122,8 +122,8 @@ pub struct Measurement {
 pub struct AfterLoad {
     /// What must hold, in the contract's words.
     pub name: String,
-    /// The companion that was asked.
-    pub companion: String,
+    /// The backing service that was asked.
+    pub backing_service: String,
     /// What the number must be, as the contract writes it.
     pub equals: String,
     /// What it was before the load.
@@ -193,7 +193,7 @@ pub enum Fault {
     #[default]
     Service,
     /// The bench's, as of a generator that was killed: the trial is void, and says nothing of the service.
-    Lab,
+    Testbed,
 }
 
 impl Fault {
@@ -209,7 +209,7 @@ impl Fault {
 pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let worth = |trial: &TrialRecord| match &trial.result {
         _ if trial.provisional => 0,
-        Err(excluded) if excluded.fault == Fault::Lab => 1,
+        Err(excluded) if excluded.fault == Fault::Infrastructure => 1,
         Err(_) => 2,
         Ok(_) => 3,
     };
@@ -338,7 +338,7 @@ mod tests {
             provisional: true,
             ..failed(0, Fault::Service)
         };
-        let complete = failed(0, Fault::Lab);
+        let complete = failed(0, Fault::Infrastructure);
         for both in [
             [provisional.clone(), complete.clone()],
             [complete.clone(), provisional.clone()],
@@ -360,11 +360,11 @@ mod tests {
     fn a_void_trial_replaces_no_other() {
         let trials = [
             failed(0, Fault::Service),
-            failed(0, Fault::Lab),
-            failed(1, Fault::Lab),
+            failed(0, Fault::Infrastructure),
+            failed(1, Fault::Infrastructure),
         ];
         let fault = |trial: &TrialRecord| trial.result.as_ref().map_err(|failed| failed.fault).err();
         let counted: Vec<Option<Fault>> = that_count(&trials).into_iter().map(fault).collect();
-        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Lab)]);
+        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Infrastructure)]);
     }
 }

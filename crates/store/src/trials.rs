@@ -1,6 +1,6 @@
 //! Trials: appended as they end, read at any time.
 
-use crate::packing::{self, Damaged, pack};
+use crate::packing::{self, UnpackError, pack};
 use crate::{Store, StoreError, to_value};
 use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
@@ -87,7 +87,7 @@ impl Store {
         self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
             params![run, sequence],
-            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
@@ -100,7 +100,7 @@ impl Store {
         self.read_trials(
             "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
@@ -113,7 +113,7 @@ impl Store {
             "SELECT sequence, run, head FROM trial
              WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY sequence",
             params![service.service, service.variant, contract],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
@@ -126,7 +126,8 @@ impl Store {
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
             |row| {
-                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from)
+                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?)
+                    .map_err(RowReadError::from)
             },
         )?;
         Ok(all.into_iter().map(|(_, _, record)| record).collect())
@@ -167,7 +168,7 @@ impl Store {
         &self,
         query: &str,
         values: impl rusqlite::Params,
-        unpack: impl Fn(&Row<'_>) -> Result<Value, Cause>,
+        unpack: impl Fn(&Row<'_>) -> Result<Value, RowReadError>,
     ) -> Result<Vec<(i64, String, Value)>, StoreError> {
         let failed = |source| self.failed("read the trials")(source);
         let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
@@ -176,8 +177,8 @@ impl Store {
         while let Some(row) = rows.next().map_err(failed)? {
             let sequence: i64 = row.get(0).map_err(failed)?;
             let record = unpack(row).map_err(|cause| match cause {
-                Cause::Statement(source) => failed(source),
-                Cause::Damaged(damaged) => StoreError::Damaged {
+                RowReadError::Statement(source) => failed(source),
+                RowReadError::UnpackError(damaged) => StoreError::UnpackError {
                     what: "trial",
                     which: sequence.to_string(),
                     reason: damaged.to_string(),
@@ -199,25 +200,25 @@ fn stored(sequence: i64, run: String, record: Value) -> Result<StoredTrial, Stor
 }
 
 /// Why a row cannot be read.
-enum Cause {
+enum RowReadError {
     Statement(rusqlite::Error),
-    Damaged(Damaged),
+    UnpackError(UnpackError),
 }
 
-impl From<rusqlite::Error> for Cause {
+impl From<rusqlite::Error> for RowReadError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Statement(error)
     }
 }
 
-impl From<rusqlite::types::FromSqlError> for Cause {
+impl From<rusqlite::types::FromSqlError> for RowReadError {
     fn from(error: rusqlite::types::FromSqlError) -> Self {
         Self::Statement(error.into())
     }
 }
 
-impl From<Damaged> for Cause {
-    fn from(damaged: Damaged) -> Self {
-        Self::Damaged(damaged)
+impl From<UnpackError> for RowReadError {
+    fn from(damaged: UnpackError) -> Self {
+        Self::UnpackError(damaged)
     }
 }

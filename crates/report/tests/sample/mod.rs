@@ -274,7 +274,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
@@ -285,7 +285,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
-        turns: None,
+        interleaved: None,
         warm_up_samples: (-4..0).map(sample).collect(),
         warnings: Vec::new(),
         recording,
@@ -407,7 +407,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         histogram: histogram.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: Vec::new(),
+        unexpected_replies: Vec::new(),
         interrupted: false,
         network: None,
         log: None,

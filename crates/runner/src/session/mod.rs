@@ -16,7 +16,7 @@ use plan_record::plan_to_keep;
 
 use crate::clock::now;
 use crate::designs::design_of;
-use crate::error::Told as _;
+use crate::error::JsonLine as _;
 use crate::{BenchError, Checkout, Workbench};
 use crate::{Builder, Built, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use checks::Checks;
@@ -94,7 +94,7 @@ impl Session<'_> {
     ) -> Result<(RunRecord, RunEnd), BenchError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
-        let builder = Builder::new(&bench.lab, &self.catalogue.toolchains, folders, &bench.cancel);
+        let builder = Builder::new(&bench.testbed, &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
             resumed.fits(self, plan, &builder)?;
         }

@@ -103,7 +103,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         recording: recording(spec, throughput),
         service,
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
@@ -115,7 +115,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
-        turns: None,
+        interleaved: None,
         warm_up_samples: vec![],
         warnings: vec![],
     }
@@ -181,7 +181,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         histogram: times.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: vec![],
+        unexpected_replies: vec![],
         interrupted: false,
         network: None,
         log: None,

@@ -109,7 +109,7 @@ impl<'a> CapacitySteps<'a> {
         }
         match course.search.next() {
             SearchStep::Try(rate) => self.settled(self.run(rate, self.length_ns(rate), Purpose::Probe)),
-            SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
+            SearchStep::CacheLookup(rate) | SearchStep::Beyond(rate) => {
                 self.settled(self.run(rate, self.group.duration_ns, self.recorded()))
             }
             SearchStep::None => Step::GiveUp(0, Fault::Service, nothing_met(course.last_miss.as_ref())),
@@ -180,7 +180,7 @@ impl Course {
         let miss = match miss {
             Ok(miss) => miss,
             Err(reason) => {
-                self.given_up = Some((Fault::Lab, reason));
+                self.given_up = Some((Fault::Infrastructure, reason));
                 return;
             }
         };
@@ -319,7 +319,7 @@ mod tests {
         };
         let steps = steps(&design, &block, None, &mut broken);
         assert!(
-            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Lab, _))),
+            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Infrastructure, _))),
             "{}",
             words(&steps)
         );
