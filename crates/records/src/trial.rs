@@ -35,6 +35,10 @@ pub struct TrialRecord {
     /// The process start, if it is shared with other trials; `None` if the trial had its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
+    /// Whether it was stored when its window ended, before its service was checked again and stopped. The complete record takes its
+    /// place; it stays only if prony was killed in between.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub provisional: bool,
     /// Service and variant under test.
     pub service: ServiceId,
     /// Name of the contract.
@@ -205,11 +209,14 @@ impl Fault {
 }
 
 /// Returns the record that counts for each trial number of a plan, in ascending order: the last successful one, else the last one
-/// that failed because of the service, else the last one. A failed repetition never replaces a valid trial.
+/// that failed because of the service, else the last one. A failed repetition never replaces a valid trial, and a provisional
+/// record counts only if there is no other.
 pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let worth = |trial: &TrialRecord| match &trial.result {
-        Ok(_) => 2,
-        Err(excluded) => u8::from(excluded.fault == Fault::Service),
+        _ if trial.provisional => 0,
+        Err(excluded) if excluded.fault == Fault::Infrastructure => 1,
+        Err(_) => 2,
+        Ok(_) => 3,
     };
     let mut places: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
     for trial in trials {
@@ -320,6 +327,7 @@ mod tests {
             round: 0,
             build: None,
             start: None,
+            provisional: false,
             service: ServiceId {
                 service: "toy".to_owned(),
                 variant: "current".to_owned(),
@@ -337,6 +345,22 @@ mod tests {
                 fault,
             }),
         }
+    }
+
+    #[test]
+    fn a_provisional_trial_counts_where_there_is_no_other() {
+        let provisional = TrialRecord {
+            provisional: true,
+            ..failed(0, Fault::Service)
+        };
+        let complete = failed(0, Fault::Infrastructure);
+        for both in [
+            [provisional.clone(), complete.clone()],
+            [complete.clone(), provisional.clone()],
+        ] {
+            assert_eq!(that_count(&both), [&complete]);
+        }
+        assert_eq!(that_count(std::slice::from_ref(&provisional)), [&provisional]);
     }
 
     #[test]

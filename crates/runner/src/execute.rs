@@ -64,7 +64,15 @@ fn all_rounds(
             return Ok(end);
         }
         announce_repeats(&block, &history, journal);
-        for mut attempt in run_block(design, &block, (run, contracts, &history), journal)? {
+        let attempts = run_block(design, &block, (run, contracts, &history), journal)?;
+        if attempts.is_empty() && !context.cancel.is_asked() {
+            let text = format!(
+                "a block of round {} gave no record: this is an error of prony",
+                block.round
+            );
+            return Err(JournalError(text));
+        }
+        for mut attempt in attempts {
             // Stored before anything else starts.
             history.mark(&mut attempt);
             journal.append(&attempt.record)?;
@@ -93,12 +101,12 @@ fn run_block(
     // Whatever happens, every process has ended when this returns.
     let mut services = RunningServices::new(block, (run, contracts, history), journal);
     let mut results = Vec::new();
-    while let Some(step) = design.next_step(block, &results) {
+    while let Some(step) = design.next_step(block, &results).filter(|_| !services.is_over()) {
         let outcome = match &step {
             Step::Start(slot) => services.start(*slot),
             Step::Check(slot) => services.check(*slot),
             Step::WarmUp(runs, until) => services.warm_up(runs, *until),
-            Step::Measure(runs) => services.measure(runs),
+            Step::Measure(runs) => services.measure(runs)?,
             Step::Pause(slot) => services.pause(*slot),
             Step::Resume(slot) => services.resume(*slot),
             Step::Recheck(slot) => services.recheck(*slot),
@@ -106,9 +114,6 @@ fn run_block(
             Step::GiveUp(slot, fault, reason) => services.give_up(*slot, *fault, reason),
             Step::Stop(slot) => services.stop(*slot),
         };
-        if services.is_over() {
-            break;
-        }
         let is_ending = run.context.cancel.is_asked();
         results.push(StepResult {
             step,

@@ -50,6 +50,8 @@ pub struct History<'a> {
     cpus: usize,
     /// The trials that an earlier session measured.
     earlier: BTreeSet<u32>,
+    /// The trials whose last window an earlier session measured before it was killed.
+    provisional: BTreeSet<u32>,
     /// What came of each trial in this session, by its place.
     tried: BTreeMap<u32, Vec<Tried>>,
     /// By entry: the rounds in which it failed by its own error, with the place of the trial, and the last reason.
@@ -83,12 +85,16 @@ impl<'a> History<'a> {
     /// The history of a run that goes on after these trials. A trial is repeated that was disturbed beyond `limits` on a machine
     /// of `cpus` CPUs.
     pub fn new(plan: &'a Plan, stored: Vec<TrialRecord>, limits: Option<NoiseLimits>, cpus: usize) -> Self {
-        let measured = stored.iter().filter(|record| record.void().is_none());
+        let (provisional, complete): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
+            stored.iter().partition(|record| record.provisional);
+        let measured = complete.iter().filter(|record| record.void().is_none());
+        let provisional = provisional.iter().map(|record| record.place).collect();
         Self {
             plan,
             limits,
             cpus,
             earlier: measured.map(|record| record.place).collect(),
+            provisional,
             tried: BTreeMap::new(),
             own_failures: BTreeMap::new(),
             round: 0,
@@ -134,12 +140,13 @@ impl<'a> History<'a> {
 
     /// The trials among these that are to be done: those never measured, and those to be tried again.
     pub fn pending(&self, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
-        let is_pending =
-            |planned: &&PlannedTrial| self.is_missing(planned) || self.again(planned.place).is_some();
+        let is_open =
+            |planned: &PlannedTrial| self.is_missing(planned) && !self.provisional.contains(&planned.place);
+        let is_pending = |planned: &&PlannedTrial| is_open(planned) || self.again(planned.place).is_some();
         trials.iter().filter(is_pending).copied().collect()
     }
 
-    /// Whether a trial has neither a measurement nor a failure of the service that stands.
+    /// Whether a trial has neither a complete a measurement nor a failure of the service that stands.
     pub fn is_missing(&self, planned: &PlannedTrial) -> bool {
         if !self.takes_part(planned.entry) || self.earlier.contains(&planned.place) {
             return false;
@@ -158,8 +165,7 @@ impl<'a> History<'a> {
         match tried.last()? {
             Tried::Infrastructure(reason) => {
                 let retries = count(|one| matches!(one, Tried::Infrastructure(_))) <= INFRASTRUCTURE_RETRIES;
-                (retries && self.hopeless < HOPELESS)
-                    .then(|| format!("the infrastructure failed, not the service: {reason}"))
+                (retries && self.hopeless < HOPELESS).then(|| format!("infrastructure failure: {reason}"))
             }
             Tried::OwnFailure => {
                 let failed = count(|one| *one == Tried::OwnFailure) < OWN_FAILURES;

@@ -12,6 +12,10 @@ pub trait Journal {
     /// Something happened.
     fn saw(&mut self, progress: Progress);
 
+    /// A window of a trial was measured: its record so far takes the place of the one before. It must be kept before this returns,
+    /// so that a kill loses one window at most.
+    fn provisional(&mut self, record: &TrialRecord) -> Result<(), JournalError>;
+
     /// A trial is done. It must be kept before this returns.
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError>;
 

@@ -61,6 +61,7 @@ pub(crate) fn record(
         round: planned.round,
         build: plan.build_number(planned.round),
         start: None,
+        provisional: false,
         service: service_id(entry),
         contract: group.contract.clone(),
         workload: group.workload.clone(),

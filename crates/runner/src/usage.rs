@@ -14,6 +14,7 @@ use prony_records::{
 use serde::Deserialize as _;
 
 /// The resources of all in the measurement.
+#[derive(Clone)]
 pub(crate) struct Window {
     service: Usage,
     generator: Option<Spent>,

@@ -1,7 +1,7 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
 use crate::common::{Heard, Testbed, leftovers, quiet};
-use prony_records::{Exclusion, Fault, Stage, WarningKind};
+use prony_records::{Exclusion, Fault, Stage, TrialRecord, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
 
@@ -43,6 +43,26 @@ fn a_broken_run_is_continued_where_it_was() {
     assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
     let mut heard = Heard {
         stored: [&whole.records[..1], &whole.records[2..]].concat(),
+        ..Heard::default()
+    };
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
+    assert_eq!(places(&heard), [1]);
+}
+
+#[test]
+fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 2;
+    let mut whole = Heard::default();
+    assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
+    let provisional: Vec<u32> = whole.provisional.iter().map(|record| record.place).collect();
+    assert_eq!((provisional, places(&whole)), (vec![0, 1], vec![0, 1]));
+    let [first, second] = [&whole.provisional[0], &whole.records[0]];
+    let measured = |record: &TrialRecord| record.result.clone().expect("measured").recording;
+    assert_eq!(measured(first), measured(second));
+    // As after a kill in the first trial, before its service was stopped.
+    let mut heard = Heard {
+        stored: whole.provisional[..1].to_vec(),
         ..Heard::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);

@@ -21,7 +21,29 @@ impl Store {
         self.append_record(run, trial, to_value("trial", trial)?)
     }
 
-    /// Appends a trial with its JSON, which may have keys that this version does not know.
+    /// Appends a trial in the place of the one with this number, which goes: of a provisional trial only the last state counts. A
+    /// reader sees one of the two at any time, and the new one has a higher number.
+    pub fn replace_trial(&self, run: &str, replaced: i64, trial: &TrialRecord) -> Result<i64, StoreError> {
+        let failed = self.failed("replace a trial");
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
+        let sequence = self.append_trial(run, trial)?;
+        self.remove_trial(run, replaced)?;
+        transaction.commit().map_err(self.failed("replace a trial"))?;
+        Ok(sequence)
+    }
+
+    /// Removes the trial of a run with this number.
+    pub fn remove_trial(&self, run: &str, sequence: i64) -> Result<(), StoreError> {
+        self.connection
+            .execute(
+                "DELETE FROM trial WHERE run = ?1 AND sequence = ?2",
+                params![run, sequence],
+            )
+            .map_err(self.failed("remove a trial"))?;
+        Ok(())
+    }
+
+    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
     pub(crate) fn append_record(
         &self,
         run: &str,

@@ -31,6 +31,7 @@ fn trial(place: u32, service: &str) -> TrialRecord {
         round: place / 2,
         build: None,
         start: None,
+        provisional: false,
         service: ServiceId {
             service: service.to_owned(),
             variant: "current".to_owned(),
@@ -531,4 +532,26 @@ fn a_run_is_measured_by_one_at_a_time() {
     drop(other.lock_run("a").expect("free again"));
     drop(another);
     assert_eq!(beside(), 0, "nothing stays");
+}
+
+#[test]
+fn a_provisional_trial_is_replaced_and_readers_see_the_new_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("a store");
+    store
+        .begin_run(&run("one", "2026-11-21T08:30:00Z"))
+        .expect("begun");
+    let provisional = TrialRecord {
+        provisional: true,
+        ..trial(0, "a")
+    };
+    let first = store.append_trial("one", &provisional).expect("kept");
+    let second = store
+        .replace_trial("one", first, &trial(0, "a"))
+        .expect("replaced");
+    assert!(second > first);
+    assert_eq!(store.trials("one").expect("read"), [trial(0, "a")]);
+    assert_eq!(store.trials_after("one", first).expect("read").len(), 1);
+    store.remove_trial("one", second).expect("removed");
+    assert_eq!(store.trials("one").expect("read"), []);
 }

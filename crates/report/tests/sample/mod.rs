@@ -228,6 +228,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
         round,
         build: None,
         start: None,
+        provisional: false,
         service: ServiceId {
             service: made.name.to_owned(),
             variant: "current".to_owned(),

@@ -8,13 +8,14 @@ pub mod regression;
 pub use lines::Tell;
 
 use crate::project::{Chosen, find};
+use crate::session::AGAIN;
 use prony_config::Catalogue;
 use prony_records::{Exclusion, ServiceId, Stage, TrialRecord};
 
 /// A service once more under another name: what is compared with itself is in the catalogue twice.
 fn again(catalogue: &mut Catalogue, chosen: &Chosen) -> Chosen {
     let mut again = find(catalogue, chosen).clone();
-    again.variant.push_str(duet::AGAIN);
+    again.variant.push_str(AGAIN);
     again.default = false;
     let id = ServiceId {
         service: again.name.clone(),

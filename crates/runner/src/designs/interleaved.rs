@@ -444,4 +444,21 @@ mod tests {
         history.add(attempt(&plan, trials[1], Some((Fault::Service, Stage::Measure))));
         assert_eq!(design.next_block(&history), None);
     }
+
+    #[test]
+    fn a_group_that_was_killed_between_its_windows_is_done_again() {
+        let plan = plan(&["a"], &[1], 1);
+        let design = design(&plan, 3);
+        let planned = plan.round(0)[0];
+        let mut record = attempt(&plan, planned, None).record;
+        record.provisional = true;
+        let stored = |record| History::new(&plan, vec![record], None, 2);
+        assert!(design.next_block(&stored(record.clone())).is_some());
+        assert!(
+            stored(record.clone()).pending(&[planned]).is_empty(),
+            "the other designs go on"
+        );
+        record.provisional = false;
+        assert_eq!(design.next_block(&stored(record)), None);
+    }
 }

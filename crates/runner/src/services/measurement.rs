@@ -15,6 +15,7 @@ use prony_records::{
 use std::time::Duration;
 
 /// One measured window of a trial.
+#[derive(Clone)]
 pub(super) struct MeasuredWindow {
     pub(super) recording: Recording,
     pub(super) usage: Window,

@@ -12,7 +12,7 @@ use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp}
 use crate::trial::service_id;
 use crate::usage::{self, Window};
 use crate::warm_up::{Pace, WarmUpWatch, Warmed};
-use crate::{Failure, Journal, Progress, Run};
+use crate::{Failure, Journal, JournalError, Progress, Run};
 use prony_config::{Design, Plan, PlannedTrial};
 use prony_records::{Command, Event, Fault, Phase, Recording, Stage, Warning};
 use slot::ServiceSlot;
@@ -47,15 +47,18 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     ) -> Self {
         let slots = block.slots.iter().enumerate();
         let slots = slots.map(|(number, start)| ServiceSlot::new((number, start), run, contracts, history));
+        let slots: Vec<ServiceSlot<'a>> = slots.collect();
         Self {
             run,
             block,
             history,
-            slots: slots.collect(),
+            // Without one of its services, which was not built or is excluded, such a block is nothing.
+            is_over: block.on_failure == OnFailure::EndBlock
+                && !slots.iter().all(ServiceSlot::has_open_trial),
+            slots,
             journal,
             attempts: Vec::new(),
             cycle: None,
-            is_over: false,
         }
     }
 
@@ -212,23 +215,26 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     }
 
     /// Measures the loads that a warm-up has begun. Every measured window is kept at once.
-    pub(crate) fn measure(&mut self, runs: &[LoadRun]) -> Outcome {
+    pub(crate) fn measure(&mut self, runs: &[LoadRun]) -> Result<Outcome, JournalError> {
         let runs: Vec<LoadRun> = runs.iter().filter(|run| self.takes(run)).copied().collect();
         if runs.is_empty() {
-            return Outcome::Skipped;
+            return Ok(Outcome::Skipped);
         }
         let measured = match self.until_recorded(&runs) {
             Ok(measured) => measured,
-            Err((number, failure)) => return self.fail(number, failure),
+            Err((number, failure)) => return Ok(self.fail(number, failure)),
         };
         let mut recordings = Vec::new();
         for (run, recording, usage) in measured {
             recordings.push(recording.clone());
             if let Err(failure) = self.slots[run.slot].keep(&run, (recording, usage), self.run.plan) {
-                return self.fail(run.slot, failure);
+                return Ok(self.fail(run.slot, failure));
+            }
+            if let Some(record) = self.slots[run.slot].provisional(&self.run.context) {
+                self.journal.provisional(&record)?;
             }
         }
-        Outcome::Measured(recordings)
+        Ok(Outcome::Measured(recordings))
     }
 
     /// Until the recordings of all are there. Resources count until the drain begins.

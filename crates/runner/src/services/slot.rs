@@ -91,6 +91,11 @@ impl<'a> ServiceSlot<'a> {
         self.ready.is_some() && !self.has_failed
     }
 
+    /// Whether there is anything to do.
+    pub(super) fn has_open_trial(&self) -> bool {
+        self.first().is_some()
+    }
+
     /// The first trial that is open. The trial for which a service is started.
     fn first(&self) -> Option<&SlotTrial<'a>> {
         self.trials.iter().find(|one| one.is_open())
@@ -312,14 +317,11 @@ impl<'a> ServiceSlot<'a> {
         if let Some(fault) = ready.subject.backing_services.fault() {
             return Err(Failure::backing_service(Stage::Measure, fault));
         }
-        let facts = TrialFacts {
-            ready,
-            placement: &self.placement,
-            warmed: self.warmed.as_ref(),
-            is_shared: self.trials.len() > 1,
-        };
-        let mut measurement = facts.measurement(std::mem::take(&mut self.trials[index].windows), context)?;
+        let windows = std::mem::take(&mut self.trials[index].windows);
+        let ready = self.ready.as_ref().expect("invariant: the service is up");
+        let mut measurement = self.facts(ready).measurement(windows, context)?;
         measurement.warnings.append(&mut self.trials[index].warnings);
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
         judge_during(
             &ready.subject.backing_services,
             trial.contract,
@@ -331,6 +333,34 @@ impl<'a> ServiceSlot<'a> {
         }
         self.end(index, Ok(measurement));
         Ok(())
+    }
+
+    fn facts<'b>(&'b self, ready: &'b ReadyService) -> TrialFacts<'b> {
+        TrialFacts {
+            ready,
+            placement: &self.placement,
+            warmed: self.warmed.as_ref(),
+            is_shared: self.trials.len() > 1,
+        }
+    }
+
+    /// The record of the trial that is measured, as far as its windows go.
+    pub(super) fn provisional(&self, context: &RunContext<'_>) -> Option<TrialRecord> {
+        let one = &self.trials[self.measured_trial()?];
+        let trial = one.parts.as_ref().ok()?;
+        let facts = self.facts(self.ready.as_ref()?);
+        // What cannot be put together is told when the trial is complete.
+        let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
+        let text = "prony was killed before this service was checked again and stopped";
+        measurement.warnings.push(Warning::new(WarningKind::Note, text));
+        let start = self
+            .shared_start()
+            .filter(|_| trial.plan.starts == Starts::Shared);
+        Some(TrialRecord {
+            start,
+            provisional: true,
+            ..trial::record(trial.plan, one.planned, one.began, Ok(measurement))
+        })
     }
 
     /// A trial is over.

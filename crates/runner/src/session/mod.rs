@@ -30,6 +30,9 @@ use std::time::Duration;
 /// How long the machine is watched for the noise of others before the first trial.
 const IDLE_WINDOW: Duration = Duration::from_secs(1);
 
+/// The end of the variant of a service that is compared with itself: it is in the catalogue twice, and built once.
+pub(crate) const AGAIN: &str = "+again";
+
 /// Every service of a plan, built or not.
 pub type AllBuilt = BTreeMap<ServiceId, Result<Built, Exclusion>>;
 
@@ -132,6 +135,7 @@ impl Session<'_> {
         let cpus = self.workbench.host().topology().cpus().len();
         let mut watch = Watch::new(self.store, (&record, plan), cpus, shows, checks);
         let end = execute(design, &run, &mut watch).map_err(|error| BenchError::Failed(error.to_string()))?;
+        watch.discard_provisional()?;
         watch.done();
         let warnings = watch.warnings()?;
         self.finish(&record, &end, warnings)?;
@@ -153,9 +157,21 @@ impl Session<'_> {
                 builder = builder.repeated(number, fresh);
             }
             let at_once = builds_at_once(bench.host().memory_available_bytes());
-            let built = builder.build_all(&self.services_of(plan), at_once, &|progress| {
+            let services = self.services_of(plan);
+            let (again, once): (Vec<&Service>, Vec<&Service>) = services
+                .into_iter()
+                .partition(|service| service.variant.ends_with(AGAIN));
+            let mut built = builder.build_all(&once, at_once, &|progress| {
                 shows.building(&progress);
             });
+            for service in again {
+                let id = |variant: &str| ServiceId {
+                    service: service.name.clone(),
+                    variant: variant.to_owned(),
+                };
+                let same = built.get(&id(service.variant.trim_end_matches(AGAIN))).cloned();
+                built.extend(same.map(|same| (id(&service.variant), same)));
+            }
             if bench.cancel.is_asked() {
                 return Err(BenchError::Interrupted(
                     "ended while building: what was built so far is kept".to_owned(),

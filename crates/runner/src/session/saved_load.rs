@@ -87,6 +87,7 @@ impl<'a> Saving<'a> {
                 round: self.round,
                 build: None,
                 start: None,
+                provisional: false,
                 service: id(),
                 contract: CONTRACT.to_owned(),
                 workload: job.workload.name.clone(),

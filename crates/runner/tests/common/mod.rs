@@ -41,6 +41,8 @@ pub(crate) struct Heard {
     /// What an earlier session has kept.
     pub(crate) stored: Vec<TrialRecord>,
     pub(crate) records: Vec<TrialRecord>,
+    /// The records of trials as far as their windows went.
+    pub(crate) provisional: Vec<TrialRecord>,
     pub(crate) progress: Vec<Progress>,
     /// Called with each progress.
     pub(crate) react: Option<React>,
@@ -59,6 +61,12 @@ impl Journal for Heard {
             react(&progress);
         }
         self.progress.push(progress);
+    }
+
+    fn provisional(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
+        assert!(record.provisional && record.result.is_ok());
+        self.provisional.push(record.clone());
+        Ok(())
     }
 
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {

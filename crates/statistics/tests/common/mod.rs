@@ -66,6 +66,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 round: round as u32,
                 build: None,
                 start: None,
+                provisional: false,
                 service: ServiceId {
                     service: spec.service.to_owned(),
                     variant: "current".to_owned(),

@@ -31,9 +31,6 @@ pub const ROUNDS_FOR_TIMES: u32 = 6;
 const BIAS: &str = "both services shared their CPUs: between services of different kinds (an interpreter beside compiled code) the ratio may \
      be off by up to a third; between two versions of one service this cancels";
 
-/// What the variant of a service that plays against itself ends with.
-pub(super) const AGAIN: &str = "+again";
-
 /// What is to be played.
 #[derive(Debug, Clone)]
 pub struct CleanOptions<'a> {

@@ -69,7 +69,7 @@ impl<'a> CapacitySteps<'a> {
         match &last.step {
             Step::Start(_) => Some(Step::Check(0)),
             Step::Check(_) => {
-                let run = self.run(start, 0, self.recorded());
+                let run = self.run(start, self.group.duration_ns, self.recorded());
                 Some(Step::WarmUp(vec![run], WarmUp::Planned(self.group.warm_up)))
             }
             Step::WarmUp(runs, WarmUp::Settle(_)) => Some(Step::Measure(runs.clone())),
