@@ -1,12 +1,12 @@
 //! What was typed, read: text, files, headers, and what may be wrong with all of it.
 
-use super::grpc::CallError;
 use super::template::{Places, TemplateError};
 use prony_config::contract::{ContractError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;
 use prony_load::{Header, Template};
+use prony_protocols::client::ClientError;
 use std::path::Path;
 
 /// What was typed makes no job.
@@ -123,6 +123,20 @@ pub(crate) enum JobError {
     GrowingOpen,
     #[error("--ramp: it is held for {hold}, which leaves nothing of the {duration} for the ramp itself")]
     NoRamp { hold: String, duration: String },
+}
+
+/// Why a call brought no message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no reply.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The service answered with a status other than 0.
+    #[error("grpc-status {code} {said}")]
+    Status { code: u32, said: String },
+    /// The reply is not one of gRPC.
+    #[error("it answers with HTTP status {0}")]
+    NotGrpc(u16),
 }
 
 /// Why a method is not known.

@@ -2,8 +2,6 @@
 
 mod reflection;
 
-pub(super) use reflection::CallError;
-
 use super::args::RequestArgs;
 use super::template::Places;
 use super::typed::{JobError, header, text};
