@@ -156,7 +156,7 @@ impl<'a> CaseClient<'a> {
 
     /// What is said and heard on a WebSocket of its own.
     fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), Wrong> {
-        let patience = self.patience + websocket::of_messages(&exchange.talk);
+        let patience = self.patience + websocket::of_messages(&exchange.script);
         let unanswered = |error: &ClientError| Wrong::unanswered(error, patience);
         let client = self.client().map_err(|error| unanswered(&error))?;
         websocket::talk(client, exchange, (writes(delivery), patience))

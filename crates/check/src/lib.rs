@@ -56,9 +56,9 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     for case in &later {
         let name = &case.name;
         if let Some(restart) = &case.restart {
-            let companion = &restart.companion;
+            let backing_service = &restart.backing_service;
             report.warnings.push(note(format!(
-                "`{name}` was not tried: companion `{companion}` was not started here, so it cannot be restarted"
+                "`{name}` was not tried: backing service `{backing_service}` was not started here, so it cannot be restarted"
             )));
         } else {
             report.add_left(request, case, &mut |_| None);
@@ -67,7 +67,7 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     report
 }
 
-/// The same of a service that was started here: after all others, the cases are tried in which one of its companions goes away,
+/// The same of a service that was started here: after all others, the cases are tried in which one of its backing services goes away,
 /// or many of its clients; without a subject they are left out. The error says what failed other than the service.
 pub fn check_beside<E>(
     request: &CheckRequest<'_>,
@@ -107,7 +107,7 @@ impl CheckReport {
     }
 }
 
-/// Those that are sent as they are, and those that come after them: a companion or many clients go away.
+/// Those that are sent as they are, and those that come after them: a backing service or many clients go away.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.contract.cases(request.protocol, request.seed).into_iter();
     cases

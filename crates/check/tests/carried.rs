@@ -20,7 +20,7 @@ expect = {
     type = "application/json",
     headers = { location = '/things/\d+' },
     json_part = { name = "{name}" },
-    take = { thing = "json:/id", place = "header:location" },
+    capture = { thing = "json:/id", place = "header:location" },
 }
 
 [operation.read]
@@ -111,7 +111,7 @@ fn mutants() -> Vec<Mutant> {
         ),
         answers(
             "says no id",
-            "taken thing (json:/id)",
+            "captured thing (json:/id)",
             with_status(201, |thing| {
                 thing.as_object_mut().expect("an object").remove("id");
             }),

@@ -151,7 +151,7 @@ fn every_wrong_catalog_is_rejected() {
                     answer.body = kept.get_or_insert_with(|| answer.body.clone()).clone();
                 }
             }),
-            answers("gzip of other bytes", "body: no JSON", |_, answer| {
+            answers("gzip of other bytes", "body: not JSON", |_, answer| {
                 if is_coded(answer) {
                     answer.body = right::gzipped(b"something else");
                 }

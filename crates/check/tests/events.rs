@@ -189,12 +189,12 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "data that is no JSON",
-                "event 1: data: no JSON",
+                "event 1: data: not JSON",
                 each(|text| text.replace('}', "")),
             ),
             answers(
                 "data in two lines",
-                "event 1: data: no JSON",
+                "event 1: data: not JSON",
                 each(|text| text.replace("\"of\"", "\"o\ndata: f\"")),
             ),
             answers(
@@ -232,7 +232,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "an end in the middle of an event",
-                "events: the stream ends in the middle of one",
+                "events: the stream ends in the middle of an event",
                 of(|pieces| {
                     let last = pieces.len() - 1;
                     pieces[last].1 = "event: end\ndata: bye\n".to_owned();

@@ -28,7 +28,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers("a newline", "body: a newline too many at the end", |_, answer| {
+            answers("a newline", "body: an extra newline at the end", |_, answer| {
                 answer.body.push(b'\n');
             }),
             answers("a byte less", "ends after 12 of 13 bytes", |_, answer| {

@@ -251,7 +251,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers("a comma too many", "body: no JSON", |_, answer| {
+            answers("a comma too many", "body: not JSON", |_, answer| {
                 if answer.status == 200 {
                     answer.body = answer.text().replacen('{', "{,", 1).into_bytes();
                 }

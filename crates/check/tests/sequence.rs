@@ -52,12 +52,12 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "stops before n",
-                "too few in number",
+                "too few numbers",
                 text("count", |_, n| right::numbers("count", n.saturating_sub(1))),
             ),
             answers(
                 "goes beyond n",
-                "too many in number",
+                "too many numbers",
                 text("count", |_, n| right::numbers("count", n + 1)),
             ),
             answers(
@@ -67,17 +67,17 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "a space at the end",
-                "white space too many at the end",
+                "extra white space at the end",
                 text("count", |text, _| format!("{text} ")),
             ),
             answers(
                 "a newline",
-                "fib 0 to 100: GET /api/fib/0: body: a newline too many",
+                "fib 0 to 100: GET /api/fib/0: body: an extra newline",
                 text("fib", |text, _| format!("{text}\n")),
             ),
             answers(
                 "0 for nothing",
-                "GET /api/count/0: body: too many in number",
+                "GET /api/count/0: body: too many numbers",
                 text(
                     "count",
                     |text, n| {
@@ -87,7 +87,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "64 bits signed",
-                "number 94 of Fibonacci's numbers: beyond 64 bits",
+                "number 94 of the Fibonacci numbers: not exact beyond 64 bits",
                 text("fib", |text, _| {
                     each(text, |number| match number.parse::<u128>() {
                         Ok(number) => (number as i64).to_string(),
@@ -97,7 +97,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "64 bits unsigned",
-                "number 95 of Fibonacci's numbers: beyond 64 bits",
+                "number 95 of the Fibonacci numbers: not exact beyond 64 bits",
                 text("fib", |text, _| {
                     each(text, |number| match number.parse::<u128>() {
                         Ok(number) => (number as u64).to_string(),
@@ -107,7 +107,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "128 bits",
-                "number 188 of Fibonacci's numbers",
+                "number 188 of the Fibonacci numbers",
                 text("fib", |text, _| {
                     each(text, |number| {
                         number
@@ -133,7 +133,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "begins with 1 1",
-                "number 1 of Fibonacci's numbers: expected 0, got 1",
+                "number 1 of the Fibonacci numbers: expected 0, got 1",
                 text("fib", |text, _| text.replacen("0 1", "1 1", 1)),
             ),
             answers("knows 500 numbers", "count of random numbers", |call, answer| {

@@ -1,4 +1,4 @@
-//! `prony` from outside: its commands, what they print, and what they write.
+//! The binary `prony`: its commands, what they print, and what they write.
 
 mod call;
 mod check;

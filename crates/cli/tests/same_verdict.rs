@@ -88,7 +88,11 @@ fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
     let is_right = outcomes
         .iter()
         .all(|(outcome, count)| (outcome == "valid") == (count != 0));
-    let said = format!("{}\n{outcomes:?} {}", told(&checked), recording["wrong_replies"]);
+    let said = format!(
+        "{}\n{outcomes:?} {}",
+        told(&checked),
+        recording["unexpected_replies"]
+    );
     ([checked.status.success(), is_right], said)
 }
 

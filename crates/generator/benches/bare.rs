@@ -1,5 +1,5 @@
-//! The limit: loops that only send a constant request, receive, and take a timestamp. No parsing, no checking, no
-//! counting beyond one number. What the engine costs is measured against them.
+//! The lower bound of a generator's cost: loops that only send a constant request, receive, and take a timestamp. No
+//! parsing, no checking, and only one counter. The cost of the generator is compared with them.
 //!
 //! `cargo bench -p prony-generator --bench bare -- io_uring|epoll ADDRESS CONNECTIONS SECONDS [PATH]` prints one JSON object.
 
@@ -164,7 +164,7 @@ mod uring {
             .user_data(u64::from(index) | SENT)
     }
 
-    /// Completions that one wait asks for: `BARE_WANT`, 1 unless told.
+    /// Completions to wait for per call: `BARE_WANT`; default: 1.
     fn want() -> usize {
         std::env::var("BARE_WANT")
             .ok()

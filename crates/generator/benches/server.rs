@@ -1,9 +1,9 @@
-//! A server that does nothing but answer: every read is one request, every answer the same bytes. The generator, not the
-//! server, is the limit then.
+//! A server that only replies: every read is one request, and every reply has the same bytes. With it, the generator
+//! is the limit, not the server.
 //!
-//! `cargo bench -p prony-generator --bench server -- ADDRESS [BYTES|@FILE [FREEZE_MS]]` serves until its standard input ends,
-//! and prints the address that it listens on first. `@FILE` is a file with the body. With `FREEZE_MS`
-//! it stands still for so long at the begin of each second of its life.
+//! `cargo bench -p prony-generator --bench server -- ADDRESS [BYTES|@FILE [FREEZE_MS]]` serves until its standard
+//! input ends. It first prints the address on which it listens. `@FILE` is a file with the body. With `FREEZE_MS`, it
+//! freezes for that time at the start of each second of its life.
 
 use std::io::{self, Read as _};
 use std::net::{TcpListener, TcpStream};
@@ -38,14 +38,14 @@ fn main() {
     let listener = TcpListener::bind(address).expect("a free address");
     println!("{}", listener.local_addr().expect("an address"));
     std::thread::spawn(|| {
-        // The end of the input, or any byte, ends the server.
+        // The end of the input, or any byte, stops the server.
         let _ = io::stdin().read(&mut [0]);
         std::process::exit(0);
     });
     serve(&listener, reply.as_bytes(), freeze).expect("a server");
 }
 
-/// A body of so many bytes, or the one of a file.
+/// A body of the given length, or the content of a file.
 fn body(text: &str) -> String {
     match text.strip_prefix('@') {
         Some(path) => std::fs::read_to_string(path).expect("a file with a body"),
@@ -57,7 +57,7 @@ fn filler(length: usize) -> String {
     "Hello, World!".chars().cycle().take(length).collect()
 }
 
-/// When the server stands still.
+/// When the server freezes.
 struct Freeze {
     next: Instant,
     length: Duration,
@@ -66,7 +66,7 @@ struct Freeze {
 const PERIOD: Duration = Duration::from_secs(1);
 
 impl Freeze {
-    /// Stands still where it is time to. Gives the time until the next freeze, ms, rounded down: the rest is spent looking.
+    /// Freezes if it is time. Returns the time until the next freeze, ms, rounded down: the rest is spent polling.
     fn keep(&mut self) -> i32 {
         let now = Instant::now();
         if now >= self.next {
@@ -77,14 +77,14 @@ impl Freeze {
     }
 }
 
-/// A connection, and how much of the reply its socket has not taken yet.
+/// A connection, and the length of the reply that its socket has not accepted yet.
 struct Client {
     socket: TcpStream,
     left: usize,
 }
 
 impl Client {
-    /// Sends what is left of the reply, as far as the socket takes it.
+    /// Sends as much of the remaining reply as the socket accepts.
     fn send(&mut self, reply: &[u8]) {
         let (rest, fd) = (&reply[reply.len() - self.left..], self.socket.as_raw_fd());
         // SAFETY: the bytes are valid for their length.
@@ -142,7 +142,7 @@ fn serve(listener: &TcpListener, reply: &[u8], mut freeze: Option<Freeze>) -> io
                     client.left = reply.len();
                     client.send(reply);
                 }
-                // An edge that was told twice.
+                // A spurious edge.
                 -1 if io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock => {}
                 _ => open[fd as usize] = None,
             }

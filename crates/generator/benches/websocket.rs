@@ -1,8 +1,9 @@
-//! The limit of a load of a WebSocket: a loop that only frames, masks, sends, receives and takes a timestamp, and a server that
-//! gives each message back. What the engine costs is measured against the loop.
+//! The lower bound of the cost of a WebSocket load: a loop that only frames, masks, sends, receives and takes a
+//! timestamp, and an echo server. The cost of the generator is compared with the loop.
 //!
-//! `cargo bench -p prony-generator --bench websocket -- server ADDRESS` serves until its standard input ends, and prints the
-//! address that it listens on first. `… -- epoll ADDRESS CONNECTIONS SECONDS BYTES IN_FLIGHT` prints one JSON object.
+//! `cargo bench -p prony-generator --bench websocket -- server ADDRESS` serves until its standard input ends, and
+//! first prints the address on which it listens. `… -- epoll ADDRESS CONNECTIONS SECONDS BYTES IN_FLIGHT` prints one
+//! JSON object.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -40,11 +41,11 @@ fn main() {
 const TEXT: u8 = 0x81;
 const CLOSE: u8 = 0x88;
 const MASKED: u8 = 0x80;
-/// The length stands in the next two, or the next eight bytes.
+/// The length is in the next two, or the next eight bytes.
 const IN_TWO: u8 = 126;
 const IN_EIGHT: u8 = 127;
 
-/// Appends a frame; with a key it is masked.
+/// Appends a frame, masked if there is a key.
 fn frame(payload: &[u8], key: Option<[u8; 4]>, out: &mut Vec<u8>) {
     let mask = if key.is_some() { MASKED } else { 0 };
     out.push(TEXT);
@@ -80,7 +81,8 @@ fn mask_with(bytes: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// First byte, and where the payload (with its key, where it has one) begins and ends; `None`: the frame goes on.
+/// The first byte, and the start and end of the payload (including its key, if it is masked); `None`: the frame is
+/// incomplete.
 fn parse(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let [first, second, rest @ ..] = bytes else {
         return None;
@@ -103,7 +105,7 @@ struct Load {
     in_flight: usize,
 }
 
-/// A connection of the loop, and what of a frame it has.
+/// A connection of the loop, and the received part of a frame.
 struct Connection {
     socket: TcpStream,
     partial: Vec<u8>,
@@ -194,7 +196,7 @@ impl Load {
     }
 }
 
-/// Sends to a socket that takes all of it, sooner or later.
+/// Sends to a socket that accepts everything sooner or later.
 fn send_all(fd: RawFd, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         // SAFETY: the bytes are valid for their length.
@@ -219,7 +221,8 @@ fn watch(poll: RawFd, fd: RawFd, events: i32, number: usize) {
     unsafe { libc::epoll_ctl(poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) };
 }
 
-/// A connection of the server: what came of a frame or of a head, and what its socket has not taken yet.
+/// A connection of the server: the received part of a frame or head, and the bytes that its socket has not accepted
+/// yet.
 struct Client {
     socket: TcpStream,
     switched: bool,
@@ -228,7 +231,7 @@ struct Client {
 }
 
 impl Client {
-    /// Reads all there is and answers it; `false`: the connection is over.
+    /// Reads and echoes everything available; `false`: the connection has ended.
     fn talk(&mut self, buffer: &mut [u8]) -> bool {
         loop {
             match self.socket.read(buffer) {
@@ -300,7 +303,7 @@ fn serve(address: &str) -> io::Result<()> {
     let listener = TcpListener::bind(address)?;
     println!("{}", listener.local_addr()?);
     std::thread::spawn(|| {
-        // The end of the input, or any byte, ends the server.
+        // The end of the input, or any byte, stops the server.
         let _ = io::stdin().read(&mut [0]);
         std::process::exit(0);
     });

@@ -1,12 +1,12 @@
-//! The one place that reads clocks.
+//! Reads the clocks: no other module does.
 
-/// Now, ns of the monotonic clock. All threads share its origin.
+/// The time of the monotonic clock, ns. All threads share its origin.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// How far the wall clock is ahead of the monotonic one, ns: it changes only when somebody sets or slews the clock.
+/// Offset of the wall clock from the monotonic one, ns. It changes only when the wall clock is set or slewed.
 pub(crate) fn wall_offset_ns() -> i64 {
     let before = read(libc::CLOCK_MONOTONIC);
     let wall = read(libc::CLOCK_REALTIME);
@@ -26,17 +26,17 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What a thread has used so far.
+/// CPU usage of a thread so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ThreadTime {
     /// CPU time, ns.
     pub(crate) cpu_ns: u64,
-    /// Time for which the thread could have run but had to wait for a CPU, ns; 0 where the kernel does not say.
+    /// Time in which the thread was runnable but waited for a CPU, ns; 0 if the kernel does not report it.
     pub(crate) waiting_ns: u64,
 }
 
 impl ThreadTime {
-    /// Of the calling thread.
+    /// The usage of the calling thread.
     pub(crate) fn of_this_thread() -> Self {
         let waiting_ns = std::fs::read_to_string("/proc/thread-self/schedstat")
             .ok()

@@ -1,9 +1,9 @@
-//! Why there is no recording.
+//! The errors of a load.
 
 use prony_load::{ExpectationError, WorkloadError};
 use prony_protocols::protocol::PrepareError;
 
-/// Why there is no recording.
+/// Why a load has no recording.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EngineError {
@@ -12,75 +12,57 @@ pub enum EngineError {
     Workload(#[from] WorkloadError),
     /// A request that cannot be sent.
     #[error("operation `{operation}`: {source}")]
-    Request {
-        /// The operation.
-        operation: String,
-        /// What is wrong with it.
-        source: PrepareError,
-    },
+    Request { operation: String, source: PrepareError },
     /// An expectation that cannot be used.
     #[error("operation `{operation}`: {source}")]
     Expectation {
-        /// The operation.
         operation: String,
-        /// What is wrong with it.
         source: ExpectationError,
     },
-    /// A parameter that gives no values.
+    /// A parameter without values.
     #[error("parameter `{name}`: {reason}")]
-    Parameter {
-        /// The parameter.
-        name: String,
-        /// What is wrong with it.
-        reason: &'static str,
-    },
+    Parameter { name: String, reason: &'static str },
     /// A job that contradicts itself.
     #[error("{0}")]
     Job(String),
-    /// A name without an address.
+    /// A name that does not resolve.
     #[error("cannot find the address of `{host}`: {source}; check the name, or give the address itself")]
-    Resolve {
-        /// The name.
-        host: String,
-        /// What the resolver says.
-        source: std::io::Error,
-    },
-    /// Not one connection could be made.
+    Resolve { host: String, source: std::io::Error },
+    /// No connection was established.
     #[error("cannot connect to {address}: {reason}")]
     Unreachable {
-        /// Address and port.
+        /// Address and port, or path of a Unix socket.
         address: String,
-        /// What the kernel says.
+        /// The error of the first attempt.
         reason: String,
     },
-    /// More connections than files may be open.
+    /// More connections than this process may have open files.
     #[error(
         "{connections} connections need {needed} open files, but this process may have {limit}: \
          run `ulimit -n {needed}` first (as root beyond the hard limit), or use fewer connections"
     )]
     FileLimit {
-        /// Connections asked for.
+        /// Number of connections of the job.
         connections: u64,
-        /// Open files that they need.
+        /// Open files needed, including those for other purposes.
         needed: u64,
-        /// The limit.
+        /// The hard limit.
         limit: u64,
     },
-    /// The transport that was asked for is not to be had.
+    /// The requested transport is not available.
     #[error("this kernel does not allow io_uring ({0}): use --transport epoll")]
     NoIoUring(std::io::Error),
-    /// TLS cannot be set up.
+    /// The TLS configuration is invalid.
     #[error("TLS: {0}")]
     Tls(String),
-    /// The system refused something that every load needs.
+    /// A system call failed that every load needs.
     #[error("{what}: {source}")]
     System {
-        /// What was tried.
+        /// The failed action, for the message.
         what: &'static str,
-        /// What the kernel says.
         source: std::io::Error,
     },
-    /// A worker thread ended early.
+    /// A worker thread panicked.
     #[error("a worker thread of the generator panicked: this is a defect of prony, please report it")]
     WorkerPanicked,
     /// The caller stopped the load before the measurement began.
@@ -89,7 +71,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// What to do about it, where the text does not say so.
+    /// Advice for the user, where the error message contains none.
     pub fn advice(&self) -> Option<&'static str> {
         match self {
             Self::Unreachable { reason, .. } if reason.contains("CaUsedAsEndEntity") => {
@@ -103,7 +85,7 @@ impl EngineError {
         }
     }
 
-    /// Whether the job itself is wrong, so that the same call fails again everywhere.
+    /// Whether the job itself is invalid, so that another attempt fails as well.
     pub const fn is_bad_input(&self) -> bool {
         match self {
             Self::Workload(_)

@@ -1,31 +1,31 @@
-//! What of replies is kept to be judged or shown, and how much memory that may take.
+//! The parts of replies that are kept for judging or display, and a limit for their memory.
 
 use prony_load::JsonWalk;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Most bytes of one body that are kept to be judged.
+/// Most bytes of one body that are kept for judging.
 const LONGEST: usize = 64 << 20;
 
-/// Most memory for bodies that are kept to be judged, of the whole load.
+/// Most memory for all bodies of a load that are kept for judging.
 const MOST_TOGETHER: usize = 1 << 30;
 
-/// Bytes of a body that are kept to be shown where they are not needed for the verdict.
+/// Bytes of a body that are kept for display where the verdict does not need them.
 pub(crate) const SHOWN: usize = 512;
 
 /// Parts of a reply that are judged when it is complete.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PartialReply {
     pub(crate) body: Vec<u8>,
-    /// How far rules for JSON have read a body that is judged as it arrives.
+    /// Parser state of JSON rules, for a body that is judged as it arrives.
     pub(crate) json: JsonWalk,
-    /// Bytes of the memory for these that the budget knows.
+    /// Bytes charged to the budget for the two fields above.
     charged: usize,
     pub(crate) grpc_message: Vec<u8>,
     pub(crate) headers: KeptHeaders,
 }
 
-impl Kept {
-    /// Forgets the last reply. Much memory goes back to all replies of the load.
+impl PartialReply {
+    /// Forgets the last reply. Memory beyond a fair share is returned to the budget.
     pub(crate) fn clear(&mut self, budget: &Budget) {
         if self.charged > budget.share {
             budget.give_back(std::mem::take(&mut self.charged));
@@ -37,7 +37,7 @@ impl Kept {
         self.headers.clear();
     }
 
-    /// Adds a piece to a body of which all is needed. Gives what is in the way, where that is too much.
+    /// Appends a piece of a body that is needed whole. Fails if that exceeds a limit.
     pub(crate) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), Excess> {
         let needed = self.body.len() + piece.len();
         if needed > LONGEST {
@@ -50,7 +50,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Takes as much of the budget as so many bytes need. Gives whether it took more than it had.
+    /// Charges the budget for a body of `needed` bytes. Returns whether the charge grew.
     pub(crate) fn charge(&mut self, needed: usize, budget: &Budget) -> Result<bool, Excess> {
         if needed <= self.charged {
             return Ok(false);
@@ -63,7 +63,7 @@ impl Kept {
         Ok(true)
     }
 
-    /// Adds what of a piece fits into the first [`SHOWN`] bytes of a body.
+    /// Appends as much of a piece as fits into the first [`SHOWN`] bytes of the body.
     pub(crate) fn add_begin(&mut self, piece: &[u8]) {
         let room = SHOWN.saturating_sub(self.body.len()).min(piece.len());
         self.body.extend_from_slice(&piece[..room]);
@@ -75,35 +75,35 @@ impl Kept {
 pub(crate) enum Excess {
     /// It is longer than [`LONGEST`].
     Body,
-    /// The bodies of the load hold all the memory that they may.
+    /// All bodies of the load together would exceed [`MOST_TOGETHER`].
     Load,
 }
 
 impl Excess {
-    /// What is told of the reply.
+    /// The reason shown to the user.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
-            Self::Body => "one of more than 64 MiB, which is not kept to be judged",
+            Self::Body => "a body of more than 64 MiB, which is too long to be judged",
             Self::Load => {
-                "not judged: the replies that are kept to be judged may hold 1 GiB together (use fewer connections, or \
-                 expect no more than a status)"
+                "not judged: the replies kept for judging exceed 1 GiB in total (use fewer connections, or \
+                 check the status only)"
             }
         }
     }
 }
 
-/// Memory for bodies that are kept to be judged, of all threads of a load together: a service that answers without end must not
-/// fill the memory, however many connections there are.
+/// The memory for bodies that are kept for judging, shared by all threads of a load: a service with endless replies
+/// must not exhaust the memory, whatever the number of connections.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Budget {
     left: AtomicUsize,
-    /// What a place keeps for its next reply.
+    /// Memory that a slot may keep for its next reply, bytes.
     share: usize,
 }
 
 impl Budget {
-    /// For a load of so many places.
+    /// The budget of a load with this number of request slots.
     pub(crate) fn of(places: usize) -> Self {
         Self {
             left: AtomicUsize::new(MOST_TOGETHER),
@@ -123,12 +123,12 @@ impl Budget {
     }
 }
 
-/// The headers of a reply in two pieces of memory, which are used again.
+/// The headers of a reply in two buffers, which are reused.
 #[derive(Debug, Default)]
 pub(crate) struct KeptHeaders {
-    /// Names and values, one after the other.
+    /// Names and values, concatenated.
     text: Vec<u8>,
-    /// Lengths of each name and its value.
+    /// The lengths of each name and its value.
     lengths: Vec<(usize, usize)>,
 }
 
@@ -144,7 +144,7 @@ impl KeptHeaders {
         self.lengths.push((name.len(), value.len()));
     }
 
-    /// Names with their values, in the order they came.
+    /// Names and values, in the order received.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut rest = self.text.as_slice();
         self.lengths.iter().map(move |&(name, value)| {
@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn all_bodies_together_hold_no_more_than_their_budget() {
         let budget = budget(1 << 20, 1 << 10);
-        let mut all: Vec<Kept> = (0..256).map(|_| Kept::default()).collect();
+        let mut all: Vec<PartialReply> = (0..256).map(|_| PartialReply::default()).collect();
         let piece = vec![0; 20 << 10];
         let results: Vec<_> = all.iter_mut().map(|kept| kept.add(&piece, &budget)).collect();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 51);
         assert!(results[51..].iter().all(|result| *result == Err(Excess::Load)));
-        let held = |all: &[Kept]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
+        let held = |all: &[PartialReply]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
         assert!(held(&all) <= 1 << 20);
         for kept in &mut all {
             kept.clear(&budget);
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_usual_body_keeps_its_memory_for_the_next_one() {
         let budget = budget(1 << 20, 1 << 18);
-        let mut kept = Kept::default();
+        let mut kept = PartialReply::default();
         for _ in 0..1_000 {
             kept.add_begin(&[0; 100]);
             kept.add(&[1; 6_000], &budget).expect("room");
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_body_has_a_limit_of_its_own() {
         let budget = budget(usize::MAX, 0);
-        let mut kept = Kept::default();
+        let mut kept = PartialReply::default();
         assert_eq!(kept.add(&vec![0; LONGEST], &budget), Ok(()));
         assert_eq!(kept.add(&[0], &budget), Err(Excess::Body));
     }

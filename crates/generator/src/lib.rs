@@ -1,23 +1,22 @@
-//! The load generator: a [`Job`](prony_load::Job) in, requests out of sockets, a
-//! [`Recording`](prony_records::Recording) back.
+//! The load generator: runs a [`Job`](prony_load::Job) over sockets, and returns a
+//! [`Recording`](prony_records::Recording).
 //!
-//! It knows no service, no contract file and no TOML, and it must never lie: what it could not send or could not time is
-//! said in the recording. Between warm-up and drain a worker takes no lock and allocates nothing per request.
+//! It knows no service, no contract file and no TOML, and it must never lie: what it could not send or could not time
+//! is reported in the recording. Between warm-up and drain, a worker takes no lock and allocates nothing per request.
 //!
-//! Start at [`run`]. The data flow, which is also the reading order: `protocol` turns bytes into replies and knows no
-//! socket; `layer` stands between bytes and protocol where TLS is spoken; `transport` moves bytes; `pacer` decides when to
-//! send; `worker` puts them together, one thread a core; `recorder` counts; the crate `recording` puts
-//! the recording together, and looks for reasons to doubt it.
+//! Start at [`run`]. The modules in the order of the data flow: `transport` sends and receives bytes; `pacer` decides
+//! when to send; `worker` combines them with a protocol, one thread per core; `recorder` counts. Protocols and TLS
+//! are in the crate `prony_protocols`; `prony_merge` assembles the recording and checks it for reasons for warnings.
 
 mod clock;
 mod error;
 mod kept;
 mod log;
+mod os;
 mod pacer;
-mod reach;
 mod recorder;
+mod resolve;
 mod run;
-mod system;
 mod transport;
 mod worker;
 mod workload;

@@ -1,5 +1,5 @@
-//! A line for each measured request, or for a share of them, in a file: written by a thread of its own, so that no worker
-//! waits for a disk.
+//! Writes a log with one line for each measured request, or for a share of them. A separate thread writes the file,
+//! so that no worker waits for a disk.
 
 use crate::EngineError;
 use prony_load::{Job, LogFormat};
@@ -13,27 +13,28 @@ use std::thread::JoinHandle;
 
 /// Lines that a worker hands over at once.
 const BATCH: usize = 4096;
-/// Batches that may wait for the disk. Beyond them lines are lost, and counted, rather than that the load waits.
+/// Batches that may wait for the disk. Beyond that, lines are dropped and counted: the load must not wait.
 const WAITING: usize = 256;
 
-/// What became of one request.
+/// The result of one request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
+pub(crate) struct RequestLogEntry {
     pub(crate) operation: u16,
-    /// When it was due, from the begin of the measurement, ns; so are the others. Negative: before.
+    /// When it was due, ns since the start of the measurement; negative: before it. The other times have the same
+    /// origin.
     pub(crate) due: i64,
-    /// Absent where it was never sent.
+    /// `None` if it was never sent.
     pub(crate) sent: Option<i64>,
     pub(crate) ended: i64,
     pub(crate) outcome: Outcome,
-    /// Of a complete reply.
+    /// The status of a complete reply.
     pub(crate) status: Option<u16>,
-    /// Of the reply's body.
+    /// Length of the reply's body.
     pub(crate) bytes: u64,
 }
 
-impl Line {
-    /// A request that was due at `due` and could not be sent.
+impl RequestLogEntry {
+    /// The line of a request that was due at `due` and was not sent.
     pub(crate) const fn unsent(operation: u16, due: i64, outcome: Outcome) -> Self {
         Self {
             operation,
@@ -47,29 +48,29 @@ impl Line {
     }
 }
 
-/// What a worker logs into.
+/// The log of one worker.
 #[derive(Debug)]
 pub(crate) struct Logbook {
-    lines: Vec<Line>,
+    lines: Vec<RequestLogEntry>,
     to_writer: SyncSender<Batch>,
-    /// Lines that found no room since the last batch that did.
+    /// Lines dropped since the last batch that was accepted.
     lost: u64,
     key: u64,
     below: u64,
-    /// Whether the measurement is on.
+    /// Whether the measurement is running.
     pub(crate) is_on: bool,
 }
 
 #[derive(Debug, Default)]
 struct Batch {
-    lines: Vec<Line>,
-    /// Lines that were lost before these because the disk was too slow.
+    lines: Vec<RequestLogEntry>,
+    /// Lines dropped before these because the disk was too slow.
     lost: u64,
 }
 
 impl Logbook {
-    /// Takes note of a request, if it belongs to the share that is logged.
-    pub(crate) fn note(&mut self, line: Line) {
+    /// Logs a request, if it belongs to the logged share.
+    pub(crate) fn note(&mut self, line: RequestLogEntry) {
         self.key = mix(self.key);
         if !self.is_on || self.key > self.below {
             return;
@@ -80,10 +81,10 @@ impl Logbook {
         }
     }
 
-    /// Hands over what there is, without waiting: where the writer is behind, the lines are lost and counted.
+    /// Hands over the pending lines without waiting: if the writer lags, they are dropped and counted.
     fn hand_over(&mut self) {
         let batch = self.batch();
-        // A writer that is gone has failed and says so itself.
+        // A writer that is gone has failed, and reports that itself.
         if let Err(
             TrySendError::Full(Batch { mut lines, lost })
             | TrySendError::Disconnected(Batch { mut lines, lost }),
@@ -104,14 +105,14 @@ impl Logbook {
 }
 
 impl Drop for Logbook {
-    /// The load is over, so that the last lines may wait for the disk.
+    /// Hands over the last lines. The load is over, so this may wait for the disk.
     fn drop(&mut self) {
         let batch = self.batch();
         let _ = self.to_writer.send(batch);
     }
 }
 
-/// The thread that writes.
+/// The thread that writes the log.
 #[derive(Debug)]
 pub(crate) struct LogWriter {
     to_writer: SyncSender<Batch>,
@@ -121,12 +122,12 @@ pub(crate) struct LogWriter {
 }
 
 impl LogWriter {
-    /// Creates the file, where the job wants a log.
+    /// Creates the file, if the job has a log.
     pub(crate) fn start(job: &Job) -> Result<Option<Self>, EngineError> {
         let Some(wanted) = &job.log else { return Ok(None) };
         if !(wanted.share > 0.0 && wanted.share <= 1.0) {
             return Err(EngineError::Job(format!(
-                "a log of a share of {} of the requests: give a share above 0, at most 1",
+                "the share of logged requests is {}: give a share above 0 and at most 1",
                 wanted.share
             )));
         }
@@ -149,7 +150,7 @@ impl LogWriter {
             .name("log".to_owned())
             .spawn(move || write_all(BufWriter::new(file), format, &names, &batches, log))
             .map_err(|source| EngineError::System {
-                what: "starting the thread of the log",
+                what: "starting the log thread",
                 source,
             })?;
         Ok(Some(Self {
@@ -160,7 +161,7 @@ impl LogWriter {
         }))
     }
 
-    /// What one worker logs into.
+    /// The log of one worker.
     pub(crate) fn book(&self, thread: u32) -> Logbook {
         Logbook {
             lines: Vec::with_capacity(BATCH),
@@ -176,7 +177,7 @@ impl LogWriter {
         }
     }
 
-    /// Waits until all that was handed over is written. The workers must have ended.
+    /// Waits until everything handed over is written. The workers must have ended.
     pub(crate) fn finish(self) -> Result<LogPart, EngineError> {
         drop(self.to_writer);
         match self.thread.join() {
@@ -215,7 +216,7 @@ fn write_all(
     Ok(log)
 }
 
-/// A name as the format writes text.
+/// A name, quoted as the format requires.
 fn quoted(name: &str, format: LogFormat) -> String {
     match format {
         LogFormat::Csv => format!("\"{}\"", name.replace('"', "\"\"")),
@@ -223,7 +224,7 @@ fn quoted(name: &str, format: LogFormat) -> String {
     }
 }
 
-fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+fn write_csv(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
     write!(out, "{name},{},", line.due)?;
     if let Some(sent) = line.sent {
         write!(out, "{sent}")?;
@@ -235,7 +236,7 @@ fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<(
     writeln!(out, ",{}", line.bytes)
 }
 
-fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+fn write_json(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
     let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
     writeln!(
         out,
@@ -249,16 +250,16 @@ fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<
     )
 }
 
-/// An outcome as recordings name it.
+/// The name of an outcome in recordings.
 const fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Valid => "valid",
-        Outcome::WrongReply => "wrong_reply",
+        Outcome::Unexpected => "unexpected",
         Outcome::Status => "status",
         Outcome::Timeout => "timeout",
-        Outcome::Refused => "refused",
+        Outcome::ConnectError => "connect_error",
         Outcome::Reset => "reset",
-        Outcome::NotSent => "not_sent",
+        Outcome::Dropped => "dropped",
     }
 }
 
@@ -266,7 +267,7 @@ const fn word(outcome: Outcome) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The writer does not read: what finds no room is counted, and nobody waits.
+    /// The writer does not read: lines that do not fit are counted, and the load does not wait.
     #[test]
     fn a_disk_that_stands_still_costs_lines_and_no_time() {
         let (to_writer, batches) = mpsc::sync_channel(1);
@@ -280,7 +281,7 @@ mod tests {
         };
         let logging = std::thread::spawn(move || {
             for due in 0..3 * BATCH as i64 + 5 {
-                book.note(Line::unsent(0, due, Outcome::NotSent));
+                book.note(RequestLogEntry::unsent(0, due, Outcome::Dropped));
             }
             book
         });

@@ -1,35 +1,36 @@
-//! When to send: decided from intended times, now, and what waits. Pure; the worker acts on it.
+//! Decides when to send, from due times, the current time and the queue. Pure; the worker acts on it.
 
 use prony_load::{Arrival, Partition, Schedule};
 use std::collections::VecDeque;
 
-/// The arrivals of one thread in an open load or of arriving users.
+/// The arrivals of one thread in an open load or a load of arriving users.
 ///
-/// Time is whatever the caller's clock says, in ns; arrivals are handed out in the order in which they are due and never
-/// before.
+/// Time is whatever the caller's clock says, in ns. Arrivals are handed out in the order in which they are due, and
+/// never early.
 #[derive(Debug)]
 pub(crate) struct Pacer {
     arrival: Arrival,
     seed: u64,
     partition: Partition,
     schedule: Schedule,
-    /// Begin of the phase: the schedule counts from here.
+    /// Start of the phase, from which the schedule counts.
     origin: u64,
-    /// No arrival is due from here on.
+    /// No arrival is due from this time on.
     until: u64,
     next: u64,
     /// Arrivals that may still become due.
     left: u64,
-    /// When those that wait were due, and how much later that was noticed.
+    /// The queue: when each arrival was due, and how much later it was noticed.
     waiting: VecDeque<(u64, u64)>,
     capacity: u64,
 }
 
-/// Arrivals that may wait before the queue has to grow.
+/// Capacity of the queue before it has to grow.
 const RESERVED: u64 = 1 << 16;
 
 impl Pacer {
-    /// A pacer for a thread's part, of whose arrivals `capacity` may wait. Nothing is due before [`Pacer::begin`].
+    /// A pacer for a thread's part of the arrivals, with a queue of `capacity`. Nothing is due before
+    /// [`Pacer::begin`].
     pub(crate) fn new(arrival: &Arrival, seed: u64, partition: Partition, capacity: u64) -> Self {
         Self {
             arrival: arrival.clone(),
@@ -45,15 +46,16 @@ impl Pacer {
         }
     }
 
-    /// Lets any number of arrivals wait: somebody else counts them.
+    /// Removes the limit of the queue, because another queue counts the waiting arrivals.
     pub(crate) const fn wait_without_limit(&mut self) {
         self.capacity = u64::MAX;
     }
 
-    /// Begins the schedule anew at `origin`, for so many arrivals at most. What waits since before goes on waiting; what a late
-    /// look has taken from the schedule before, although it was due after its end, is forgotten.
+    /// Restarts the schedule at `origin`, for at most `arrivals` arrivals. Queued arrivals stay queued, except those
+    /// due at or after `origin`: a late check has taken them from the previous schedule although they were due after
+    /// its end.
     pub(crate) fn begin(&mut self, origin: u64, until: u64, arrivals: u64) {
-        // Each phase has its own random arrivals, else the measurement would repeat the warm-up.
+        // Each phase has its own random arrivals; else the measurement would repeat the warm-up.
         self.seed = prony_protocols::request_values::mix(self.seed);
         self.schedule = Schedule::new(&self.arrival, self.seed, self.partition);
         self.waiting.retain(|(due, _)| *due < origin);
@@ -63,7 +65,7 @@ impl Pacer {
         self.step();
     }
 
-    /// Ends the arrivals at `until` at the latest.
+    /// Ends the arrivals at `until` or earlier.
     pub(crate) fn end_at(&mut self, until: u64) {
         self.until = self.until.min(until);
         if self.next >= self.until {
@@ -86,8 +88,8 @@ impl Pacer {
         self.next
     }
 
-    /// Lets the next arrival that is due by `now` begin to wait. Gives when it was due, and whether it waits; one that finds the
-    /// queue full does not: it is lost.
+    /// Queues the next arrival that is due by `now`. Returns when it was due, and whether it was queued: if the queue
+    /// is full, it is lost.
     pub(crate) fn advance(&mut self, now: u64) -> Option<(u64, bool)> {
         if self.next > now {
             return None;
@@ -101,18 +103,18 @@ impl Pacer {
         Some((due, waits))
     }
 
-    /// Whether something waits.
+    /// Whether the queue is not empty.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Takes the arrival that has waited longest, if it was due by `limit`.
+    /// Takes the oldest queued arrival, if it was due by `limit`.
     pub(crate) fn take_due_by(&mut self, limit: u64) -> Option<(u64, u64)> {
         self.waiting.pop_front_if(|(due, _)| *due <= limit)
     }
 
-    /// Takes the arrival that has waited longest: its intended time, and how much later it was noticed. It should have been
-    /// noticed at once, so this is the generator's own delay.
+    /// Takes the oldest queued arrival: its due time, and how much later it was noticed. It should have been noticed
+    /// at once, so that is the generator's own delay.
     pub(crate) fn take(&mut self) -> Option<(u64, u64)> {
         self.waiting.pop_front()
     }
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(pacer.take(), Some((0, 4_000_000)));
     }
 
-    /// As a thread does that stood still when the next phase began.
+    /// The case of a thread that was not running when the next phase began.
     #[test]
     fn a_late_look_takes_nothing_from_a_schedule_that_is_over() {
         let mut pacer = pacer(1000.0, 100);

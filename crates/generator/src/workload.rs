@@ -1,4 +1,4 @@
-//! A workload made ready for a protocol: requests serialised, expectations compiled, choices drawn.
+//! Prepares a workload for a protocol: serializes requests, compiles expectations and sets up choices.
 
 use crate::EngineError;
 use crate::kept::Budget;
@@ -9,27 +9,27 @@ use prony_load::{
 use prony_protocols::protocol::Protocol;
 use std::sync::Arc;
 
-/// Values that a sequence may take.
+/// Most values that a sequence may capture.
 const MOST_TAKEN: usize = 64;
 
 /// One operation, ready to be sent and judged.
 pub(crate) struct PreparedOperation<P: Protocol> {
     pub(crate) request: P::Prepared,
     pub(crate) expectation: CompiledExpectation,
-    /// Whether the body has rules that need the whole of it: others than one that tells all its bytes.
+    /// Whether rules need the whole body, other than one that determines all its bytes.
     pub(crate) judges_body: bool,
-    /// Whether rules for JSON judge it as it arrives, so that it need not be kept.
+    /// Whether JSON rules judge the body as it arrives, so that it need not be kept.
     pub(crate) judges_json_alone: bool,
     /// Whether the reply must be a stream.
     pub(crate) is_stream: bool,
-    /// How long the caller waits, ns, where a call of gRPC says so.
+    /// The deadline of a gRPC call, ns, if the request sets one.
     pub(crate) deadline: Option<u64>,
-    /// Whether the request says that it is the last one of its connection (RFC 9112, section 9.6).
+    /// Whether the request announces that it is the last one of its connection (RFC 9112, section 9.6).
     pub(crate) closes: bool,
-    /// Whether it changes nothing, so that it may be sent twice (RFC 9110, section 9.2.1).
+    /// Whether the method is safe, so that the request may be sent twice (RFC 9110, section 9.2.1).
     pub(crate) is_safe: bool,
-    /// What of each reply is needed because later requests take something from it.
-    pub(crate) takes: Takes,
+    /// The parts of each reply that are needed for captures.
+    pub(crate) takes: CapturePlan,
 }
 
 impl<P: Protocol> PreparedOperation<P> {
@@ -37,32 +37,32 @@ impl<P: Protocol> PreparedOperation<P> {
     #[inline]
     pub(crate) fn exact_body(&self) -> &ExactBody {
         let exact = self.expectation.exact_body();
-        exact.expect("invariant: only a body of which each byte is told is compared")
+        exact.expect("invariant: only a body with known bytes is compared")
     }
 }
 
-/// What of each reply later requests need, whether it is checked or not.
+/// The parts of each reply that later requests need, whether it is checked or not.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Takes {
+pub(crate) struct CapturePlan {
     pub(crate) body: bool,
     pub(crate) head: bool,
 }
 
-/// The operations of a job, ready. All threads share them.
+/// The prepared operations of a job, shared by all threads.
 pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) operations: Vec<PreparedOperation<P>>,
-    pub(crate) order: Arc<Ready>,
-    /// Whether requests carry what earlier replies gave.
+    pub(crate) order: Arc<OperationPicker>,
+    /// Whether requests contain values of earlier replies.
     pub(crate) takes: bool,
     /// Whether replies are streams.
     pub(crate) streams: bool,
-    /// Memory for bodies that are kept to be judged.
+    /// The memory for bodies that are kept for judging.
     pub(crate) kept: Budget,
 }
 
 /// How the next operation is chosen.
 #[derive(Debug, Clone)]
-pub(crate) enum Ready {
+pub(crate) enum OperationPicker {
     /// Always this one.
     One(u16),
     /// By weight: cumulative weights with their operations.
@@ -71,8 +71,8 @@ pub(crate) enum Ready {
     Sequence(Vec<u16>),
 }
 
-impl Ready {
-    /// Requests of one arrival.
+impl OperationPicker {
+    /// Number of requests of one arrival.
     pub(crate) const fn length(&self) -> u64 {
         match self {
             Self::One(_) | Self::Mix(_) => 1,
@@ -107,7 +107,7 @@ impl<P: Protocol> PreparedWorkload<P> {
     }
 }
 
-/// Requests that this process may have under way.
+/// Most requests that this process may have in flight.
 fn places(job: &Job) -> usize {
     let depth = match job.load {
         Load::Closed { in_flight, .. } | Load::Open { in_flight, .. } => in_flight,
@@ -139,7 +139,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
         judges_json_alone: expectation.judges_json_alone(),
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
-        takes: Takes {
+        takes: CapturePlan {
             body: expectation.takes_of_body(),
             head: expectation.takes_of_head(),
         },
@@ -148,7 +148,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
     })
 }
 
-fn order(order: &Order) -> Ready {
+fn order(order: &Order) -> OperationPicker {
     match order {
         Order::Mix(steps) => {
             let mut sum = 0;
@@ -161,15 +161,17 @@ fn order(order: &Order) -> Ready {
                 })
                 .collect();
             match weighted.as_slice() {
-                [(_, only)] => Ready::One(*only),
-                _ => Ready::Mix(weighted),
+                [(_, only)] => OperationPicker::One(*only),
+                _ => OperationPicker::Mix(weighted),
             }
         }
-        Order::Sequence(steps) => Ready::Sequence(steps.iter().map(|step| step.operation as u16).collect()),
+        Order::Sequence(steps) => {
+            OperationPicker::Sequence(steps.iter().map(|step| step.operation as u16).collect())
+        }
     }
 }
 
-/// The messages of a WebSocket share connections, so that all of them must ask for the same one.
+/// Checks that all messages of a WebSocket have the same handshake, because they share connections.
 fn check_handshakes(operations: &[Operation]) -> Result<(), EngineError> {
     let asks = |operation: &Operation| (operation.request.path.clone(), operation.request.headers.clone());
     for pair in operations.windows(2) {
@@ -183,7 +185,7 @@ fn check_handshakes(operations: &[Operation]) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Streams of messages are of gRPC, and at least one of them is under way.
+/// Checks that only gRPC sends streams of messages, with at least one of them in flight.
 fn check_messages(job: &Job) -> Result<(), EngineError> {
     let is_grpc = job.protocol == prony_load::Protocol::Grpc;
     let wrong = job
@@ -197,7 +199,7 @@ fn check_messages(job: &Job) -> Result<(), EngineError> {
     match wrong {
         None => Ok(()),
         Some(operation) => Err(EngineError::Job(format!(
-            "`{}` sends a stream of messages: only gRPC does, with one of them unanswered at least",
+            "`{}` sends a stream of messages: that needs gRPC, and at least one unanswered message",
             operation.name
         ))),
     }
@@ -249,11 +251,11 @@ fn check_source(parameter: &Parameter) -> Result<(), EngineError> {
         Source::Range { low, high } | Source::Random { low, high } if low > high => {
             "its range ends before it begins"
         }
-        Source::Hex { digits: 0 | 65.. } => "it has 1 to 64 hexadecimal digits",
+        Source::Hex { digits: 0 | 65.. } => "give 1 to 64 hexadecimal digits",
         Source::Lines(lines) if lines.is_empty() => "its feed has no line",
         Source::Messages(messages) if messages.is_empty() => "it has no message",
         Source::Column { values, .. } if values.is_empty() => "its table has no row",
-        Source::Taken(MOST_TAKEN..) => "a sequence takes at most 64 values",
+        Source::Taken(MOST_TAKEN..) => "a sequence captures at most 64 values",
         _ => return Ok(()),
     };
     Err(EngineError::Parameter {
@@ -285,7 +287,7 @@ fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), Eng
             if is_head && breaks_a_head(&parameter.source, std::ptr::eq(template, path)) {
                 return Err(EngineError::Parameter {
                     name: parameter.name.clone(),
-                    reason: "a line of its feed cannot stand in a request's head: it holds a space or a control character",
+                    reason: "a line of its feed is not allowed in a request's head: it contains a space or a control character",
                 });
             }
         }

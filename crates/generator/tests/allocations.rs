@@ -1,7 +1,7 @@
-//! Between warm-up and drain a worker allocates nothing for a request: its allocations are counted while it runs.
+//! Between warm-up and drain, a worker allocates nothing per request: its allocations are counted while it runs.
 //!
-//! What it does allocate belongs to intervals (a message to the thread that reports), so that the bound does not grow with
-//! the number of requests. TLS is not among these loads: rustls keeps each record in memory of its own.
+//! The remaining allocations belong to intervals (a message to the thread that reports), so the limit does not grow
+//! with the number of requests. TLS is not among these loads: rustls allocates memory for each record.
 
 #[path = "../../../tests/ports.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
@@ -9,11 +9,11 @@ mod ports;
 mod toy;
 mod wire;
 
-use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{
-    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation, Order,
-    Parameter, Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
+    Body, BodyRule, Capture, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation,
+    Order, Parameter, Part, Protocol, Series, Source, Spacing, Step, Template, TransportChoice, WarmUp,
     Workload,
 };
 use prony_records::{Event, Phase};
@@ -24,12 +24,12 @@ use std::sync::{Mutex, PoisonError, mpsc};
 use toy::{MS, Server, answer_all, get, read_request};
 use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Scripted, literal};
 
-/// Counts what the threads of the load allocate; servers and tests live in the same process.
+/// Counts the allocations of the load's threads; servers and tests run in the same process.
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// The name of the calling thread, asked of the kernel: asking the standard library may allocate.
+/// Asks the kernel for the thread's name: the standard library may allocate.
 fn is_worker() -> bool {
     let mut name = [0_u8; 16];
     // SAFETY: the kernel writes at most 16 bytes.
@@ -43,28 +43,28 @@ fn count() {
     }
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         count();
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.realloc(pointer, layout, size) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -72,7 +72,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// One load at a time, since there is one count.
+/// Only one load at a time, because there is one counter.
 static ALONE: Mutex<()> = Mutex::new(());
 
 on_both_transports!(
@@ -93,10 +93,10 @@ on_both_transports!(
     web_sockets,
 );
 
-/// Allocations for an interval: what it hands over, and a histogram that is needed for the first time.
+/// Allocations per interval: the message, and a histogram that is needed for the first time.
 const OF_AN_INTERVAL: u64 = 16;
 
-/// Runs the job and asserts that its allocations do not grow with its requests.
+/// Runs the job and asserts that its allocations do not grow with the number of requests.
 fn assert_allocates_nothing(mut job: Job) {
     job.phases.warm_up = WarmUp::FixedNs(200 * MS);
     job.phases.measurement_ns = 800 * MS;
@@ -123,9 +123,9 @@ fn assert_allocates_nothing(mut job: Job) {
         0,
         "{:?} {:?}",
         recording.outcomes,
-        recording.wrong_replies
+        recording.unexpected_replies
     );
-    // The first two intervals find the memory that the others use again.
+    // The first two intervals allocate the memory that later ones reuse.
     let (settled, rest) = seen.split_at(2);
     let allocations = rest.last().expect("intervals").0 - settled[1].0;
     let replies: u64 = rest.iter().map(|(_, completed)| completed).sum();
@@ -133,7 +133,7 @@ fn assert_allocates_nothing(mut job: Job) {
         "{allocations} allocations, {replies} replies, {} intervals",
         rest.len()
     );
-    assert!(replies > 100, "too few replies to tell: {replies}");
+    assert!(replies > 100, "too few replies: {replies}");
     assert!(
         allocations <= OF_AN_INTERVAL * rest.len() as u64 + replies / 100,
         "{allocations} allocations for {replies} replies in {} intervals",
@@ -179,7 +179,7 @@ fn operation(name: &str, body: BodyRule) -> Operation {
     }
 }
 
-/// One operation for each kind of rule; the service writes its JSON in another order than the rule.
+/// One operation for each kind of rule; the service writes its JSON in a different order than the rule.
 fn judged() -> Workload {
     let operations = vec![
         operation("exact", BodyRule::Exact(around("<", "> exactly"))),
@@ -222,7 +222,7 @@ fn judged() -> Workload {
     }
 }
 
-/// The right body for a path of [`judged`].
+/// The valid body for a path of [`judged`].
 fn right(path: &str) -> (String, String, String) {
     let mut parts = path.trim_start_matches('/').split('/');
     let name = parts.next().expect("a name").to_owned();
@@ -266,11 +266,11 @@ fn judged_replies(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
-/// The path of the second request, and a header of it, come from the reply to the first.
+/// The path and a header of the second request come from the reply to the first.
 fn values_that_are_taken(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
-    let take = |name: &str, slot, from: &str| Take {
+    let take = |name: &str, slot, from: &str| Capture {
         name: name.into(),
         slot,
         from: from.parse().expect("an origin"),
@@ -309,7 +309,7 @@ fn replies_in_pieces(transport: TransportChoice) {
         let mut reader = BufReader::new(stream);
         while let Some(request) = read_request(&mut reader) {
             let reply = reply(path_of(&request.line));
-            // No delay is set: each piece is a packet of its own, though two may be read at once.
+            // With TCP_NODELAY, each piece is a packet of its own, though two may be read at once.
             for piece in reply.as_bytes().chunks(20) {
                 if writer.write_all(piece).is_err() {
                     return;
@@ -322,7 +322,8 @@ fn replies_in_pieces(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
-/// Rules for single values, of an id that is another one in each request: as JSON in pieces, and as one event in chunks.
+/// Rules for single values, including an ID that differs in each request: as JSON in pieces, and as one event in
+/// chunks.
 fn rules_for_json(transport: TransportChoice) {
     use std::io::{BufReader, Write as _};
     for is_event in [false, true] {
@@ -386,7 +387,7 @@ fn rules_for_json(transport: TransportChoice) {
     }
 }
 
-/// Streams with these messages on connections that are kept alive.
+/// Streams with these messages on keep-alive connections.
 fn streaming(content_type: &'static str, messages: &[String], events: Events, transport: TransportChoice) {
     let body: String = messages.iter().map(|message| toy::chunk(message)).collect();
     let server = Server::new(move |stream, _| {
@@ -437,7 +438,7 @@ fn answers_of_a_language_model(transport: TransportChoice) {
     streaming("text/event-stream", &answer, events, transport);
 }
 
-/// Every message is known; its JSON has the spaces that many writers put there.
+/// Every message is known; its JSON has the spaces that many writers add.
 fn streams_of_known_messages(transport: TransportChoice) {
     let server = Server::new(|stream, _| {
         let event = |n: u64| toy::event(Some(n), "tick", &format!("{{\"n\": {n}, \"of\": 20}}"));
@@ -447,9 +448,9 @@ fn streams_of_known_messages(transport: TransportChoice) {
     let mut job = toy::job(server.address, transport);
     job.workload.operations[0].expect = Expectation {
         events: Some(Events {
-            whole: Some(Whole {
+            whole: Some(ExactStream {
                 count: Template::literal("20"),
-                each: Shape {
+                each: MessageRule {
                     id: Some(Template::literal("{= i}")),
                     name: Some(Template::literal("tick")),
                     data: Some(Data::Json(Template::literal(r#"{"n":{= i},"of":20}"#))),
@@ -479,7 +480,7 @@ fn an_open_load(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
-/// The job of HTTP/2 with headers that are checked and a body.
+/// An HTTP/2 job with a body and header checks.
 fn over_http2(port: u16, transport: TransportChoice, protocol: Protocol) -> Job {
     let operation = wire::post("/", &[b'x'; 1000]);
     let mut job = wire::job(port, protocol, (4, 8), operation);
@@ -491,7 +492,7 @@ fn over_http2(port: u16, transport: TransportChoice, protocol: Protocol) -> Job 
     job
 }
 
-/// Answers each request with a head, a body and what `after` adds.
+/// Replies to each request with a head, a body and the frames of `after`.
 fn answering(
     settings: &'static [(u16, u32)],
     head: Vec<u8>,
@@ -533,7 +534,7 @@ fn http2(transport: TransportChoice) {
 }
 
 fn bodies_that_windows_keep_back(transport: TransportChoice) {
-    // SETTINGS_INITIAL_WINDOW_SIZE: the body of 1,000 bytes leaves in pieces.
+    // SETTINGS_INITIAL_WINDOW_SIZE: the body of 1,000 bytes is sent in pieces.
     let head = [OK, &literal("x-header", "value")].concat();
     let server = answering(&[(4, 300)], head, b"hello".to_vec(), None, true);
     assert_allocates_nothing(over_http2(server.port, transport, Protocol::Http2));
@@ -553,7 +554,7 @@ fn grpc(transport: TransportChoice) {
     assert_allocates_nothing(job);
 }
 
-/// Streams of messages both ways.
+/// Streams of messages in both directions.
 fn streams_of_grpc(transport: TransportChoice) {
     let head = [OK, &literal("content-type", "application/grpc")].concat();
     let messages = b"\0\0\0\0\x05hello".repeat(20);

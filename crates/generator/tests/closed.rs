@@ -2,7 +2,7 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, job, ok, operation, run};
 use prony_load::{
-    Body, BodyRule, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Take, Template,
+    Body, BodyRule, Capture, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Template,
     TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Command, Event, Phase, WarningKind};
@@ -54,7 +54,7 @@ fn every_reply_is_counted_and_checked(transport: TransportChoice) {
     );
     assert!(recording.connect_time_ns.is_some() && recording.first_byte_ns.is_some());
     assert!(recording.schedule_lag_ns.is_none() && recording.tls_time_ns.is_none());
-    // The requests are 37 to 41 bytes with these addresses, the replies 69.
+    // The requests have 37 to 41 bytes with these addresses, the replies 69.
     let in_time: u64 = recording.intervals.iter().map(|one| one.completed).sum();
     assert!(recording.bytes.received.abs_diff(in_time * HELLO.len() as u64) < 5 * HELLO.len() as u64);
 }
@@ -73,7 +73,12 @@ fn pipelined_requests_keep_their_order(transport: TransportChoice) {
     job.workload.operations[0].expect.body = vec![BodyRule::Exact(path)];
     let recording = run(&job);
     assert!(recording.requests.valid > 100, "{recording:#?}");
-    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?}",
+        recording.unexpected_replies
+    );
 }
 
 fn several_threads_share_the_connections(transport: TransportChoice) {
@@ -85,7 +90,7 @@ fn several_threads_share_the_connections(transport: TransportChoice) {
     assert_eq!(recording.connections.established, 7);
     assert_eq!(recording.generator.threads, 3);
     assert_eq!(recording.outcomes.errors(), 0);
-    // One more connection asks whether the server is there at all.
+    // One more connection probes the server before the load.
     assert_eq!(server.accepted.load(std::sync::atomic::Ordering::SeqCst), 8);
 }
 
@@ -134,7 +139,7 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
             let mut seen = noted.lock().expect("no panic");
             seen.0.insert(number);
             seen.1 += 1;
-            // Every tenth reply is another's.
+            // Every tenth reply belongs to a different request.
             ok(&(number + u64::from(number.is_multiple_of(10))).to_string())
         });
     });
@@ -152,12 +157,12 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
     let recording = run(&job);
     let (numbers, requests) = seen.lock().expect("no panic").clone();
     assert_eq!(numbers.len() as u64, requests, "a number came twice");
-    let share = recording.outcomes.wrong_reply as f64 / recording.requests.completed as f64;
+    let share = recording.outcomes.unexpected as f64 / recording.requests.completed as f64;
     assert!((share - 0.1).abs() < 0.05, "{:?}", recording.outcomes);
-    assert_eq!(recording.wrong_replies.len(), 3);
+    assert_eq!(recording.unexpected_replies.len(), 3);
     assert!(
         recording
-            .wrong_replies
+            .unexpected_replies
             .iter()
             .all(|wrong| wrong.expected.ends_with('0') && wrong.got.ends_with('1'))
     );
@@ -270,7 +275,7 @@ fn the_caller_ends_the_warm_up_and_the_measurement(transport: TransportChoice) {
                     } else {
                         Command::Stop
                     };
-                    sender.send(command).expect("the engine listens");
+                    sender.send(command).expect("the generator listens");
                 }
             }
             _ => panic!("an event that the caller should make"),
@@ -294,7 +299,7 @@ fn a_warm_up_that_was_ended_before_it_began_is_left_out(transport: TransportChoi
         limit_ns: 60_000 * MS,
     };
     let (sender, commands) = mpsc::channel();
-    sender.send(Command::Measure).expect("the engine will listen");
+    sender.send(Command::Measure).expect("the generator will listen");
     let mut phases = Vec::new();
     let recording = prony_generator::run(
         &job,
@@ -314,7 +319,7 @@ fn a_warm_up_that_was_ended_before_it_began_is_left_out(transport: TransportChoi
 fn the_warm_up_is_not_recorded(transport: TransportChoice) {
     let answered = Arc::new(std::sync::atomic::AtomicU64::new(0));
     let counting = Arc::clone(&answered);
-    // The first replies are wrong, but they come in the warm-up.
+    // The first replies are unexpected, but they belong to the warm-up.
     let server = Server::new(move |stream, _| {
         let begin = std::time::Instant::now();
         answer_all(stream, |_| {
@@ -340,7 +345,7 @@ fn the_warm_up_is_not_recorded(transport: TransportChoice) {
     assert_eq!(recording.intervals.len(), 3);
 }
 
-/// Closes after each reply to a request that asks for it, as RFC 9112 wants it.
+/// Closes after each reply to a request with `Connection: close`, as RFC 9112 requires.
 fn obedient(most: &Arc<std::sync::atomic::AtomicU64>) -> Server {
     let most = Arc::clone(most);
     Server::new(move |stream, _| {
@@ -371,14 +376,15 @@ fn a_request_that_asks_to_close_is_the_last_on_its_connection(transport: Transpo
     assert!(recording.requests.valid > 10, "{recording:#?}");
     assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
     assert_eq!(most.load(std::sync::atomic::Ordering::SeqCst), 1);
-    // Places are idle while connections are made anew: Little's law is not asked either, which takes a thousand replies.
+    // Slots are idle while connections are replaced; Little's law is not checked either, because that needs a
+    // thousand replies.
     let blames = [WarningKind::ConnectionClosed, WarningKind::LittlesLaw];
     assert!(
         !recording
             .warnings
             .iter()
             .any(|warning| blames.contains(&warning.kind)),
-        "the server did what it was asked for: {:?}",
+        "the server did what was requested: {:?}",
         recording.warnings
     );
 }
@@ -424,7 +430,7 @@ fn a_counted_load_sends_so_many_requests(transport: TransportChoice) {
         let in_time = (recording.throughput_per_s * recording.duration_s).round() as u64;
         assert!(
             in_time >= requests,
-            "{in_time}: the warm-up's last replies may come in the measurement"
+            "{in_time}: the warm-up's last replies may arrive in the measurement"
         );
     }
 }
@@ -453,7 +459,7 @@ fn places_pause_between_requests(transport: TransportChoice) {
         members: None,
     };
     let recording = run(&job);
-    // At most one request each 30 ms, the first at once.
+    // At most one request per 30 ms, the first one immediately.
     assert!(
         (8..=44).contains(&recording.requests.valid),
         "{:?}",
@@ -464,7 +470,7 @@ fn places_pause_between_requests(transport: TransportChoice) {
         (29..10_000).contains(&shortest),
         "{shortest} ms between two requests"
     );
-    // Connections that are not kept alive pause as well.
+    // Connections without keep-alive pause as well.
     job.limits.requests_per_connection = Some(1);
     let recording = run(&job);
     assert!(
@@ -523,7 +529,7 @@ fn connections_come_one_after_the_other(transport: TransportChoice) {
     assert!(toy::fails(&job).is_bad_input());
 }
 
-/// Its steps come one after the other, even where no connection is kept alive.
+/// The steps are executed one after the other, even without keep-alive.
 fn a_sequence_goes_on_over_connections(transport: TransportChoice) {
     let most = Arc::default();
     let server = obedient(&most);
@@ -542,7 +548,7 @@ fn a_sequence_goes_on_over_connections(transport: TransportChoice) {
     assert!(recording.sequences_per_s.is_some_and(|rate| rate > 0.0));
 }
 
-/// Also where only few replies are compared.
+/// This must also hold if only few replies are checked.
 fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
@@ -553,7 +559,7 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
         name: "content-type".into(),
         value: HeaderValue::MediaType("text/plain".into()),
     }];
-    expect.take = vec![Take {
+    expect.take = vec![Capture {
         name: "word".into(),
         slot: 0,
         from: "regex:h\\w+".parse().expect("an origin"),
@@ -572,10 +578,15 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
     }];
     let recording = run(&job);
     assert!(recording.requests.valid > 10, "{recording:#?}");
-    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?}",
+        recording.unexpected_replies
+    );
 }
 
-/// Names of operations with values of their own are one operation; what has no reply is counted apart.
+/// Several names with values are one operation; requests without a reply are counted separately.
 fn replies_of_the_whole_load_are_counted(transport: TransportChoice) {
     let seen = Arc::new(Mutex::new(std::collections::BTreeMap::<String, u64>::new()));
     let counts = Arc::clone(&seen);
@@ -609,9 +620,9 @@ fn replies_of_the_whole_load_are_counted(transport: TransportChoice) {
         .map(|(operation, weight)| Step { operation, weight });
     job.workload.order = Order::Mix(steps.collect());
     job.phases.warm_up = WarmUp::FixedNs(100 * MS);
-    // The server counts what it sees.
+    // The server counts the requests that it receives.
     job.limits.no_retry = true;
-    assert_eq!(run(&job).answers, None, "nobody asked");
+    assert_eq!(run(&job).answers, None, "not requested");
     seen.lock().expect("no panic").clear();
     job.count_replies = true;
     let recording = run(&job);

@@ -1,4 +1,5 @@
-//! Servers that end connections: at a bad moment, early, politely. Each request has the right outcome, and the load goes on.
+//! Servers that end connections: at a bad moment, early, gracefully. Each request has the right outcome, and the load
+//! continues.
 
 use crate::toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use prony_generator::EngineError;
@@ -35,7 +36,7 @@ fn assert_all_valid(recording: &Recording) {
     assert_eq!(recording.outcomes.errors(), 0, "{recording:#?}");
 }
 
-/// A closed load of this size that ends with the replies to so many requests.
+/// A closed load of this size that ends after this number of replies.
 fn counted(
     server: &Server,
     transport: TransportChoice,
@@ -49,7 +50,7 @@ fn counted(
     job
 }
 
-/// As nginx with `keepalive_requests 10`.
+/// Like nginx with `keepalive_requests 10`.
 fn requests_behind_an_announced_close_are_sent_again(transport: TransportChoice) {
     let server = Server::new(|stream, _| {
         let mut writer = stream.try_clone().expect("a second handle");
@@ -67,7 +68,7 @@ fn requests_behind_an_announced_close_are_sent_again(transport: TransportChoice)
                 return;
             }
         }
-        // Reads on, so that the end resets nothing that is on its way.
+        // Keep reading, so that closing resets no data in flight.
         let _ = writer.shutdown(Shutdown::Write);
         let _ = reader.read_to_end(&mut Vec::new());
     });
@@ -78,7 +79,8 @@ fn requests_behind_an_announced_close_are_sent_again(transport: TransportChoice)
     assert_eq!(recording.connections.retried, 0);
 }
 
-/// Answers four requests on each connection, and closes it as the fifth comes: as an idle timeout does that fires just then.
+/// Replies to four requests on each connection, and closes it when the fifth arrives, like an idle timeout that fires
+/// just then.
 fn closing_at_the_fifth() -> Server {
     Server::new(|stream, _| {
         let mut writer = stream.try_clone().expect("a second handle");
@@ -96,7 +98,7 @@ fn requests_that_idle_connections_lose_are_retried(transport: TransportChoice) {
     let server = closing_at_the_fifth();
     let recording = run(&counted(&server, transport, (1, 1), 40));
     assert_all_valid(&recording);
-    // Ten connections have four replies each; the last one is not asked a fifth time.
+    // Ten connections have four replies each; the last one has no fifth request.
     assert_eq!(recording.connections.retried, 9);
     let told = recording
         .warnings
@@ -118,7 +120,7 @@ fn retries_can_be_switched_off(transport: TransportChoice) {
     assert_eq!(recording.connections.retried, 0);
 }
 
-/// A frame of HTTP/2.
+/// An HTTP/2 frame.
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let length = (payload.len() as u32).to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
@@ -128,12 +130,12 @@ fn go_away(last: u32) -> Vec<u8> {
     frame(7, 0, 0, &[last.to_be_bytes(), [0; 4]].concat())
 }
 
-/// Reads the preface of a client of HTTP/2.
+/// Reads the preface of an HTTP/2 client.
 fn preface(stream: &mut impl Read) -> Option<()> {
     stream.read_exact(&mut [0; 24]).ok()
 }
 
-/// Answers requests of HTTP/2, at most so many; then GOAWAY says so.
+/// Replies to HTTP/2 requests, but at most `most`, and announces that with GOAWAY.
 fn serve_http2(stream: &mut (impl Read + Write), most: u64) -> Option<()> {
     stream.write_all(&frame(4, 0, 0, &[])).ok()?;
     let mut answered = 0;
@@ -161,7 +163,7 @@ fn serve_http2(stream: &mut (impl Read + Write), most: u64) -> Option<()> {
     Some(())
 }
 
-/// A server that counts the connections on which a client speaks HTTP/2 to it, from 0.
+/// A server that numbers the connections with an HTTP/2 preface, from 0.
 fn http2(serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Server {
     let count = AtomicU64::new(0);
     Server::new(move |mut stream, _| {
@@ -173,7 +175,7 @@ fn http2(serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Server {
 
 fn say_goodbye_at_once(stream: &mut TcpStream) {
     let _ = stream.write_all(&[frame(4, 0, 0, &[]), go_away(0)].concat());
-    // The client has to end it.
+    // The client has to end the connection.
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
@@ -189,7 +191,7 @@ fn a_goodbye_with_the_first_word_costs_one_connection(transport: TransportChoice
     job.protocol = Protocol::Http2;
     let recording = run(&job);
     assert_eq!(
-        (recording.outcomes.valid, recording.outcomes.refused),
+        (recording.outcomes.valid, recording.outcomes.connect_error),
         (49, 1),
         "{recording:#?}"
     );
@@ -238,7 +240,7 @@ fn tls_job(server: &Server, transport: TransportChoice, protocol: Protocol) -> p
     job
 }
 
-/// Text of HTTP/1.1 and `close_notify` in one segment, as a proxy that drains gives them.
+/// A plain HTTP/1.1 response and `close_notify` in one segment, as sent by a draining proxy.
 fn refuse(stream: &mut Tls) {
     let connection = &mut stream.conn;
     let refusal = b"HTTP/1.1 503 Draining\r\nConnection: close\r\n\r\n";
@@ -275,9 +277,9 @@ fn over_tls_a_bad_greeting_costs_one_connection(transport: TransportChoice) {
     };
     job.limits.requests = Some(200);
     let recording = run(&job);
-    // Those that waited just then had no connection; all others are served.
+    // Requests that waited at that moment had no connection; all others get a reply.
     assert_eq!(
-        recording.requests.valid + recording.outcomes.refused,
+        recording.requests.valid + recording.outcomes.connect_error,
         200,
         "{:?}",
         recording.outcomes
@@ -317,8 +319,8 @@ fn over_tls_a_body_until_the_end_needs_a_goodbye(transport: TransportChoice) {
         if says_goodbye {
             assert_all_valid(&recording);
         } else {
-            assert_eq!(recording.outcomes.wrong_reply, 20, "{:?}", recording.outcomes);
-            let shown = &recording.wrong_replies[0];
+            assert_eq!(recording.outcomes.unexpected, 20, "{:?}", recording.outcomes);
+            let shown = &recording.unexpected_replies[0];
             assert!(shown.got.contains("close_notify"), "{shown:?}");
         }
     }

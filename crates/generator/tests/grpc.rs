@@ -6,7 +6,7 @@ use prony_load::events::Events;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Header, Job, Operation, Protocol, Template};
 
-/// A call with an encoded message, of which `body` is expected.
+/// A call with an encoded message; `body` is the expected reply.
 fn call(method: &str, message: &[u8], body: Option<&[u8]>) -> Operation {
     let mut operation = post(method, message);
     operation.expect.status = vec![200];
@@ -17,7 +17,7 @@ fn call(method: &str, message: &[u8], body: Option<&[u8]>) -> Operation {
     operation
 }
 
-/// A call whose reply is a stream.
+/// A call with a streamed reply.
 fn stream(method: &str, message: &[u8], events: Events) -> Operation {
     let mut operation = call(method, message, None);
     operation.expect.events = Some(events);
@@ -33,7 +33,7 @@ fn sending(mut operation: Operation, messages: &[&[u8]], unanswered: Option<u32>
     operation
 }
 
-/// 40 such calls.
+/// A job of 40 such calls.
 fn forty(port: u16, operation: Operation) -> Job {
     counted(job(port, Protocol::Grpc, (2, 3), operation), 40)
 }
@@ -41,7 +41,7 @@ fn forty(port: u16, operation: Operation) -> Job {
 #[test]
 fn go_answers_unary_calls() {
     let server = go::start();
-    // PersonId { id: "1" }; the reply is compared as bytes of the one encoding that Go writes.
+    // PersonId { id: "1" }; the reply must equal Go's encoding byte by byte.
     let method = "/prony.person.PersonService/getPersonLinks";
     let load = job(
         server.port,
@@ -65,7 +65,7 @@ fn go_answers_unary_calls() {
             recording.status_codes.get("grpc-5"),
             Some(&recording.requests.completed)
         );
-        assert_eq!(recording.wrong_replies[0].what, "grpc-status");
+        assert_eq!(recording.unexpected_replies[0].what, "grpc-status");
     });
     load.workload.operations[0].expect.grpc_status = Some(5);
     on_each_transport(&load, assert_all_valid);
@@ -109,29 +109,32 @@ fn tonic_streams_messages() {
         ..Events::default()
     };
     on_each_transport(&of(early), |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
+        assert_eq!(recording.outcomes.unexpected, 40);
         let streams = recording.messages.and_then(|messages| messages.streams);
         assert_eq!(streams.expect("how they ended").ended_early, 40);
-        assert_eq!(recording.wrong_replies[0].got, "40");
+        assert_eq!(recording.unexpected_replies[0].got, "40");
     });
     let long = Events {
         longest: 0,
         ..Events::default()
     };
     on_each_transport(&of(long), |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
-        assert_eq!(recording.wrong_replies[0].what, "events: one is too long");
+        assert_eq!(recording.outcomes.unexpected, 40);
+        assert_eq!(
+            recording.unexpected_replies[0].what,
+            "events: an event is too long"
+        );
     });
     // A unary call has one message.
     let unary = forty(server.port, call("/toy.Echo/stream", &message, None));
     on_each_transport(&unary, |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
-        assert_eq!(recording.wrong_replies[0].what, "number of messages");
+        assert_eq!(recording.outcomes.unexpected, 40);
+        assert_eq!(recording.unexpected_replies[0].what, "number of messages");
         assert!(recording.messages.is_none());
     });
 }
 
-/// Such a stream never ends by itself, and its connection goes on to carry others.
+/// Such a stream never ends by itself, and its connection continues to carry others.
 #[test]
 fn a_stream_is_cancelled_at_its_bound() {
     let server = tonic::start();
@@ -157,7 +160,7 @@ fn a_deadline_ends_a_stream_with_its_status() {
     on_each_transport(&forty(server.port, late), |recording| {
         assert_eq!(recording.outcomes.status, 40);
         assert_eq!(recording.status_codes.get("grpc-4"), Some(&40));
-        assert_eq!(recording.wrong_replies[0].got, "4 (after 60000000u)");
+        assert_eq!(recording.unexpected_replies[0].got, "4 (after 60000000u)");
         let messages = recording.messages.expect("messages of streams");
         assert_eq!(messages.received, 40);
         assert_eq!(messages.streams.expect("how they ended").ended_early, 40);
@@ -166,7 +169,7 @@ fn a_deadline_ends_a_stream_with_its_status() {
 
 #[test]
 fn a_call_that_is_reset_at_its_deadline_is_late() {
-    // Begins each reply with a message, and gives it up after 30 ms.
+    // Starts each reply with a message, and resets the stream after 30 ms.
     let server = Scripted::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
@@ -190,7 +193,7 @@ fn a_call_that_is_reset_at_its_deadline_is_late() {
     };
     on_each_transport(&of(20_000_000), |recording| {
         assert_eq!(recording.outcomes.status, 5);
-        assert_eq!(recording.wrong_replies[0].what, "grpc-status");
+        assert_eq!(recording.unexpected_replies[0].what, "grpc-status");
         let streams = recording.messages.and_then(|messages| messages.streams);
         assert_eq!(streams.expect("how they ended").ended_early, 5);
     });
@@ -207,7 +210,7 @@ fn a_stream_of_requests_has_one_reply() {
         let load = sending(joined(&messages.concat()), messages, None);
         on_each_transport(&forty(server.port, load), assert_all_valid);
     }
-    // More than the windows hold.
+    // More data than the flow-control windows hold.
     let large = vec![7; 30_000];
     let messages = vec![large.as_slice(); 10];
     let load = sending(joined(&messages.concat()), &messages, None);
@@ -257,7 +260,7 @@ fn tonic_says_why_it_fails() {
     );
     on_each_transport(&load, |recording| {
         assert_eq!(recording.outcomes.status, recording.requests.offered);
-        assert_eq!(recording.wrong_replies[0].got, "5 (nobody's name is Zoë)");
+        assert_eq!(recording.unexpected_replies[0].got, "5 (no person is named Zoë)");
     });
     let mut load = job(
         server.port,
@@ -314,13 +317,13 @@ fn replies_that_are_no_grpc_are_wrong() {
         let load = job(server.port, Protocol::Grpc, (1, 2), call("/a.B/c", b"", None));
         on_each_transport(&load, |recording| {
             assert_eq!(
-                recording.outcomes.wrong_reply, recording.requests.offered,
+                recording.outcomes.unexpected, recording.requests.offered,
                 "{reason}"
             );
             assert!(
-                recording.wrong_replies[0].got.contains(reason),
+                recording.unexpected_replies[0].got.contains(reason),
                 "{:?}",
-                recording.wrong_replies[0]
+                recording.unexpected_replies[0]
             );
         });
     }

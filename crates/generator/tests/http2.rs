@@ -1,4 +1,4 @@
-//! HTTP/2 against a real nginx, and against a scripted server that does what real ones do rarely.
+//! HTTP/2 against a real nginx, and against a scripted server with behavior that is rare in real servers.
 
 use crate::wire::nginx::{self, large_body};
 use crate::wire::peer::*;
@@ -52,7 +52,7 @@ fn nginx_sends_large_bodies_and_takes_them() {
         assert_all_valid(recording);
         assert!(recording.bytes.received > 1 << 20);
     });
-    // Its window is 64 KiB: the body goes in parts, and it may answer before it has all of them.
+    // Its window is 64 KiB: the body is sent in parts, and nginx may reply before it has received all of them.
     let load = counted(
         job(
             server.port,
@@ -78,7 +78,7 @@ fn nginx_says_no() {
             recording.status_codes.get("404"),
             Some(&recording.requests.completed)
         );
-        assert_eq!(recording.wrong_replies[0].what, "status");
+        assert_eq!(recording.unexpected_replies[0].what, "status");
     });
 }
 
@@ -126,12 +126,13 @@ fn users_come_over_http2() {
     };
     on_each_transport(&load, |recording| {
         assert_all_valid(recording);
-        // A connection takes three requests, so that a user needs three of them. Whoever is not done at the end leaves.
+        // A connection accepts three requests, so a user needs several connections. Users that are not done at the
+        // end leave.
         assert!(recording.requests.valid > 30 * 4, "{:?}", recording.requests);
     });
 }
 
-/// Answers every request on each connection.
+/// Replies to every request on each connection.
 fn answer_all(stream: TcpStream, settings: &[(u16, u32)], body: &[u8]) {
     let Some(mut peer) = Peer::greet(stream, settings) else {
         return;
@@ -145,7 +146,7 @@ fn answer_all(stream: TcpStream, settings: &[(u16, u32)], body: &[u8]) {
 
 #[test]
 fn goaway_in_the_middle() {
-    // Ten are answered; then those that came meanwhile are left out.
+    // Ten get a reply; requests received after them are left unprocessed.
     let server = Scripted::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
@@ -170,7 +171,8 @@ fn goaway_in_the_middle() {
     });
 }
 
-/// A stream that lasts does not keep the others from a new connection: here it ends only when that one serves.
+/// A long stream does not keep other requests from using a new connection: here it ends only after that one has had a
+/// reply.
 #[test]
 fn after_goaway_others_do_not_wait_for_the_last_stream() {
     let begun = Arc::new(AtomicU64::new(0));
@@ -196,7 +198,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
             return;
         }
         let answered = told.lock().expect("no panic").recv_timeout(PATIENCE);
-        assert!(answered.is_ok(), "nothing came over another connection");
+        assert!(answered.is_ok(), "no request used another connection");
         if peer.answer(slow, HELLO).is_some() {
             peer.linger();
         }
@@ -221,14 +223,14 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
     assert_eq!(begun.load(Ordering::SeqCst), 4);
 }
 
-/// As a service does that is not ready for more yet.
+/// The case of a service that is not ready for more yet.
 #[test]
 fn a_service_that_allows_no_stream_at_first_is_waited_for() {
     let server = Scripted::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[(MAX_CONCURRENT_STREAMS, 0)]) else {
             return;
         };
-        // The receipt of its settings has come: then it allows some.
+        // The acknowledgement of its settings has arrived: now it allows streams.
         while peer
             .next()
             .is_some_and(|frame| frame.header.kind != SETTINGS || frame.header.flags & ACK == 0)
@@ -359,7 +361,7 @@ fn tiny_windows_are_never_overrun() {
 
 #[test]
 fn settings_that_change_are_obeyed() {
-    // Streams that a client may have open, and the size of its header table, change every 20 replies.
+    // The limits for open streams and for the header table change every 20 replies.
     const ROUNDS: [[(u16, u32); 2]; 3] = [
         [(MAX_CONCURRENT_STREAMS, 2), (HEADER_TABLE_SIZE, 0)],
         [(MAX_CONCURRENT_STREAMS, 9), (HEADER_TABLE_SIZE, 100)],
@@ -372,7 +374,7 @@ fn settings_that_change_are_obeyed() {
         let mut decoder = prony_protocols::http2::hpack::Decoder::new(1 << 16);
         let mut fields = prony_protocols::http2::hpack::Fields::default();
         let (mut waiting, mut answered) = (std::collections::VecDeque::new(), 0usize);
-        // The larger one of the limits that the client may still go by.
+        // The larger one of the limits that the client may still use.
         let (mut allowed, mut next_allowed) = (2, 2);
         while let Some(frame) = peer.next() {
             match frame.header.kind {
@@ -494,7 +496,7 @@ fn a_server_that_breaks_the_rules_is_told() {
                 return;
             }
         }
-        // DATA on a stream that nobody opened.
+        // DATA on a stream that was never opened.
         peer.write(DATA, 0, 2_000_001, b"x");
         if peer.flush().is_some() {
             peer.linger();
@@ -529,7 +531,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
         assert!(recording.outcomes.reset > 0);
         assert_eq!(recording.outcomes.reset, recording.requests.offered);
     });
-    // Every fourth request is never answered: it times out alone, the connection goes on.
+    // Every fourth request gets no reply: only that one times out, and the connection continues.
     let stalling = Scripted::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
@@ -544,7 +546,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
     });
     let mut load = job(stalling.port, Protocol::Http2, (1, 2), expecting(get("/"), HELLO));
     load.timeout_ns = 50_000_000;
-    load.target.reach.connect_timeout_ns = Some(10_000_000_000);
+    load.target.connect.connect_timeout_ns = Some(10_000_000_000);
     on_each_transport(&load, |recording| {
         assert!(recording.outcomes.timeout > 0 && recording.outcomes.valid > 0);
         assert_eq!(recording.outcomes.errors(), recording.outcomes.timeout);
@@ -576,7 +578,8 @@ fn fewer_streams_than_asked_for_are_told() {
                     "allows 3 concurrent streams per connection, not 8"
                 ));
             }
-            // The law of Little is asked of the streams that there were. A noisy machine may break it, but not change them.
+            // Little's law is applied to the streams that existed. A noisy machine may violate it, but not change
+            // their number.
             let doubts = recording
                 .warnings
                 .iter()
@@ -593,7 +596,7 @@ fn fewer_streams_than_asked_for_are_told() {
 
 #[test]
 fn answers_to_all_kinds_of_settings() {
-    // Extremes that are allowed: no table, frames of 16 MiB, a window of 2^31 − 1, an unknown setting.
+    // Extreme but valid values: no header table, frames of 16 MiB, a window of 2^31 − 1, an unknown setting.
     let settings = [
         (HEADER_TABLE_SIZE, 0),
         (5, (1 << 24) - 1),

@@ -1,5 +1,6 @@
-//! No line of memory is written by two threads of a load: each block that a thread allocates lies in lines of its own, and
-//! what all threads share is only read (see `worker/lines.rs`, whose tests say how rarely the one exception is written).
+//! No cache line is written by two threads of a load: each block that a thread allocates has cache lines of its own,
+//! and data shared by all threads is only read (see `worker/lines.rs`, whose tests check how rarely the one exception
+//! is written).
 
 mod toy;
 
@@ -11,17 +12,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use toy::{HELLO, Server, job, run};
 
-/// Bytes of a line of the caches.
+/// Size of a cache line, bytes.
 const LINE: usize = 64;
 
-/// Notes which thread of a load has memory in which line.
+/// Records which thread of a load has memory in which cache line.
 struct Noting;
 
 #[derive(Default)]
 struct Memory {
-    /// Which thread took each block.
+    /// The thread that allocated each block.
     blocks: HashMap<usize, usize>,
-    /// Blocks that each thread has in a line. Inner lines of a block belong to it alone, so that only its ends are noted.
+    /// Number of blocks of each thread in a cache line. A block owns its inner lines, so only its ends
+    /// are recorded.
     lines: HashMap<usize, [u32; 2]>,
 }
 
@@ -30,11 +32,12 @@ static SHARED: AtomicU64 = AtomicU64::new(0);
 static BLOCKS: [AtomicU64; 2] = [AtomicU64::new(0), AtomicU64::new(0)];
 
 thread_local! {
-    /// Whether this thread is noting something, which allocates itself.
+    /// Whether this thread is recording, which allocates memory itself.
     static NOTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The number of the calling thread in the load, asked of the kernel: asking the standard library may allocate.
+/// Asks the kernel for the thread's name: the standard library may allocate. Returns the number of the thread in the
+/// load.
 fn worker() -> Option<usize> {
     let mut name = [0_u8; 16];
     // SAFETY: the kernel writes at most 16 bytes.
@@ -77,7 +80,7 @@ fn taken(pointer: *mut u8, size: usize) {
     });
 }
 
-/// Another thread may give it back than the one that took it.
+/// A block may be freed by another thread than the one that allocated it.
 fn given_back(pointer: *mut u8, size: usize) {
     note(|memory| {
         let Some(worker) = memory.blocks.remove(&(pointer as usize)) else {
@@ -91,10 +94,10 @@ fn given_back(pointer: *mut u8, size: usize) {
     });
 }
 
-// SAFETY: every call is passed on to the system's allocator as it is.
+// SAFETY: every call is passed on unchanged to the system allocator.
 unsafe impl GlobalAlloc for Noting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         let pointer = unsafe { System.alloc(layout) };
         taken(pointer, layout.size());
         pointer
@@ -102,7 +105,7 @@ unsafe impl GlobalAlloc for Noting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         given_back(pointer, layout.size());
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -110,7 +113,7 @@ unsafe impl GlobalAlloc for Noting {
 #[global_allocator]
 static NOTING_ALL: Noting = Noting;
 
-/// Lines that get memory of both threads while loads run, on each transport a closed and an open one.
+/// Cache lines with memory of both threads while loads run: a closed and an open load on each transport.
 fn shared_by_loads(address: std::net::SocketAddr) -> u64 {
     let before = SHARED.load(Ordering::Relaxed);
     for transport in [TransportChoice::Epoll, TransportChoice::Auto] {
@@ -134,8 +137,8 @@ fn shared_by_loads(address: std::net::SocketAddr) -> u64 {
 #[test]
 fn no_two_threads_have_memory_in_one_line() {
     let server = Server::answering(HELLO);
-    // What the engine shares it shares each time; the allocator lets two threads share a line where a busy machine keeps one of them
-    // from an arena of its own.
+    // Sharing caused by the generator occurs each time; the allocator lets two threads share a line if a busy machine
+    // keeps one of them from getting its own arena.
     let shared = (0..3).map(|_| shared_by_loads(server.address)).min();
     for blocks in &BLOCKS {
         let blocks = blocks.load(Ordering::Relaxed);

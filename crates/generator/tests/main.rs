@@ -1,6 +1,6 @@
-//! Loads over real sockets: what the engine sends, what it reads, and what it records.
+//! Loads over real sockets: the data that the generator sends, receives and records.
 
-// First: its macro makes the tests of the others.
+// First, because its macro creates the tests of the others.
 #[macro_use]
 mod toy;
 

@@ -1,4 +1,5 @@
-//! Open loads and arriving users, on both transports: what is due is sent or said, and time counts from when it was due.
+//! Open loads and arriving users, on both transports: every due request is sent or reported, and time counts from
+//! when it was due.
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, arrivals, job, ok, operation, run};
 use prony_load::{Arrival, Load, Profile, Rate, Spacing, Template, TransportChoice, WarmUp, Workload};
@@ -93,7 +94,7 @@ fn poisson_arrivals_come_in_the_number_of_their_mean(transport: TransportChoice)
     job.load = open(arrival, 16);
     job.phases.measurement_ns = 500 * MS;
     let first = run(&job);
-    // Six standard deviations of a Poisson count of mean 1,000.
+    // Six standard deviations of a Poisson count with mean 1,000.
     assert!(
         first.requests.offered.abs_diff(1_000) < 190,
         "{}",
@@ -102,7 +103,7 @@ fn poisson_arrivals_come_in_the_number_of_their_mean(transport: TransportChoice)
     assert_eq!(
         run(&job).requests.offered,
         first.requests.offered,
-        "the seed decides"
+        "the seed determines the arrivals"
     );
     job.seed = 2;
     assert_ne!(run(&job).requests.offered, first.requests.offered);
@@ -119,7 +120,8 @@ fn threads_share_the_arrivals(transport: TransportChoice) {
 }
 
 fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportChoice) {
-    // One connection, 10 ms a reply, 200 requests a second: of the 60 requests the last one waits for about 300 ms.
+    // One connection, 10 ms per reply, 200 requests per second: the last one of the 60 requests waits for about 300
+    // ms.
     let server = Server::new(|stream, _| {
         answer_all(stream, |_| {
             std::thread::sleep(Duration::from_millis(10));
@@ -139,7 +141,7 @@ fn a_slow_server_makes_requests_wait_and_the_wait_counts(transport: TransportCho
     assert!(response.p50 >= 145 * MS, "{response:?}");
     assert!(
         recording.throughput_per_s < 110.0,
-        "only what came within the measurement is throughput"
+        "only replies within the measurement count as throughput"
     );
 }
 
@@ -159,11 +161,11 @@ fn what_does_not_fit_the_backlog_is_not_sent(transport: TransportChoice) {
     };
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
-    // Two are under way and ten wait; all others find the backlog full. On a machine that stumbles at the begin the ten wait
-    // before the first two are sent.
-    let not_sent = recording.outcomes.not_sent;
-    assert!((288..=290).contains(&not_sent), "{:?}", recording.outcomes);
-    assert_eq!(recording.outcomes.timeout, 300 - not_sent);
+    // Two are in flight and ten wait; all others find the backlog full. If the machine stalls at the start, the ten
+    // wait before the first two are sent.
+    let dropped = recording.outcomes.dropped;
+    assert!((288..=290).contains(&dropped), "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.timeout, 300 - dropped);
 }
 
 fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
@@ -177,12 +179,12 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
     assert_eq!(
-        (recording.outcomes.timeout, recording.outcomes.not_sent),
+        (recording.outcomes.timeout, recording.outcomes.dropped),
         (2, 298),
         "{:?}",
         recording.outcomes
     );
-    // None had timed out: each is known to take longer than its age, which is the drain's length at least.
+    // None had timed out: each is known to take longer than its age, which is at least the length of the drain.
     let told = recording.response_time_ns.expect("requests were due");
     let Quantile::AtLeast(shortest) = told.min else {
         panic!("{told:?}");
@@ -217,7 +219,7 @@ fn users_come_send_their_requests_and_leave(transport: TransportChoice) {
     job.load = users(100.0, 5, 0, 50);
     let recording = run(&job);
     assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.outcomes);
-    // 30 users come; those of the last moments send what they can before the end.
+    // 30 users arrive; those of the last moments send what they can before the end.
     assert!(
         recording.requests.valid >= 30 && recording.requests.valid <= 150,
         "{:?}",
@@ -225,7 +227,7 @@ fn users_come_send_their_requests_and_leave(transport: TransportChoice) {
     );
     assert!(recording.requests.valid > 100, "{:?}", recording.requests);
     let deadline = Instant::now() + Duration::from_secs(10);
-    // The thirty visits, and the one that asked whether the server is there.
+    // The thirty visits, and the probe before the load.
     while visits.lock().expect("no panic").len() < 31 && Instant::now() < deadline {
         std::thread::yield_now();
     }
@@ -259,7 +261,7 @@ fn users_think(transport: TransportChoice) {
     );
     assert!(
         recording.valid_time_ns.expect("replies").p50 < 50 * MS,
-        "thinking is no response time"
+        "think time is not response time"
     );
 }
 
@@ -273,8 +275,8 @@ fn users_beyond_the_limit_are_turned_away(transport: TransportChoice) {
     let mut job = job(server.address, transport);
     job.load = users(100.0, 2, 0, 3);
     let recording = run(&job);
-    // Three are let in; the other 27 would have sent two each.
-    assert_eq!(recording.outcomes.not_sent, 54, "{:?}", recording.outcomes);
+    // Three are admitted; the other 27 would have sent two requests each.
+    assert_eq!(recording.outcomes.dropped, 54, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.valid, 3, "{:?}", recording.outcomes);
 }
 
@@ -304,7 +306,7 @@ fn kinds(recording: &prony_records::Recording) -> Vec<prony_records::WarningKind
     recording.warnings.iter().map(|warning| warning.kind).collect()
 }
 
-/// What the server answers at once is not recorded as late, because the request before it was never answered.
+/// An immediate reply is not recorded as late because the previous request got no reply.
 fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: TransportChoice) {
     let requests = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&requests);
@@ -312,7 +314,7 @@ fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: Transport
         let mut writer = stream.try_clone().expect("a second handle");
         let mut reader = std::io::BufReader::new(stream);
         while toy::read_request(&mut reader).is_some() {
-            // Each fifth request is never answered.
+            // Every fifth request gets no reply.
             if counting.fetch_add(1, Ordering::SeqCst) % 5 == 4 {
                 continue;
             }
@@ -322,14 +324,14 @@ fn a_user_goes_on_after_a_timeout_as_if_it_had_been_a_reply(transport: Transport
         }
     });
     let mut job = job(server.address, transport);
-    // Far above what a busy machine takes for a reply.
+    // Far above the time that a busy machine takes for a reply.
     job.timeout_ns = 4_000 * MS;
     job.load = users(20.0, 4, 0, 100);
     job.phases.measurement_ns = 5_000 * MS;
     let recording = run(&job);
     assert!(recording.outcomes.timeout > 5, "{:?}", recording.outcomes);
     let longest = recording.valid_time_ns.expect("replies").max;
-    assert!(longest < 3_500 * MS, "{longest} ns for what was answered at once");
+    assert!(longest < 3_500 * MS, "{longest} ns for an immediate reply");
 }
 
 fn each_request_of_users_has_its_own_number(transport: TransportChoice) {
@@ -379,7 +381,7 @@ fn waiting_for_the_service_is_no_lag_of_the_generator(transport: TransportChoice
     assert!(!kinds(&recording).contains(&prony_records::WarningKind::ScheduleLag));
 }
 
-/// The service lets its users wait before it says its first word.
+/// The service makes its users wait before it sends its first bytes.
 fn connecting_is_no_lag_of_the_generator(transport: TransportChoice) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -389,7 +391,7 @@ fn connecting_is_no_lag_of_the_generator(transport: TransportChoice) {
                 use std::io::Write as _;
                 let (mut stream, mut bytes) = (stream, [0; 1024]);
                 std::thread::sleep(Duration::from_secs(1));
-                // SETTINGS, and for each request a block of `:status 200` that ends its stream.
+                // SETTINGS and, for each request, a block of `:status 200` that ends its stream.
                 let _ = stream.write_all(&[0, 0, 0, 4, 0, 0, 0, 0, 0]);
                 std::thread::sleep(Duration::from_millis(100));
                 while stream.read(&mut bytes).is_ok_and(|count| count > 0) {
@@ -449,7 +451,8 @@ fn stages_follow_each_other(transport: TransportChoice) {
     assert_eq!(run(&job).requests.valid, 10 + 200 + 5);
 }
 
-/// One connection is held until the other one has answered all that came meanwhile: also what was the other thread's.
+/// One connection is held until the other one has replied to all requests that arrived meanwhile, including those of
+/// the other thread.
 fn what_waits_goes_to_whichever_thread_has_a_place(transport: TransportChoice) {
     let state = Arc::new((Mutex::new((false, 0)), Condvar::new()));
     let shared = Arc::clone(&state);

@@ -1,5 +1,5 @@
-//! Rooms of a WebSocket on servers that are right, and on ones that miss, swap, double, mix and alter: what is counted is what they
-//! did.
+//! Rooms of a WebSocket on correct servers, and on ones that lose, swap, duplicate, mix and alter messages: the
+//! counts must match the server's behavior.
 
 use crate::toy::{MS, Server, arrivals, fails, job, read_request, run};
 use prony_load::{
@@ -33,12 +33,12 @@ on_both_transports!(
     a_message_that_comes_to_nobody_is_a_timeout,
 );
 
-/// What a server does with a message that is the `n`-th of its room: the frames for the member on seat `seat`.
+/// The frames that a server sends to the member number `seat` for the `n`-th message of its room.
 type Gives = dyn Fn(u64, usize, &Message, &mut Vec<Message>) -> Vec<Message> + Send + Sync;
 
 struct Member {
     socket: WebSocket<TcpStream>,
-    /// What is kept back for this member.
+    /// Messages held back for this member.
     held: Vec<Message>,
 }
 
@@ -48,7 +48,7 @@ struct Room {
     said: u64,
 }
 
-/// Rooms by their paths. Who says something holds the lock until everybody has it.
+/// Rooms by their paths. A sender holds the lock until all members have the message.
 type House = Arc<Mutex<BTreeMap<String, Room>>>;
 
 struct Setting {
@@ -56,7 +56,8 @@ struct Setting {
     house: House,
 }
 
-/// A server whose members are given what `gives` says. With `shared` all rooms hear what is said in one, but for greetings.
+/// A server whose members receive the frames of `gives`. With `shared`, every message except greetings is delivered
+/// to all rooms.
 fn rooms(
     shared: bool,
     gives: impl Fn(u64, usize, &Message, &mut Vec<Message>) -> Vec<Message> + Send + Sync + 'static,
@@ -94,7 +95,7 @@ fn attend(stream: TcpStream, shared: bool, house: &House, gives: &Gives) -> Opti
         .members
         .push(Arc::clone(&me));
     drop(rooms);
-    // Its own half, so that nobody waits for it while it reads.
+    // A separate reading half, so that the others are not blocked while it reads.
     let mut reading = WebSocket::from_partially_read(stream, reader.buffer().to_vec(), Role::Server, None);
     while let Ok(message) = reading.read() {
         if message.is_text() || message.is_binary() {
@@ -141,7 +142,7 @@ fn say(room: &mut Room, message: &Message, greets: bool, gives: &Gives) {
     }
 }
 
-/// What a right server gives.
+/// The behavior of a correct server.
 fn right(_: u64, _: usize, message: &Message, _: &mut Vec<Message>) -> Vec<Message> {
     vec![message.clone()]
 }
@@ -163,7 +164,7 @@ fn said(kind: &str, message: Template) -> Operation {
     }
 }
 
-/// Numbered texts in so many rooms of so many members, each of which has so many under way.
+/// Numbered texts in `rooms` rooms of `members` members, each with `in_flight` messages in flight.
 fn texts(setting: &Setting, transport: TransportChoice, (rooms, members): (u32, u32), in_flight: u32) -> Job {
     let mut job = job(setting.server.address, transport);
     job.protocol = Protocol::WebSocket;
@@ -178,7 +179,7 @@ fn texts(setting: &Setting, transport: TransportChoice, (rooms, members): (u32, 
     job
 }
 
-/// The job ends when so many messages have their outcome.
+/// The job ends when this number of messages have an outcome.
 fn counted(mut job: Job, messages: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(messages);
@@ -187,7 +188,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) -> Rooms {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -207,11 +211,11 @@ fn messages(recording: &Recording) -> (prony_records::Messages, Rooms) {
     (messages, messages.rooms.expect("rooms"))
 }
 
-/// The load was told that the protocol was broken, and how.
+/// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
     let mut warnings = recording.warnings.iter();
     let told = warnings
-        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("broke the protocol"));
+        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("violated the protocol"));
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",
@@ -227,7 +231,7 @@ fn what_one_says_comes_to_all(transport: TransportChoice) {
     let paths: Vec<String> = setting.house.lock().expect("no panic").keys().cloned().collect();
     assert_eq!(paths, ["/ws/room/7", "/ws/room/8", "/ws/room/9"]);
     let (messages, rooms) = messages(&recording);
-    // Some came after the end of the measurement.
+    // Some arrived after the end of the measurement.
     assert!(messages.received <= rooms.reached && messages.received > rooms.reached / 2);
     let (first, last) = (
         messages.first_ns.expect("times"),
@@ -289,7 +293,8 @@ fn large_binary_messages_come_to_all(transport: TransportChoice) {
     assert!(recording.bytes.received >= 72 * 200_000);
 }
 
-/// Each tenth message of a room does not come to one of four: no message is waited for, as soon as the next one has come.
+/// Every tenth message of a room is not delivered to one of four members: as soon as the next one arrives, a lost
+/// message is no longer awaited.
 fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
     let setting = rooms(false, |number, seat, message, _| {
         let is_lost = number.is_multiple_of(10) && seat == 2;
@@ -303,9 +308,9 @@ fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
     job.timeout_ns = 20_000 * MS;
     let recording = run(&job);
     let (messages, rooms) = messages(&recording);
-    // The last message of all may be one that is lost, and nothing comes behind it.
-    let lost = recording.outcomes.wrong_reply + recording.outcomes.timeout;
-    // Where the member that misses one is ahead of all others, what comes to it next counts as out of order, too.
+    // The very last message may be a lost one, with none after it.
+    let lost = recording.outcomes.unexpected + recording.outcomes.timeout;
+    // If the member that misses one is ahead of all others, the next message to it counts as out of order, too.
     assert!(
         (200..260).contains(&lost) && recording.outcomes.timeout <= 1,
         "{:?}",
@@ -318,7 +323,7 @@ fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
 }
 
 fn another_order_for_one_is_wrong(transport: TransportChoice) {
-    // One member hears two and two in turn.
+    // One member receives its messages in swapped pairs.
     let setting = rooms(false, |_, seat, message, held| {
         if seat != 1 {
             return vec![message.clone()];
@@ -339,9 +344,9 @@ fn another_order_for_one_is_wrong(transport: TransportChoice) {
             .is_some_and(|ids| ids.late >= 140 && ids.doubled == 0),
         "{messages:?}"
     );
-    assert!(recording.outcomes.wrong_reply >= 140, "{:?}", recording.outcomes);
-    let told = &recording.wrong_replies[0];
-    assert!(told.got.contains("another order"), "{told:?}");
+    assert!(recording.outcomes.unexpected >= 140, "{:?}", recording.outcomes);
+    let told = &recording.unexpected_replies[0];
+    assert!(told.got.contains("out of order"), "{told:?}");
     assert!(rooms.reached <= rooms.expected);
 }
 
@@ -351,7 +356,7 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
-    violated(&recording, "a message came twice");
+    violated(&recording, "a message was delivered twice");
     let (messages, _) = messages(&recording);
     assert_eq!(messages.ids.map(|ids| ids.doubled), Some(1));
     assert!(recording.connections.reconnects >= 1);
@@ -361,7 +366,7 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
 fn a_message_of_another_room_is_told(transport: TransportChoice) {
     let setting = rooms(true, right);
     let recording = run(&texts(&setting, transport, (2, 2), 1));
-    violated(&recording, "a message of another room");
+    violated(&recording, "a message from another room");
 }
 
 fn an_altered_message_is_told(transport: TransportChoice) {
@@ -370,7 +375,7 @@ fn an_altered_message_is_told(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
-    violated(&recording, "a message that nobody said in this room");
+    violated(&recording, "a message that no member of this room sent");
     assert!(recording.requests.valid > 100, "{:?}", recording.outcomes);
 }
 
@@ -380,12 +385,12 @@ fn a_message_of_another_kind_is_wrong(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 100));
-    assert_eq!(recording.outcomes.wrong_reply, 100);
-    let told = &recording.wrong_replies[0];
-    assert!(told.got.contains("a binary message came"), "{told:?}");
+    assert_eq!(recording.outcomes.unexpected, 100);
+    let told = &recording.unexpected_replies[0];
+    assert!(told.got.contains("a binary one was received"), "{told:?}");
 }
 
-/// The others are not kept from hearing each other, and the one that comes back is a member again.
+/// The others still receive each other's messages, and the member that reconnects is a member again.
 fn a_member_that_is_cut_off_comes_back(transport: TransportChoice) {
     let setting = rooms(false, |number, seat, message, _| match (number, seat) {
         (50, 1) => vec![Message::Close(None)],
@@ -403,7 +408,7 @@ fn a_member_that_is_cut_off_comes_back(transport: TransportChoice) {
 
 fn who_does_not_hear_itself_is_no_member(transport: TransportChoice) {
     let silent = Server::new(|stream, _| {
-        // It shakes hands, and gives nothing back.
+        // It completes the handshake, and sends nothing.
         let Ok(mut socket) = tungstenite::accept(stream) else {
             return;
         };
@@ -435,7 +440,7 @@ fn a_message_that_comes_to_nobody_is_a_timeout(transport: TransportChoice) {
     let outcomes = &recording.outcomes;
     assert_eq!(outcomes.timeout, lost.load(Ordering::Relaxed), "{outcomes:?}");
     assert_eq!(outcomes.errors(), outcomes.timeout);
-    // Their connections go on.
+    // Their connections continue.
     assert_eq!(recording.connections.reconnects, 0);
     let (_, rooms) = messages(&recording);
     assert_eq!(rooms.expected - rooms.reached, outcomes.timeout * 2);

@@ -1,10 +1,10 @@
-//! Replies that are streams of events, right and wrong, on both transports: each gets the right outcome, memory is bounded, and
-//! nothing hangs.
+//! Streams of events as replies, valid and invalid, on both transports: each gets the right outcome, memory is
+//! bounded, and nothing hangs.
 
 use crate::toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
 use crate::wire;
 use crate::wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
-use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
 };
@@ -38,7 +38,8 @@ on_both_transports!(
     streams_whose_every_message_is_known,
 );
 
-/// Serves each request with the head of a stream and what `serve` does then, until it says that the connection is over.
+/// Serves each request with the head of a stream and the output of `serve`, until that returns an error to end the
+/// connection.
 fn serving(
     head: &'static str,
     serve: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static,
@@ -60,7 +61,7 @@ fn gone() -> std::io::Error {
     std::io::Error::other("the connection is to end")
 }
 
-/// So many ticks, and the end of the reply.
+/// `count` ticks, and the end of the reply.
 fn ticks(writer: &mut TcpStream, count: u64) -> std::io::Result<()> {
     for n in 1..=count {
         writer.write_all(chunk(&event(Some(n), "tick", "x")).as_bytes())?;
@@ -68,7 +69,7 @@ fn ticks(writer: &mut TcpStream, count: u64) -> std::io::Result<()> {
     writer.write_all(LAST_CHUNK)
 }
 
-/// Ticks until the client is gone.
+/// Ticks until the client disconnects.
 fn endless(writer: &mut TcpStream) -> std::io::Result<()> {
     for n in 1.. {
         writer.write_all(chunk(&event(Some(n), "tick", "x")).as_bytes())?;
@@ -97,7 +98,7 @@ fn until(count: u32) -> Events {
     }
 }
 
-/// The job ends when so many requests have their outcome.
+/// The job ends when this number of requests have an outcome.
 fn counted(mut job: Job, requests: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(requests);
@@ -111,7 +112,10 @@ fn ends(recording: &Recording) -> Streams {
 
 fn all_valid(recording: &Recording) {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?}",
         recording.outcomes
@@ -119,20 +123,20 @@ fn all_valid(recording: &Recording) {
     assert!(recording.requests.valid > 0);
 }
 
-/// Every request was a wrong reply, for this reason.
+/// Every request had an unexpected reply, for this reason.
 fn all_wrong(recording: &Recording, what: &str) {
     assert!(recording.requests.offered > 0);
     assert_eq!(
-        recording.outcomes.wrong_reply, recording.requests.offered,
+        recording.outcomes.unexpected, recording.requests.offered,
         "{:?} {:?}",
-        recording.outcomes, recording.wrong_replies
+        recording.outcomes, recording.unexpected_replies
     );
-    for wrong in &recording.wrong_replies {
+    for wrong in &recording.unexpected_replies {
         assert!(wrong.what.contains(what), "{wrong:?}");
     }
 }
 
-/// As many events as the path says, with a wrong one at a place where it asks for that: `/events/5`, `/events/5/wrong`.
+/// As many events as the path says, with an invalid one if it says so: `/events/5`, `/events/5/wrong`.
 fn known(stream: TcpStream) {
     let mut writer = stream.try_clone().expect("a second handle");
     let mut reader = BufReader::new(stream);
@@ -165,9 +169,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
     let place = || Part::Value(0);
     let text = |text: &str| Part::Literal(text.into());
     let events = |gap_us: &str| Events {
-        whole: Some(Whole {
+        whole: Some(ExactStream {
             count: Template(vec![place()]),
-            each: Shape {
+            each: MessageRule {
                 id: Some(Template::literal("{= i}")),
                 name: Some(Template::literal("tick")),
                 data: Some(Data::Json(Template(vec![
@@ -176,9 +180,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
                     text("}"),
                 ]))),
             },
-            last: Some(Shape {
+            last: Some(MessageRule {
                 name: Some(Template::literal("end")),
-                ..Shape::default()
+                ..MessageRule::default()
             }),
             gap_us: Some(Template::literal(gap_us)),
             flushed: false,
@@ -200,7 +204,7 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
     // 1 to 20 events, each number twice, and the end of each stream.
     assert_eq!(recording.messages.expect("messages").received, 2 * 210 + 40);
     all_wrong(&run(&asking("/wrong", "0")), "data at of");
-    // One event is never too soon, so that these have two at least.
+    // A single event is never too early, so these streams have at least two.
     let mut soon = asking("", "100000000");
     soon.workload.parameters[0].source = Source::Range { low: 2, high: 20 };
     all_wrong(&run(&soon), "event 2: too soon");
@@ -219,7 +223,7 @@ fn streams_end_by_themselves(transport: TransportChoice) {
             ..Streams::default()
         }
     );
-    // A stream that ends by itself leaves its connection to the next one.
+    // A stream that ends by itself leaves its connection for the next one.
     assert_eq!(recording.connections.reconnects, 0);
     let counts = [messages.first_ns, messages.gap_ns, messages.last_ns].map(|times| times.is_some());
     assert_eq!(counts, [true; 3]);
@@ -229,7 +233,7 @@ fn streams_end_by_their_number_of_events(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
     let recording = run(&counted(streaming(&server, transport, until(5)), 20));
     all_valid(&recording);
-    // What stands behind the last event that is wanted is not counted.
+    // Events after the last one needed are not counted.
     assert_eq!(recording.messages.expect("messages").received, 20 * 5);
     assert_eq!(
         ends(&recording),
@@ -239,7 +243,7 @@ fn streams_end_by_their_number_of_events(transport: TransportChoice) {
             ..Streams::default()
         }
     );
-    // HTTP/1.1 has no other way to end a reply.
+    // HTTP/1.1 has no other way to cancel a reply.
     assert!(
         recording.connections.reconnects >= 16,
         "{:?}",
@@ -260,11 +264,11 @@ fn streams_end_by_their_time(transport: TransportChoice) {
     all_valid(&recording);
     assert_eq!(ends(&recording).at_bound, 12);
     let times = recording.valid_time_ns.expect("times");
-    // A bucket of the distribution is a thousandth wide.
+    // A bucket of the histogram is 0.1 % wide.
     assert!(times.min >= 49 * MS, "{times:?}");
 }
 
-/// Tokens of a language model until the client is gone.
+/// Tokens of a language model until the client disconnects.
 fn talks_on(writer: &mut TcpStream) -> std::io::Result<()> {
     loop {
         let token = "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n";
@@ -317,7 +321,7 @@ fn streams_are_cut_by_the_end_of_the_load(transport: TransportChoice) {
             }
         )
     );
-    // Messages count when they come, not when their stream ends; those of the drain do not.
+    // Messages count when they arrive, not when their stream ends; those of the drain do not count.
     let messages = recording.messages.expect("messages");
     assert!(messages.received > 4, "{messages:?}");
     let in_time: u64 = recording.intervals.iter().filter_map(|one| one.messages).sum();
@@ -356,7 +360,7 @@ fn users_read_streams(transport: TransportChoice) {
     assert!(recording.requests.valid >= 15, "{:?}", recording.requests);
 }
 
-/// A server of HTTP/2 that answers each request with so many ticks, and ends the reply where it is told to.
+/// An HTTP/2 server that replies to each request with `ticks` ticks, and ends the reply if `ends_reply`.
 fn http2(ticks: u64, ends_reply: bool) -> Scripted {
     Scripted::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
@@ -413,7 +417,7 @@ fn over_http2_streams_end_by_themselves(transport: TransportChoice) {
 fn a_thousand_streams_at_once(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| {
         writer.write_all(chunk(&event(Some(1), "tick", "x")).as_bytes())?;
-        // Until the client is gone.
+        // Until the client disconnects.
         let _ = writer.read(&mut [0]);
         Err(gone())
     });
@@ -453,7 +457,7 @@ fn an_end_before_the_bound_is_a_wrong_reply(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "ended early");
     assert_eq!(ends(&recording).ended_early, 10);
-    let wrong = &recording.wrong_replies[0];
+    let wrong = &recording.unexpected_replies[0];
     assert_eq!((wrong.expected.as_str(), wrong.got.as_str()), ("5 events", "3"));
 }
 
@@ -463,16 +467,16 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
         writer.write_all(LAST_CHUNK)
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
-    all_wrong(&recording, "in the middle of one");
+    all_wrong(&recording, "in the middle of an event");
     assert_eq!(ends(&recording).ended_early, 10);
-    // The same where the end of the connection is the end of the reply.
+    // The same if the end of the connection is the end of the reply.
     let until_close = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     let server = serving(until_close, |writer| {
         writer.write_all(b"data: whole\n\ndata: half")?;
         Err(gone())
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
-    all_wrong(&recording, "in the middle of one");
+    all_wrong(&recording, "in the middle of an event");
 }
 
 fn a_connection_that_closes_in_the_middle_is_a_reset(transport: TransportChoice) {
@@ -495,13 +499,13 @@ fn what_never_came_is_a_wrong_reply(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, events), 10));
     all_wrong(&recording, "events");
     assert!(
-        recording.wrong_replies[0].expected.contains("named `end`"),
+        recording.unexpected_replies[0].expected.contains("named `end`"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
 }
 
-/// An event of 100 MiB is given up at the longest that is allowed, not read to its end.
+/// An event of 100 MiB is cancelled at the length limit, not read to its end.
 fn an_event_without_end_is_a_wrong_reply_at_once(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| {
         writer.write_all(chunk("data: whole\n\ndata: ").as_bytes())?;
@@ -514,9 +518,9 @@ fn an_event_without_end_is_a_wrong_reply_at_once(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, Events::default()), 3));
     all_wrong(&recording, "too long");
     assert!(
-        recording.wrong_replies[0].expected.contains("1048576 bytes"),
+        recording.unexpected_replies[0].expected.contains("1048576 bytes"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
     assert!(recording.bytes.received < 3 * (50 << 20), "{:?}", recording.bytes);
 }
@@ -530,14 +534,17 @@ fn a_line_that_is_no_json_is_a_wrong_reply(transport: TransportChoice) {
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 5));
     all_wrong(&recording, "events");
-    assert_eq!(recording.wrong_replies[0].expected, "a JSON value in each line");
+    assert_eq!(
+        recording.unexpected_replies[0].expected,
+        "a JSON value in each line"
+    );
 }
 
 fn a_plain_reply_is_a_wrong_reply(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "content-type");
-    let wrong = &recording.wrong_replies[0];
+    let wrong = &recording.unexpected_replies[0];
     assert!(
         wrong.got.contains("text/plain") && wrong.got.contains("hello"),
         "{wrong:?}"
@@ -552,13 +559,13 @@ fn another_status_is_told_as_such(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     assert_eq!(recording.outcomes.status, 10, "{:?}", recording.outcomes);
     assert!(
-        recording.wrong_replies[0].got.contains("too much"),
+        recording.unexpected_replies[0].got.contains("too much"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
 }
 
-/// A bounded stream may last longer than the timeout, but not be silent for so long.
+/// A stream with an end condition may last longer than the timeout, but not be silent for that time.
 fn silence_is_a_timeout(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| {
         writer.write_all(chunk("data: whole\n\n").as_bytes())?;
@@ -567,7 +574,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     });
     let mut job = counted(streaming(&server, transport, until(5)), 4);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
     let long = serving(STREAM_HEAD, endless);
@@ -583,7 +590,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
 
 fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
-    // As a reply like any other, and as a stream that has only to hold an event.
+    // As an ordinary reply, and as a stream that only has to contain an event.
     let plain = Expectation::default();
     let events = Events {
         some: vec![EventRule::Name("tick".into())],
@@ -593,7 +600,7 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         let mut job = counted(job(server.address, transport), 4);
         job.workload.operations[0].expect = expect;
         job.timeout_ns = 200 * MS;
-        job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+        job.target.connect.connect_timeout_ns = Some(10_000 * MS);
         let recording = run(&job);
         assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
         let told: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();

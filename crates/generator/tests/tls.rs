@@ -1,4 +1,4 @@
-//! TLS against a real nginx: versions, ALPN, resumption, certificates that nobody trusts.
+//! TLS against a real nginx: versions, ALPN, resumption, untrusted certificates.
 
 use crate::wire::nginx::{self, large_body};
 use crate::wire::*;
@@ -24,7 +24,7 @@ fn both_versions_carry_both_protocols() {
             load.load = Load::closed(3, in_flight);
             on_each_transport(&load, |recording| {
                 assert_all_valid(recording);
-                // Connections are timed apart from their handshakes, and all of them had one.
+                // Connections are timed separately from their handshakes, and all of them had one.
                 let (connect, tls) = (recording.connect_time_ns, recording.tls_time_ns);
                 assert!(tls.is_some_and(|tls| tls.min > 0) && connect.is_some());
             });
@@ -47,7 +47,7 @@ fn bodies_larger_than_a_record_pass_both_ways() {
 
 #[test]
 fn users_resume_their_sessions() {
-    // The log says of each request whether its connection resumed a session: `r`, or `.` where it did not.
+    // The log has a line per request: `r` if its connection resumed a session, else `.`.
     let folder = folder("tls-resumption");
     let log = folder.join("sessions.log");
     let settings = format!(
@@ -88,7 +88,7 @@ fn users_resume_their_sessions() {
 #[test]
 fn http2_must_be_agreed_on() {
     let server = nginx::start("tls-http1", "ssl", "");
-    let error = run(&hello(server.port, Protocol::Http2)).expect_err("nginx offers HTTP/1.1 alone");
+    let error = run(&hello(server.port, Protocol::Http2)).expect_err("nginx offers HTTP/1.1 only");
     assert!(
         error.to_string().contains("ALPN") || error.to_string().contains("NoApplicationProtocol"),
         "{error}"

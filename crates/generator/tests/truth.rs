@@ -1,9 +1,9 @@
-//! A server that stands still for 200 ms in each second, offered 2,000 requests a second on 50 connections: a fifth of
-//! the requests are due while it stands still, so the waits of that fifth are spread evenly over 0 to 200 ms, and p90, p99
-//! and p99.9 are 100, 190 and 199 ms. A generator that waits for replies before it sends sees almost none of it.
+//! A server that freezes for 200 ms in each second, offered 2,000 requests per second on 50 connections: a fifth of
+//! the requests are due during a freeze, so their waits are spread evenly over 0 to 200 ms, and p90, p99 and p99.9
+//! are 100, 190 and 199 ms. A generator that waits for replies before it sends sees almost none of it.
 //!
-//! What is asserted cannot be broken by a busy machine: the engine may never tell less than what the server did, and the
-//! server writes down when it stood still. What it may tell too much is bounded loosely; `docs/ENGINE.md` has figures of a
+//! The assertions hold on a busy machine, too: the generator must never report less than the server did, and the
+//! server records when it froze. Values that are too high are only bounded loosely; `docs/ENGINE.md` has figures of a
 //! quiet machine.
 
 use crate::toy::{self, HELLO, MS, STREAM_HEAD, Server, chunk, event, job, read_request, run};
@@ -22,7 +22,7 @@ on_both_transports!(
     with_poisson_arrivals_too
 );
 
-/// One thread for all connections, which sleeps for 200 ms at the begin of each second of its life.
+/// One thread for all connections, which sleeps for 200 ms at the start of each second of its life.
 struct Frozen {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -60,7 +60,7 @@ impl Drop for Frozen {
 
 fn serve(listener: &TcpListener, stop: &AtomicBool) {
     listener.set_nonblocking(true).expect("non-blocking");
-    // From the first moment on, so that every stretch of whole seconds holds its full share.
+    // The first freeze starts at once, so that every period of whole seconds contains its full share.
     let mut next_freeze = Instant::now();
     let mut open: Vec<TcpStream> = Vec::new();
     let mut buffer = [0; 4096];
@@ -106,8 +106,8 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
         assert_eq!(recording.requests.offered, 10_000);
     }
     let told = recording.valid_time_ns.expect("replies");
-    // In 5 s the server stands still for five times 200 ms, wherever the measurement begins. Poisson arrivals put more or
-    // fewer requests into that time: four standard deviations of their number are 7 % of the share of 20 %.
+    // In 5 s, the server freezes five times for 200 ms, whenever the measurement begins. With Poisson arrivals, the
+    // number of requests in that time varies: four standard deviations are 7 % of the share of 20 %.
     let slack = if spacing == Spacing::Even { 0.99 } else { 0.9 };
     for (name, told, truth_ms) in [
         ("p90", told.p90, 100),
@@ -115,10 +115,13 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
         ("p99.9", told.p99_9, 199),
     ] {
         let truth = (truth_ms * MS) as f64;
-        println!("{name}: told {:.2} ms, truth {truth_ms} ms", told as f64 / 1e6);
+        println!(
+            "{name}: reported {:.2} ms, truth {truth_ms} ms",
+            told as f64 / 1e6
+        );
         assert!(
             told as f64 >= truth * slack,
-            "{name} is {told} ns: time in which the server stood still is missing"
+            "{name} is {told} ns: time in which the server was frozen is missing"
         );
         assert!(
             (told as f64) < truth + 1e9,
@@ -143,13 +146,13 @@ fn with_poisson_arrivals_too(transport: TransportChoice) {
 /// Events of one stream, in batches that are written at once.
 const EVENTS: u64 = 2_000;
 const BATCH: u64 = 50;
-/// Batches from one stop of [`FREEZE`] to the next; before the others the server sleeps for `NAP`.
+/// Number of batches between two stops of [`FREEZE`]; before the other batches, the server sleeps for `NAP`.
 const STOP_EVERY: u64 = 10;
 const NAP: Duration = Duration::from_millis(5);
-/// How long the server takes for the first event.
+/// Time until the server sends the first event.
 const THINKS: Duration = Duration::from_millis(30);
 
-/// One event in a thousand never comes, and one in two thousand comes twice.
+/// Of a thousand events, one is never sent; of two thousand, one is sent twice.
 fn comes(n: u64) -> u64 {
     match n % 1_000 {
         500 => 0,
@@ -182,7 +185,7 @@ fn tick(stream: TcpStream) {
     }
 }
 
-/// How many events come, and what is missing, is known exactly; and no time may be shorter than the server slept.
+/// The number of events and the missing ones are known exactly, and no time may be shorter than the server slept.
 fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
     let server = Server::new(|stream, _| tick(stream));
     let mut job = job(server.address, transport);
@@ -194,7 +197,11 @@ fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(streams);
     let recording = run(&job);
-    assert_eq!(recording.outcomes.valid, streams, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.valid, streams,
+        "{:?}",
+        recording.unexpected_replies
+    );
     let messages = recording.messages.expect("messages");
     let sent: u64 = (1..=EVENTS).map(comes).sum();
     assert_eq!(sent, EVENTS - 2 + 1);
@@ -215,7 +222,7 @@ fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
         (messages.per_s * recording.duration_s).round() as u64,
         streams * sent
     );
-    // Three stops and 36 naps lie between the first event and the last one.
+    // Three stops and 36 naps are between the first event and the last one.
     let batches = EVENTS / BATCH;
     let stops = (batches - 1) / STOP_EVERY;
     let slept = FREEZE * stops as u32 + NAP * (batches - 1 - stops) as u32;
@@ -229,10 +236,11 @@ fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
         u128::from(last.min) >= (THINKS + slept).as_nanos() * 99 / 100,
         "{last:?}"
     );
-    // From the request to the last event is the time to the first one and all gaps.
+    // The time from the request to the last event is the time to the first one plus all gaps.
     let sum = first.mean + gaps.mean * (sent - 1) as f64;
     assert!((sum / last.mean - 1.0).abs() < 0.01, "{sum} {last:?}");
-    // Most events come with others; the longest gap is a stop, unless the event before each of them was seen late.
+    // Most events arrive together with others; the longest gap is a stop, unless the event before each of them was
+    // seen late.
     assert_eq!(gaps.p50, 0, "{gaps:?}");
     assert!(u128::from(gaps.max) >= FREEZE.as_nanos() * 9 / 10, "{gaps:?}");
 }

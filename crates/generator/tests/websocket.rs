@@ -1,5 +1,5 @@
-//! WebSocket against a real server, and against ones that lie, on both transports: each message gets the right outcome, memory is
-//! bounded, and nothing hangs.
+//! WebSocket against a real server, and against misbehaving ones, on both transports: each message gets the right
+//! outcome, memory is bounded, and nothing hangs.
 
 use crate::toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use prony_load::{
@@ -41,10 +41,10 @@ const CLOSE: u8 = 0x88;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
 
-/// How long anything may take that a test waits for.
+/// Longest time that a test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server that gives each message back, as the library has it. Tells of each connection whether it ended with a close.
+/// An echo server based on the library. Reports for each connection whether it ended with a close frame.
 fn echo() -> (Server, mpsc::Receiver<bool>) {
     let (tell, told) = mpsc::channel();
     let server = Server::new(move |stream, _| {
@@ -69,7 +69,7 @@ fn echo() -> (Server, mpsc::Receiver<bool>) {
     (server, told)
 }
 
-/// A message that comes with each connection is the reply to none.
+/// A message sent on connect is not a reply to any request.
 fn a_service_may_speak_first(transport: TransportChoice) {
     let server = Server::new(|stream, _| {
         let mut peer = Peer {
@@ -91,14 +91,14 @@ fn a_service_may_speak_first(transport: TransportChoice) {
     });
     let mut job = counted(texts(&server, transport), 100);
     job.load = Load::closed(2, 2);
-    // Connections that are made under load are greeted, too.
+    // Connections established under load are greeted, too.
     job.limits.requests_per_connection = Some(10);
     let recording = run(&job);
     all_valid(&recording);
     assert!(recording.connections.reconnects > 0);
 }
 
-/// A client on a server that may lie.
+/// The server's side of a connection, which may misbehave.
 struct Peer {
     reader: BufReader<TcpStream>,
     writer: TcpStream,
@@ -132,14 +132,14 @@ impl Peer {
         (header[0] != CLOSE).then_some((header[0], payload))
     }
 
-    /// A frame of a short message.
+    /// Sends a frame with a short message.
     fn write(&mut self, first: u8, payload: &[u8]) -> Option<()> {
         let frame = [&[first, payload.len() as u8], payload].concat();
         self.writer.write_all(&frame).ok()
     }
 }
 
-/// Shakes hands and then answers each message as `answer` does, until it gives `None`.
+/// Completes the handshake and then replies to each message with `answer`, until that returns `None`.
 fn answering(answer: impl Fn(&mut Peer, u8, Vec<u8>) -> Option<()> + Send + Sync + 'static) -> Server {
     Server::new(move |stream, _| {
         let mut peer = Peer {
@@ -161,7 +161,7 @@ fn answering(answer: impl Fn(&mut Peer, u8, Vec<u8>) -> Option<()> + Send + Sync
     })
 }
 
-/// The right answer to a handshake.
+/// The valid response to a handshake.
 fn switching(asked: &str) -> String {
     let key = asked
         .lines()
@@ -172,7 +172,7 @@ fn switching(asked: &str) -> String {
     )
 }
 
-/// A message that must come back as it is.
+/// A message that must be echoed unchanged.
 fn message(kind: &str, message: Template) -> Operation {
     Operation {
         name: "echo".into(),
@@ -203,7 +203,7 @@ fn texts(server: &Server, transport: TransportChoice) -> Job {
     job
 }
 
-/// The job ends when so many messages have their outcome.
+/// The job ends when this number of messages have an outcome.
 fn counted(mut job: Job, messages: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(messages);
@@ -212,7 +212,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -226,24 +229,24 @@ fn all_valid(recording: &Recording) {
     );
 }
 
-/// Every message was a wrong reply, for this reason.
+/// Every message had an unexpected reply, for this reason.
 fn all_wrong(recording: &Recording, reason: &str) {
     assert!(recording.requests.offered > 0);
     assert_eq!(
-        recording.outcomes.wrong_reply, recording.requests.offered,
+        recording.outcomes.unexpected, recording.requests.offered,
         "{:?} {:?}",
-        recording.outcomes, recording.wrong_replies
+        recording.outcomes, recording.unexpected_replies
     );
-    for wrong in &recording.wrong_replies {
+    for wrong in &recording.unexpected_replies {
         let told = format!("{} {} {}", wrong.what, wrong.expected, wrong.got);
         assert!(told.contains(reason), "{told}");
     }
 }
 
-/// The load was told that the protocol was broken, and how.
+/// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
     let told = recording.warnings.iter().find(|warning| {
-        warning.kind == WarningKind::ProtocolError && warning.text.contains("broke the protocol")
+        warning.kind == WarningKind::ProtocolError && warning.text.contains("violated the protocol")
     });
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
@@ -287,7 +290,7 @@ fn binary_messages_of_every_size_come_back(transport: TransportChoice) {
         let recording = run(&counted(job, 12));
         all_valid(&recording);
         assert_eq!(recording.requests.valid, 12, "{bytes} bytes");
-        // The key and the shortest header stand before each message that goes out.
+        // The key and the shortest header precede each outgoing message.
         assert!(recording.bytes.sent >= 12 * (bytes + 6), "{:?}", recording.bytes);
     }
 }
@@ -353,7 +356,7 @@ fn connections_are_made_again_after_so_many_messages(transport: TransportChoice)
 fn replies_may_come_byte_by_byte(transport: TransportChoice) {
     let server = answering(|peer, first, payload| {
         let frame = [&[first, payload.len() as u8], payload.as_slice()].concat();
-        // No delay is set: each byte is a packet of its own, though some may be read at once.
+        // With TCP_NODELAY, each byte is a packet of its own, though some may be read at once.
         frame
             .iter()
             .try_for_each(|byte| peer.writer.write_all(&[*byte]))
@@ -368,7 +371,7 @@ fn replies_may_come_byte_by_byte(transport: TransportChoice) {
 
 fn pings_are_answered_while_messages_are_under_way(transport: TransportChoice) {
     let server = answering(|peer, first, payload| {
-        // In the middle of a message, the end of which does not come before the pong is there.
+        // In the middle of a message, whose end is only sent after the pong.
         let (front, back) = payload.split_at(payload.len() / 2);
         peer.write(first & 0x7f, front)?;
         peer.write(PING, b"are you there?")?;
@@ -395,12 +398,12 @@ fn an_altered_reply_is_wrong(transport: TransportChoice) {
             peer.write(BINARY, &payload)
         });
         let mut job = counted(texts(&server, transport), 20);
-        // What is left of a character is no text.
+        // A truncated character is not valid text.
         job.workload.operations[0].request.method = "BINARY".into();
         let recording = run(&job);
         all_wrong(&recording, "body");
         assert_eq!(recording.connections.reconnects, 0);
-        // The same where there is only one message.
+        // The same if there is only one message.
         job.workload = Workload::of(message("BINARY", Template::literal("hello")));
         all_wrong(&run(&job), "body");
     }
@@ -409,7 +412,7 @@ fn an_altered_reply_is_wrong(transport: TransportChoice) {
 fn a_reply_of_the_other_kind_is_wrong(transport: TransportChoice) {
     let server = answering(|peer, _, payload| peer.write(BINARY, &payload));
     let recording = run(&counted(texts(&server, transport), 20));
-    all_wrong(&recording, "a text was sent");
+    all_wrong(&recording, "a text message was sent");
     assert_eq!(recording.connections.reconnects, 0);
 }
 
@@ -427,7 +430,7 @@ fn a_compressed_frame_is_wrong(transport: TransportChoice) {
     violated(&recording, "compressed");
 }
 
-/// A message of 100 MiB in fragments is given up at the longest that is allowed.
+/// A message of 100 MiB in fragments is cancelled at the length limit.
 fn a_message_without_end_is_wrong_at_once(transport: TransportChoice) {
     let server = answering(|peer, _, _| {
         peer.write(0x02, b"begin")?;
@@ -474,18 +477,18 @@ fn silence_is_a_timeout(transport: TransportChoice) {
 }
 
 fn what_does_not_switch_is_told(transport: TransportChoice) {
-    // Each answer in place of a handshake, and what is said of it.
+    // Each response to the handshake, and the expected error.
     let cases: [(&str, &str); 4] = [
         (HELLO, "plain reply"),
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404"),
         (
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
-            "something else than WebSocket",
+            "other than WebSocket",
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
-            "another key",
+            "does not match the key",
         ),
     ];
     for (answer, reason) in cases {
@@ -496,7 +499,7 @@ fn what_does_not_switch_is_told(transport: TransportChoice) {
     let server = Server::new(|_, _| {});
     let error = fails(&texts(&server, transport)).to_string();
     assert!(
-        error.contains("before it answered the handshake of WebSocket"),
+        error.contains("before it answered the WebSocket handshake"),
         "{error}"
     );
 }

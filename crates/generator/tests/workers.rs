@@ -1,4 +1,4 @@
-//! A load that several workers make together: they send what one would send, and begin when they are told.
+//! A load made by several workers: together they send the same requests as one would, and they start on command.
 
 use crate::toy::{self, MS, Server, answer_all, job, ok, operation, within};
 use prony_load::{
@@ -20,7 +20,7 @@ on_both_transports!(
     a_time_that_is_told_before_the_load_holds,
 );
 
-/// Now, on the clock that the engine measures with.
+/// The current time of the clock that the generator uses.
 fn monotonic_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -32,7 +32,7 @@ fn monotonic_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// A server that answers `hello` and writes down what it was asked for.
+/// A server that replies `hello` and records the requests.
 fn noting() -> (Server, Arc<Mutex<Vec<String>>>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&lines);
@@ -46,7 +46,7 @@ fn noting() -> (Server, Arc<Mutex<Vec<String>>>) {
     (server, lines)
 }
 
-/// Two operations by weight, whose paths hold a counter, a random number and a row of a table.
+/// Two operations by weight, whose paths contain a counter, a random number and a row of a table.
 fn varied() -> Workload {
     let parameter = |name: &str, source| Parameter {
         name: name.into(),
@@ -83,7 +83,7 @@ fn varied() -> Workload {
     workload
 }
 
-/// The jobs of so many workers with so many threads each.
+/// The jobs of `workers` workers with `threads` threads each.
 fn divided(job: &Job, workers: u32, threads: u32) -> Vec<Job> {
     let names: Vec<String> = (0..workers).map(|number| format!("w{number}")).collect();
     let shares = Share::split(names.iter().map(|name| (name.as_str(), threads)));
@@ -95,7 +95,7 @@ fn divided(job: &Job, workers: u32, threads: u32) -> Vec<Job> {
     own.collect()
 }
 
-/// Runs all of them at once; gives their parts.
+/// Runs all of them at once; returns their parts.
 fn all(jobs: Vec<Job>) -> Vec<Part> {
     within(Duration::from_mins(2), move || {
         let running: Vec<_> = jobs
@@ -131,7 +131,7 @@ fn arrival(spacing: Spacing) -> Arrival {
     }
 }
 
-/// What was asked for, sorted, when so many workers with so many threads made the load.
+/// The requests, sorted, of a load made by `workers` workers with `threads` threads each.
 fn asked(of: &dyn Fn(SocketAddr) -> Job, workers: u32, threads: u32) -> Vec<String> {
     let (server, lines) = noting();
     let job = of(server.address);
@@ -184,7 +184,7 @@ fn counted_requests_of_a_closed_load_are_divided_exactly(transport: TransportCho
     };
     let one = asked(&of, 1, 4);
     assert_eq!(one.len(), 399);
-    // Each row of a table whose rows are given once is there once.
+    // Each row of a table with single-use rows occurs once.
     let mut rows: Vec<&str> = one.iter().filter_map(|line| line.split('/').nth(4)).collect();
     rows.sort_unstable();
     rows.dedup();
@@ -193,7 +193,7 @@ fn counted_requests_of_a_closed_load_are_divided_exactly(transport: TransportCho
     assert_eq!(one, asked(&of, 4, 1));
 }
 
-/// Runs a worker whose warm-up ends when it is told; `tell` says what it is told at the first interval.
+/// Runs a worker whose warm-up ends on command; `tell` creates the command at the first interval.
 fn told(job: &Job, tell: fn() -> Command) -> (Part, Vec<IntervalPart>) {
     let job = job.clone();
     within(Duration::from_mins(1), move || {
@@ -205,7 +205,7 @@ fn told(job: &Job, tell: fn() -> Command) -> (Part, Vec<IntervalPart>) {
                 phase: Phase::WarmUp, ..
             } if !told => {
                 told = true;
-                sender.send(tell()).expect("the engine listens");
+                sender.send(tell()).expect("the generator listens");
             }
             Event::IntervalPart {
                 phase: Phase::Measurement,
@@ -237,7 +237,7 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
     let worker = &part.workers[&1];
     let begun = worker.begun;
     let asked = begun.asked_ns.expect("a time");
-    // A machine that stands still may be late; then it says by how much.
+    // A stalled machine may be late; then the part says by how much.
     assert_eq!(begun.late_ns(), Some(begun.at_ns - asked));
     assert!(begun.noticed_ns >= begun.at_ns, "{begun:?}");
     assert_eq!(
@@ -245,7 +245,8 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
         ("w1", 1, 2)
     );
     assert_eq!(part.length_ns(), 300 * MS);
-    // What was told while it ran is what is in the part, and what one generator would have told.
+    // The intervals reported during the run equal those of the part, and those that a single generator would have
+    // reported.
     assert_eq!(measured, part.intervals.values().cloned().collect::<Vec<_>>());
     let mut live = Live::new(1);
     for (index, one) in measured.iter().enumerate() {
@@ -259,7 +260,7 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
             }]
         );
         assert_eq!(one.index, index as u64);
-        // Replies to what was sent before the measurement are its work, and have no time in it.
+        // Replies to requests sent before the measurement count as work, but have no response time in it.
         assert!(
             one.times.len() <= one.completed && one.completed <= one.times.len() + 2,
             "{one:?}"
@@ -289,7 +290,7 @@ fn a_time_that_is_told_before_the_load_holds(transport: TransportChoice) {
     });
     let begun = part.workers[&1].begun;
     assert_eq!(begun.asked_ns, Some(at_ns));
-    // Nobody said that the warm-up of 30 s ends but the time.
+    // Only the time ends the warm-up of 30 s.
     assert!(begun.at_ns < at_ns + 20_000 * MS, "{begun:?}");
     assert_eq!(part.length_ns(), 300 * MS);
 }
@@ -308,7 +309,7 @@ fn a_share_that_does_not_fit_is_refused() {
         toy::fails(&job).to_string()
     };
     assert!(
-        share(2, 2).contains("from thread 2 on of a load that has 2"),
+        share(2, 2).contains("starting at thread 2 in a load of 2 threads"),
         "{}",
         share(2, 2)
     );

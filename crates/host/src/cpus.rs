@@ -4,33 +4,31 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// A set of CPUs by number, ascending. Empty means: not pinned.
+/// A set of CPU numbers, ascending. Empty means: not pinned.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(from = "Vec<usize>", into = "Vec<usize>")]
 pub struct Cpus(Vec<usize>);
 
-/// A text that is no list of CPUs.
+/// The text is not a list of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no list of CPUs: write it as `0-3,8`")]
+#[error("`{0}` is not a list of CPUs: write it as `0-3,8`")]
 pub struct CpusError(String);
 
 impl Cpus {
-    /// The CPUs, ascending.
     pub fn as_slice(&self) -> &[usize] {
         &self.0
     }
 
-    /// How many.
+    /// The number of CPUs in the set.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether a CPU is in both.
+    /// Whether the sets have a CPU in common.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.0.iter().any(|cpu| other.0.contains(cpu))
     }
@@ -81,7 +79,7 @@ impl fmt::Display for Cpus {
 impl FromStr for Cpus {
     type Err = CpusError;
 
-    /// Reads the kernel's list format, `0-3,8`.
+    /// Parses the kernel's list format, `0-3,8`.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |part: &str| {
             part.trim()

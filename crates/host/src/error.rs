@@ -1,71 +1,54 @@
-//! What can fail on a host.
+//! Errors of operations on a host.
 
 use crate::process::Size;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What can fail on a host.
+/// An operation on a host that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The supervisor could not be started.
     #[error("cannot start the supervisor `{program}`: {error}; is the binary still where it was?")]
-    Supervisor {
-        /// The program.
-        program: String,
-        /// Why.
-        error: io::Error,
-    },
-    /// The supervisor ended or said something else than it should.
+    Supervisor { program: String, error: io::Error },
+    /// The supervisor ended or sent an unexpected message.
     #[error("the supervisor of `{name}` {what}; its process may be gone")]
     SupervisorLost {
-        /// The process's name.
+        /// The name of the process.
         name: String,
-        /// What it did.
+        /// What the supervisor did: the predicate of the sentence.
         what: String,
     },
     /// The process could not be started.
     #[error("cannot start `{name}`: {reason}")]
     Start {
-        /// The process's name.
+        /// The name of the process.
         name: String,
         /// Why, and what to do.
         reason: String,
     },
-    /// Isolation that was required is not to be had.
-    #[error("`{name}` cannot be isolated as asked for: {reason}")]
+    /// Isolation is required but not available.
+    #[error("`{name}` cannot be isolated as required: {reason}")]
     NotIsolated {
-        /// The process's name.
+        /// The name of the process.
         name: String,
         /// Why, and what to do.
         reason: String,
     },
-    /// No port could be found.
+    /// No free port was found.
     #[error("no free port on {address}: {error}; close programs that hold ports")]
-    NoPort {
-        /// Where.
-        address: String,
-        /// Why.
-        error: io::Error,
-    },
+    NoPort { address: String, error: io::Error },
     /// A file could not be read or written.
     #[error("cannot {what} {}: {error}", path.display())]
     File {
-        /// `read`, `write`, `make`.
+        /// The verb: `read`, `write`, `make`.
         what: &'static str,
-        /// Which.
         path: PathBuf,
-        /// Why.
         error: io::Error,
     },
     /// The calling process could not be pinned.
-    #[error("cannot pin to CPUs {cpus}: {error}; leave the pinning out")]
-    Pin {
-        /// Which.
-        cpus: String,
-        /// Why.
-        error: nix::Error,
-    },
+    #[error("cannot pin to CPUs {cpus}: {error}; run without pinning")]
+    Pin { cpus: String, error: nix::Error },
     /// Another run has claimed a CPU.
     #[error(
         "CPU {cpu}{} is taken by {holder}: two runs on the same CPUs spoil each other's numbers; wait for it, end it, or give each run its own CPUs",
@@ -74,71 +57,59 @@ pub enum HostError {
     Taken {
         /// The host; empty: this machine.
         host: String,
-        /// The CPU.
         cpu: usize,
-        /// Who has it.
+        /// The run that has it.
         holder: String,
     },
-    /// No agent answers on a host, so nothing ran there.
+    /// The agent on a host does not answer, so nothing ran there.
     #[error("cannot reach {host}: {reason}")]
     Unreachable {
-        /// The host.
         host: String,
         /// Why, and what to do.
         reason: String,
     },
-    /// The agent that answers is none that this prony can work with.
+    /// The agent on a host is not compatible with this prony.
     #[error("the prony on {host} {what}, but this is {ours}: {remedy}")]
     OtherProny {
-        /// The host.
         host: String,
-        /// What it is.
+        /// How it differs: the predicate of the sentence.
         what: String,
-        /// What this prony is.
+        /// The version of this prony.
         ours: String,
         /// What to do.
         remedy: String,
     },
-    /// The connection to a host is gone, and with it all that ran there.
+    /// The connection to a host is lost, and with it everything that ran there.
     #[error("lost the connection to {host}: {reason}")]
-    Lost {
-        /// The host.
-        host: String,
-        /// Why.
-        reason: String,
-    },
-    /// A host did not do something in time. The connection is still there.
+    Lost { host: String, reason: String },
+    /// An operation on a host timed out. The connection still exists.
     #[error("{host} did not {what} within {} s", within.as_secs())]
     Late {
-        /// The host.
         host: String,
-        /// What it was asked for.
+        /// The operation: a verb with its object.
         what: String,
-        /// The time that it had.
+        /// The timeout.
         within: Duration,
     },
-    /// There is not enough room on a host.
-    #[error("{host} has {} free where {} is, and {} are needed: make room there", Size(*free), path.display(), Size(*needed))]
+    /// There is not enough disk space on a host.
+    #[error("{host} has {} free at {}, but {} are needed: free disk space there", Size(*free), path.display(), Size(*needed))]
     NoRoom {
-        /// The host.
         host: String,
-        /// Where.
         path: PathBuf,
-        /// Bytes that are needed.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that are free.
+        /// Bytes free.
         free: u64,
     },
-    /// The hosts of a lab, which are pods, could not be made.
-    #[error("no pods for this lab: {text}")]
+    /// The pods that are hosts of a testbed could not be created.
+    #[error("cannot create the pods of the testbed: {text}")]
     NoPods {
         /// What failed, where, and what to do.
         text: String,
     },
-    /// Something else failed on a host.
+    /// Any other failure on a host.
     #[error("on {host}: {text}")]
     There {
-        /// The host.
         host: String,
         /// What failed, where, and what to do.
         text: String,
@@ -146,8 +117,8 @@ pub enum HostError {
 }
 
 impl HostError {
-    /// Whether this is about the way to a host or the host itself, not about what was to run on it.
-    pub const fn is_of_the_lab(&self) -> bool {
+    /// Whether the error concerns the testbed (a host or the connection to it), not the process that was to run on it.
+    pub const fn is_of_the_testbed(&self) -> bool {
         matches!(
             self,
             Self::Taken { .. }
@@ -160,7 +131,7 @@ impl HostError {
         )
     }
 
-    /// Whether the connection to a host is gone: whatever is asked of it from now on fails alike.
+    /// Whether the connection to a host is lost: all further operations on that host fail as well.
     pub const fn is_lost(&self) -> bool {
         matches!(self, Self::Lost { .. })
     }

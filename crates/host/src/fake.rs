@@ -1,4 +1,4 @@
-//! A host without a machine, for tests of what stands above: processes are scripts of values.
+//! A host without a machine, for tests of the crates above: its processes return preset values.
 
 use crate::{
     AttachSpec, Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// A host whose processes are made up.
+/// A host whose processes return preset values.
 #[derive(Debug, Clone)]
 pub struct FakeHost {
     topology: Topology,
@@ -20,25 +20,25 @@ pub struct FakeHost {
     port: u16,
 }
 
-/// What each process of a [`FakeHost`] does.
+/// The behaviour of each process of a [`FakeHost`].
 #[derive(Debug, Clone, Default)]
 pub struct FakeProcess {
-    /// Ends by itself at once.
+    /// It has already ended, like this.
     pub ends: Option<Ending>,
     /// How it ends when it is stopped.
     pub stops: Ending,
-    /// What it uses in its window.
+    /// What it uses in a window.
     pub usage: Usage,
-    /// Lines of its log.
+    /// The lines of its log.
     pub log: Vec<String>,
-    /// What was asked for and is not in force.
+    /// Requested settings that are not in force.
     pub warnings: Vec<Warning>,
-    /// Cannot be started, for this reason.
+    /// It cannot be started, for this reason.
     pub fails: Option<String>,
 }
 
 impl FakeHost {
-    /// A host with so many cores of one CPU each, where every process listens on `port`, which the test serves or not.
+    /// Creates a host with `cores` cores of one CPU each, where every process listens on `port`. The test may serve that port.
     pub fn new(cores: usize, port: u16) -> Self {
         let core = |core: usize| Core {
             node: 0,
@@ -57,17 +57,17 @@ impl FakeHost {
         }
     }
 
-    /// From now on processes do this.
+    /// Sets the behaviour of all processes from now on.
     pub fn set(&self, behaviour: FakeProcess) {
         *self.behaviour.lock().unwrap_or_else(PoisonError::into_inner) = behaviour;
     }
 
-    /// How often it was asked what it is like.
+    /// How many times [`Host::environment`] was called.
     pub fn environments_read(&self) -> usize {
         self.environments.load(Ordering::Relaxed)
     }
 
-    /// What was started so far.
+    /// The specs of all processes started until now.
     pub fn started(&self) -> Vec<ProcessSpec> {
         self.started
             .lock()

@@ -1,4 +1,4 @@
-//! The folder that prony keeps its state in: whether it may be written, and how much room is left.
+//! The folder in which prony keeps its state: whether it is writable, and how much disk space is free.
 
 use nix::errno::Errno;
 use nix::sys::statvfs::statvfs;
@@ -7,10 +7,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// Whether a folder and what lies directly in it may be written. The error says why not, and what to do.
+/// Checks that a folder and its direct entries are writable. The error says why not, and what to do.
 pub fn writable(folder: &Path) -> Result<(), String> {
     let Ok(entries) = fs::read_dir(folder) else {
-        // It is still to be made, if its own folder may be written.
+        // The folder does not exist yet: it can be created if its parent is writable.
         let existing = nearest(folder);
         return may_write(&existing).map_err(|error| sentence(folder, &existing, error));
     };
@@ -21,13 +21,13 @@ pub fn writable(folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Bytes that this user may still write where this folder is or will be. `None` where the system does not say.
+/// Bytes that this user can still write at the (future) location of this folder. `None` if the system does not report it.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
     let room = statvfs(&nearest(folder)).ok()?;
     Some(room.blocks_available().saturating_mul(room.fragment_size()))
 }
 
-/// The folder itself, or the nearest above it that there is.
+/// The folder itself, or its nearest ancestor that exists.
 fn nearest(folder: &Path) -> PathBuf {
     let mut above = folder.ancestors();
     let found = above.find(|path| path.exists());
@@ -44,13 +44,13 @@ fn sentence(folder: &Path, path: &Path, error: Errno) -> String {
     let shown = path.display();
     match error {
         Errno::EROFS => format!(
-            "{shown} is on a read-only file system, and prony keeps builds, logs and runs in {}: work in a copy of the \
-             checkout that can be written",
+            "{shown} is on a read-only file system, and prony keeps builds, logs and runs in {}: work in a writable copy of the \
+             checkout",
             folder.display()
         ),
         Errno::EACCES | Errno::EPERM => {
             let (owner, me) = (fs::metadata(path).map(|data| data.uid()).ok(), geteuid());
-            let owner = owner.map_or_else(|| "somebody else".to_owned(), |owner| name(Uid::from_raw(owner)));
+            let owner = owner.map_or_else(|| "another user".to_owned(), |owner| name(Uid::from_raw(owner)));
             let me = name(me);
             format!(
                 "{shown} belongs to {owner}, and {me} may not write there: `sudo chown -R {me} {}`, or work in a checkout \
@@ -62,7 +62,7 @@ fn sentence(folder: &Path, path: &Path, error: Errno) -> String {
     }
 }
 
-/// A user's name, or the number where it has none.
+/// The name of a user, or the number if it has no name.
 fn name(user: Uid) -> String {
     match User::from_uid(user) {
         Ok(Some(user)) => user.name,

@@ -7,28 +7,27 @@ use std::time::{Duration, Instant};
 
 /// A place where processes run.
 pub trait Host: Send + Sync {
-    /// Its CPUs.
     fn topology(&self) -> &Topology;
 
-    /// Where its services are reached.
+    /// The address at which its services are reachable.
     fn address(&self) -> &str;
 
     /// A port of [`Host::address`] that nothing listens on.
     fn free_port(&self) -> Result<u16, HostError>;
 
-    /// Starts a process. It ends with the returned value, or with this process, whichever is first.
+    /// Starts a process. The process ends when the returned value is dropped or when this process ends, whichever is first.
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError>;
 
-    /// Looks at a process that runs already. It runs on whatever the returned value is told: to rest, to stop.
+    /// Attaches to a process that already runs. Requests to pause or stop it have no effect.
     fn attach(&self, spec: &AttachSpec) -> Result<Box<dyn Process>, HostError>;
 
-    /// Where and with what processes run here. Slow: some milliseconds.
+    /// Describes the hardware and software of this host. Slow: takes some milliseconds.
     fn environment(&self) -> Environment;
 
-    /// What the whole machine did in `window`, while nothing of ours runs: the noise of the others.
+    /// Measures the whole machine for `window`. Call it while nothing of ours runs: it measures the noise of other programs.
     fn watch(&self, window: Duration) -> Option<MachineUsage>;
 
-    /// Memory that new processes can have without others being pushed out, bytes; `None` where it is not known.
+    /// Memory that new processes can use without swapping out others, bytes; `None` if unknown.
     fn memory_available_bytes(&self) -> Option<u64>;
 
     /// Keeps the calling process off the CPUs of a service.
@@ -37,61 +36,61 @@ pub trait Host: Send + Sync {
 
 /// A started process with everything below it. Dropping it stops it as [`Process::stop`] does.
 pub trait Process: Send {
-    /// Its process id on its host.
+    /// The process id on its host.
     fn pid(&self) -> u32;
 
-    /// Where it is reached from here, where it has a network of its own; else [`Host::address`] holds.
+    /// The address at which it is reachable from here, if it has its own network; otherwise [`Host::address`] applies.
     fn address(&self) -> Option<&str>;
 
-    /// How long it has been running.
+    /// The time since it was started.
     fn age(&self) -> Duration;
 
-    /// What was asked for and is not in force.
+    /// Requested settings that are not in force.
     fn warnings(&self) -> &[Warning];
 
-    /// Its standard input and output, once, where the spec said [`Stdio::Piped`](crate::Stdio::Piped).
+    /// Standard input and output of a process started with [`Stdio::Piped`](crate::Stdio::Piped). Returns them once.
     fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)>;
 
-    /// How it ended, where it has. `Ending::left` says whether processes below it still run.
+    /// How it ended, if it has. `Ending::left` is the number of processes below it that still run.
     fn ended(&mut self) -> Option<Ending>;
 
-    /// From now on `tell` is called when something happens to it unasked, so that [`Process::ended`] and
-    /// [`Process::warnings`] may say something new. `false`: it never is, and they must be asked from time to time.
+    /// Registers a callback for state changes that happen without a request, after which [`Process::ended`] and
+    /// [`Process::warnings`] may return something new. `false`: the callback is never called, and the caller must poll.
     fn on_news(&mut self, tell: Box<dyn Fn() + Send>) -> bool {
         drop(tell);
         false
     }
 
-    /// Memory that it and everything below it holds now, bytes.
+    /// Memory that it and everything below it uses now, bytes.
     fn memory_bytes(&mut self) -> Option<u64>;
 
-    /// Makes it and everything below it stand still: it keeps its memory and its connections and gets no CPU time.
+    /// Freezes it and everything below it: memory and connections stay, but it gets no CPU time.
     fn rest(&mut self) -> Result<(), HostError>;
 
-    /// Lets it go on after [`Process::rest`].
+    /// Resumes it after [`Process::rest`].
     fn wake(&mut self) -> Result<(), HostError>;
 
-    /// From here on resources count.
+    /// Starts the window in which resources are counted.
     fn begin_window(&mut self) -> Result<(), HostError>;
 
-    /// Up to here resources count.
+    /// Ends the window and returns the resources used in it.
     fn end_window(&mut self) -> Result<Usage, HostError>;
 
-    /// Ends it and everything below it: TERM, and KILL after the grace time. Says how it ended; never fails to end it.
+    /// Ends it and everything below it: TERM, then KILL after the grace time. The error means that the ending is unknown, not
+    /// that the process still runs.
     fn stop(&mut self) -> Result<Ending, HostError>;
 
     /// The last lines of its log.
     fn log_tail(&self, lines: usize) -> Vec<String>;
 }
 
-/// A process that runs already, nobody knows where: it is reached, and that is all.
+/// A process that already runs at an unknown place: it is reachable, and nothing else is known about it.
 #[derive(Debug, Clone, Copy)]
 pub struct Unseen {
     since: Instant,
 }
 
 impl Unseen {
-    /// From now on.
     pub fn now() -> Self {
         Self {
             since: Instant::now(),

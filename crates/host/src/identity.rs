@@ -1,6 +1,6 @@
-//! Whose a tree of processes is. Its name holds the caller and the supervisor with the moments at which they started, so
-//! that a process number which the kernel gave out anew is not taken for them, and the namespace in which these numbers
-//! mean something: a prony in a container is not for one outside to judge.
+//! Identifies the owners of a process tree. The tree's name contains the process ids and start times of its caller and its
+//! supervisor, so that a reused process id is not mistaken for them. It also contains the PID namespace in which these ids
+//! are valid: a prony outside a container must not judge the processes of one inside.
 
 use crate::tree::stat_field;
 use serde::{Deserialize, Serialize};
@@ -9,15 +9,15 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::str::FromStr;
 
-/// A process: its number and when it started, in the kernel's ticks since boot.
+/// A process: its id and its start time in kernel ticks since boot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     pid: i32,
     started: u64,
 }
 
-/// Who looks after a tree. As a text, `prony-<caller>.<started>-<supervisor>.<started>-<namespace>`, it is the name of its
-/// control group and a variable in the environment of its processes.
+/// The caller and the supervisor of a process tree. Formatted as `prony-<caller>.<started>-<supervisor>.<started>-<namespace>`,
+/// it is the name of the tree's control group and an environment variable of its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub(crate) struct Owners {
@@ -26,13 +26,13 @@ pub(crate) struct Owners {
     namespace: u64,
 }
 
-/// A text that names no owners.
+/// The text does not name owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no name of a tree of processes")]
-pub(crate) struct NoOwners;
+#[error("this is not the name of a process tree")]
+pub(crate) struct OwnerParseError;
 
 impl Identity {
-    /// The process that has this number now. One that is a zombie does nothing any more and is none.
+    /// The process that has this id now. `None` for a zombie, which does nothing any more.
     fn of(pid: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
         let started = stat_field(&stat, 22)?.parse().ok()?;
@@ -48,7 +48,7 @@ impl Identity {
 }
 
 impl Owners {
-    /// This process and a supervisor that it has just started. A supervisor that has ended already owns nothing.
+    /// This process, and a supervisor that it has just started. `None` if the supervisor has already ended.
     pub(crate) fn of_supervisor(pid: i32) -> Option<Self> {
         Some(Self {
             caller: Identity::of(std::process::id() as i32)?,
@@ -57,18 +57,18 @@ impl Owners {
         })
     }
 
-    /// The number of the caller.
+    /// The process id of the caller.
     pub(crate) const fn caller(self) -> i32 {
         self.caller.pid
     }
 
-    /// Whether nobody looks after the tree any more. Of another namespace nobody can tell.
+    /// Whether both owners have ended. Always `false` for owners in another namespace, whose state is unknown.
     pub(crate) fn are_gone(self) -> bool {
         self.namespace == own_namespace() && self.caller.is_gone() && self.supervisor.is_gone()
     }
 }
 
-/// The number of the namespace of process numbers that this process is in; 0 where the kernel does not say.
+/// The inode of this process's PID namespace; 0 if the kernel does not report it.
 fn own_namespace() -> u64 {
     fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino())
 }
@@ -96,37 +96,37 @@ impl From<Owners> for String {
 }
 
 impl TryFrom<String> for Owners {
-    type Error = NoOwners;
+    type Error = OwnerParseError;
 
-    fn try_from(text: String) -> Result<Self, NoOwners> {
+    fn try_from(text: String) -> Result<Self, OwnerParseError> {
         text.parse()
     }
 }
 
 impl FromStr for Identity {
-    type Err = NoOwners;
+    type Err = OwnerParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoOwners> {
-        let (pid, started) = text.split_once('.').ok_or(NoOwners)?;
+    fn from_str(text: &str) -> Result<Self, OwnerParseError> {
+        let (pid, started) = text.split_once('.').ok_or(OwnerParseError)?;
         Ok(Self {
-            pid: pid.parse().map_err(|_| NoOwners)?,
-            started: started.parse().map_err(|_| NoOwners)?,
+            pid: pid.parse().map_err(|_| OwnerParseError)?,
+            started: started.parse().map_err(|_| OwnerParseError)?,
         })
     }
 }
 
 impl FromStr for Owners {
-    type Err = NoOwners;
+    type Err = OwnerParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoOwners> {
+    fn from_str(text: &str) -> Result<Self, OwnerParseError> {
         let parts: Vec<&str> = text.split('-').collect();
         let ["prony", caller, supervisor, namespace] = parts[..] else {
-            return Err(NoOwners);
+            return Err(OwnerParseError);
         };
         Ok(Self {
             caller: caller.parse()?,
             supervisor: supervisor.parse()?,
-            namespace: namespace.parse().map_err(|_| NoOwners)?,
+            namespace: namespace.parse().map_err(|_| OwnerParseError)?,
         })
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             "prony-1.2-3.4",
             "prony-1.2-3.4-a",
         ] {
-            assert_eq!(other.parse::<Owners>(), Err(NoOwners), "{other}");
+            assert_eq!(other.parse::<Owners>(), Err(OwnerParseError), "{other}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
             namespace: own_namespace(),
         };
         assert!(owners(before, before).are_gone());
-        // In a container the same number is another process, and that one may well live.
+        // In a container the same id is another process, which may well be alive.
         let elsewhere = Owners {
             namespace: own_namespace() + 1,
             ..owners(before, before)

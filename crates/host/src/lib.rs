@@ -1,14 +1,14 @@
-//! Where processes run: which CPUs they get, what they may use, what they did use, and that none stays behind.
+//! Runs processes on a host: pins them to CPUs, limits and measures their resources, and cleans up after them.
 //!
-//! A process is never started directly but by a supervisor, which is this binary again in another role
-//! ([`supervise`]): it starts the process in a group of its own, keeps its log within bounds, reads its resources, and
-//! ends everything below it when it is told to or when its caller is gone, however that ended. This crate must never
-//! know what a service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] none at all.
+//! A process is never started directly but by a supervisor, which is this binary in another role ([`supervise`]). The
+//! supervisor starts the process in its own process group, caps the size of its log, samples its resources, and kills
+//! everything below it on request or when the caller is gone, however the caller ended. This crate must never know what a
+//! service, a contract or a load is. Start at [`Host`]; [`Local`] is this machine, [`FakeHost`] is a stub for tests.
 
 mod agent;
 mod cgroup;
-mod claim;
 mod container;
+mod cpu_lease;
 mod cpus;
 mod environment;
 mod error;
@@ -18,19 +18,19 @@ mod host;
 mod identity;
 mod local;
 mod neighbours;
-mod network;
 mod placement;
 mod process;
 mod remote;
 mod supervisor;
 mod topology;
 mod tree;
+mod virtual_network;
 pub mod wire;
 
 pub use agent::agent;
-pub use cgroup::Granted;
-pub use claim::{Held, Locks, NotLocked};
+pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
+pub use cpu_lease::{Held, Locks, NotLocked};
 pub use cpus::{Cpus, CpusError};
 pub use environment::{hostname, lacks_proc};
 pub use error::HostError;
@@ -44,8 +44,8 @@ pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
 };
 pub use remote::{
-    Binary, Channel, ClockSample, Conduit, Connect, LEASE, Pipe, Progress, Remote, RemoteClaim, Sent,
-    Silence, Ssh, Transport, WhySilent,
+    Binary, Channel, ClockSample, Connect, HandshakeErrorFn, HandshakeFailure, LEASE, Pipe, Progress, Remote,
+    RemoteClaim, Ssh, Transport, TransportGuard, UploadResult,
 };
 pub use supervisor::supervise;
 pub use topology::{Core, Split, Topology, Wants};

@@ -1,4 +1,4 @@
-//! What other programs use of this machine during a load of a server that prony did not start.
+//! Measures what other programs use of this machine during a load of a server that prony did not start.
 
 use crate::supervisor::{Machine, tick_ns};
 use crate::tree::{descendants, stat_field};
@@ -6,7 +6,7 @@ use crate::{Cpus, MachineUsage};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 
-/// The shortest load of which the ticks of the kernel's counters tell who used the machine.
+/// The shortest load for which the kernel's counters, which advance in ticks, are precise enough.
 const SHORTEST_NS: u64 = 500_000_000;
 
 /// Counters at the start of a load.
@@ -14,25 +14,24 @@ const SHORTEST_NS: u64 = 500_000_000;
 pub struct Neighbours {
     machine: Machine,
     own_ns: u64,
-    /// The port of the server on this machine, whose processes are no neighbours.
+    /// The port of the server if it is on this machine; its processes are not neighbours.
     port: Option<u16>,
     server_ns: u64,
 }
 
-/// What happened during the load.
+/// Usage during the load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OtherUsage {
-    /// The machine.
     pub machine: MachineUsage,
-    /// CPU time of the server's processes, ns; `None` where they are not on this machine, or not to be seen.
+    /// CPU time of the server's processes, ns; `None` if they are not on this machine or not visible.
     pub server_cpu_ns: Option<u64>,
-    /// CPU time of all programs but this one and the server, ns; `None` where the server is on this machine and not to be
-    /// seen, and after a load of less than half a second.
+    /// CPU time of all programs except this one and the server, ns; `None` if the server is on this machine but not visible,
+    /// and for loads shorter than half a second.
     pub other_cpu_ns: Option<u64>,
 }
 
 impl OtherUsage {
-    /// What other programs and the hypervisor used, as a share of the machine; `None` where it is not known.
+    /// The share of the machine that other programs and the hypervisor used; `None` if unknown.
     pub fn share(&self) -> Option<f64> {
         let capacity = self.machine.window_ns as f64 * f64::from(self.machine.cpus);
         let taken = self.other_cpu_ns? + self.machine.steal_ns;
@@ -41,7 +40,7 @@ impl OtherUsage {
 }
 
 impl Neighbours {
-    /// Reads the counters. `port` is where the server listens, if that is on this machine. `None` where the kernel counts nothing.
+    /// Reads the counters. `port` is the server's port if it listens on this machine. `None` if the kernel has no counters.
     pub fn begin(port: Option<u16>) -> Option<Self> {
         Some(Self {
             machine: Machine::read(&Cpus::default())?,
@@ -51,7 +50,7 @@ impl Neighbours {
         })
     }
 
-    /// What was used since.
+    /// The usage since [`Neighbours::begin`].
     pub fn end(&self) -> Option<OtherUsage> {
         let machine = self.machine.since()?;
         let own_ns = cpu_ns(std::process::id() as i32, Waited::Left)?.saturating_sub(self.own_ns);
@@ -67,7 +66,7 @@ impl Neighbours {
     }
 }
 
-/// CPU time so far of all processes that listen on a port, and of those below them; `None` where none is to be seen.
+/// CPU time so far of all processes that listen on a port and of their descendants; `None` if no such process is visible.
 fn server_ns(port: u16) -> Option<u64> {
     let sockets = listening(port);
     let listeners = owners(&sockets);
@@ -81,7 +80,7 @@ fn server_ns(port: u16) -> Option<u64> {
     })
 }
 
-/// Whether the time of children that have ended counts as their parent's.
+/// Whether the CPU time of ended children is added to their parent's.
 #[derive(Clone, Copy, PartialEq)]
 enum Waited {
     Counted,
@@ -180,7 +179,7 @@ mod tests {
         }
     }
 
-    /// Waits until a process has used this much CPU time, however busy the machine is.
+    /// Waits until a process has used `wanted_ns` of CPU time, however busy the machine is.
     fn until_used(pid: i32, wanted_ns: u64) {
         while cpu_ns(pid, Waited::Left).expect("it lives") < wanted_ns {
             std::thread::yield_now();

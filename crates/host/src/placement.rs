@@ -1,34 +1,33 @@
-//! Which role of a trial runs where: what the crate of labs decides.
+//! The placement of a trial: which role runs on which host and CPUs. `prony-testbed` computes it.
 
 use crate::Cpus;
 use prony_records::Warning;
 use serde::{Deserialize, Serialize};
 
-/// Where one role runs.
+/// The placement of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The host, as its lab calls it; empty: this machine, without a lab.
+    /// The name of the host in its testbed file; empty: this machine, without a testbed file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
-    /// Where what listens there is reached.
+    /// The address at which its servers are reachable.
     pub address: String,
     /// Its CPUs; empty: all.
     pub cpus: Cpus,
-    /// CPUs of what looks after it; empty: all.
+    /// CPUs of its supervisor; empty: all.
     #[serde(default, skip_serializing_if = "Cpus::is_empty")]
     pub keepers: Cpus,
 }
 
-/// Where every role of a trial runs.
+/// The placement of every role of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// The service.
     pub service: Place,
-    /// The generator, on each of its workers; never empty.
+    /// The generator's workers; never empty.
     pub workers: Vec<Place>,
-    /// What stands beside the service: its companions.
-    pub companion: Option<Place>,
-    /// What is not as it should be.
+    /// The backing services.
+    pub backing_service: Option<Place>,
+    /// Deviations from the ideal placement.
     pub warnings: Vec<Warning>,
 }
 
@@ -36,14 +35,14 @@ impl Placement {
     /// The first worker.
     ///
     /// # Panics
-    /// Where there is none.
+    /// If there is no worker.
     pub fn generator(&self) -> &Place {
         self.workers
             .first()
-            .expect("invariant: a load is made by somebody")
+            .expect("invariant: a load has at least one worker")
     }
 
-    /// The same with the CPUs of service and generator exchanged, where there are as many of each on one host.
+    /// Swaps the CPUs of service and generator if both are on one host and have equally many.
     #[must_use]
     pub fn turned(mut self) -> Self {
         if let [worker] = &mut self.workers[..]
@@ -52,7 +51,11 @@ impl Placement {
         {
             std::mem::swap(&mut self.service.cpus, &mut worker.cpus);
             let keepers = worker.cpus.clone();
-            let places = [Some(&mut self.service), Some(worker), self.companion.as_mut()];
+            let places = [
+                Some(&mut self.service),
+                Some(worker),
+                self.backing_service.as_mut(),
+            ];
             for place in places.into_iter().flatten() {
                 place.keepers.clone_from(&keepers);
             }

@@ -1,4 +1,4 @@
-//! What is asked of a process and said about it.
+//! What to start, with which limits, and the results: how it ended and what it used.
 
 use crate::Cpus;
 use crate::container::Container;
@@ -9,80 +9,76 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to start and how.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSpec {
-    /// What to call it, in messages and in the names of control groups.
+    /// The name used in messages and for control groups.
     pub name: String,
-    /// Program and arguments; of a container, what stands after its image: empty where the image says all.
+    /// Program and arguments. For a container: the arguments after the image, empty to run the image's default command.
     pub command: Vec<String>,
-    /// The container that it runs in, with its limits, CPUs and environment; `None`: it is a process of this machine.
+    /// The container in which it runs, with its limits, CPUs and environment; `None`: a process of this machine.
     #[serde(default)]
     pub container: Option<Container>,
-    /// Where it runs.
+    /// The working directory.
     pub folder: PathBuf,
-    /// Added to the environment of this process.
     pub environment: BTreeMap<String, String>,
     /// CPUs that it may use; empty: all.
     pub cpus: Cpus,
     /// CPUs of its supervisor; empty: all.
     pub supervisor_cpus: Cpus,
-    /// What it may use.
     pub limits: Limits,
-    /// Whether it starts without the limits that this machine does not let us set.
+    /// Whether it starts without limits that this machine does not allow us to set.
     pub isolation: Isolation,
-    /// A network of its own.
+    /// A network namespace of its own.
     pub network: Option<Network>,
-    /// Where its output goes.
     pub stdio: Stdio,
-    /// The file with its output.
+    /// The file that receives its output.
     pub log: PathBuf,
-    /// Most bytes of the log; of a longer one the begin and the end are kept.
+    /// Maximum size of the log, bytes; of a longer log only the start and the end are kept.
     pub log_bytes: u64,
     /// Time between TERM and KILL.
     pub grace: Duration,
-    /// The number of a signal that is sent to its first process alone in place of TERM to all: some software ends in order only
-    /// so. What is left when that process has ended gets TERM.
+    /// The number of a signal that is sent to its first process alone instead of TERM to all: some software shuts down cleanly
+    /// only this way. Processes that remain after the first one has ended receive TERM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_signal: Option<i32>,
-    /// Time between two samples of its resources; `None`: it is not sampled.
+    /// Time between two samples of its resources; `None`: no sampling.
     pub sample_every: Option<Duration>,
-    /// Whether the speed of its CPUs is measured in each window ([`Usage::yardstick_ns`]).
+    /// Whether to probe the speed of its CPUs in each window ([`Usage::cpu_speed_probe_ns`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub yardstick: bool,
+    pub cpu_speed_probe: bool,
 }
 
-/// A process that runs already. prony neither starts nor stops it, nor limits what it uses.
+/// A process that already runs. prony neither starts nor stops it, nor limits what it uses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AttachSpec {
-    /// What to call it, in messages.
+    /// The name used in messages.
     pub name: String,
-    /// Where its resources are read.
+    /// Where to read its resources.
     pub attached: Attached,
-    /// CPUs of the process that reads them; empty: all.
+    /// CPUs of the process that reads its resources; empty: all.
     pub supervisor_cpus: Cpus,
     /// Time between two samples of its resources.
     pub sample_every: Duration,
 }
 
-/// What runs already.
+/// A process tree that already runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Attached {
     /// A process and everything below it.
     Pid(i32),
-    /// All in a control group and in the groups below it: its folder, or its path as `/proc/PID/cgroup` has it.
+    /// Everything in a control group and its subgroups: its folder, or its path as in `/proc/PID/cgroup`.
     Cgroup(PathBuf),
 }
 
-/// What a process tree may use; `None`: as much as there is.
+/// Limits of a process tree; `None`: no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// CPUs, also parts of one.
+    /// CPUs, fractions allowed.
     pub cpus: Option<f64>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// Open files of one process.
+    /// Open files per process.
     pub files: Option<u64>,
     /// Bytes written to disk, by the whole tree.
     pub disk_bytes: Option<u64>,
@@ -92,23 +88,23 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// The process starts all the same, with a warning.
+    /// The process starts without it, and a warning is recorded.
     #[default]
     WherePossible,
-    /// It does not start.
+    /// The process does not start.
     Required,
 }
 
-/// A network of the process's own, over a virtual cable.
+/// A network namespace for the process, connected by a virtual Ethernet pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// Delay of each direction.
+    /// Delay in each direction.
     pub delay: Duration,
-    /// Rate of each direction, bits per second; `None`: as fast as it goes.
+    /// Rate in each direction, bits per second; `None`: unlimited.
     pub rate_bits_per_s: Option<u64>,
 }
 
-/// Where the output of a process goes.
+/// The destination of a process's output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdio {
@@ -121,15 +117,13 @@ pub enum Stdio {
 /// How a process ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ending {
-    /// Its exit code, where it exited.
     pub code: Option<i32>,
-    /// The signal that killed it, where one did.
     pub signal: Option<i32>,
-    /// The limit that it broke, where that is why.
+    /// The limit that it exceeded, if that ended it.
     pub why: Option<Why>,
-    /// Processes below it that ran on when it had ended.
+    /// Processes below it that were still running when it had ended.
     pub left: u32,
-    /// Whether it had to be killed because it did not end on TERM within its grace time.
+    /// Whether it was killed because it did not end within its grace time after TERM.
     pub ignored_term: bool,
 }
 
@@ -137,50 +131,45 @@ pub struct Ending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Why {
-    /// It needed more than this much memory, bytes.
+    /// It needed more memory than allowed.
     OutOfMemory {
-        /// The limit, where it was its own; `None`: the machine ran out.
+        /// Its own limit, bytes; `None`: the machine ran out of memory.
         limit_bytes: Option<u64>,
     },
-    /// It wrote more than this much to disk, bytes.
-    DiskFull {
-        /// The limit.
-        limit_bytes: u64,
-    },
+    /// It wrote more to disk than allowed.
+    DiskFull { limit_bytes: u64 },
 }
 
-/// What a process tree used in a window, and what the machine did meanwhile.
+/// The usage of a process tree in a window, and of the whole machine meanwhile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// The tree.
     pub resources: Resources,
-    /// Samples from before the window.
+    /// Samples taken before the window.
     pub before: Vec<ResourceSample>,
-    /// The whole machine.
     pub machine: Option<MachineUsage>,
-    /// CPU time of the supervisor itself in the window, ns: what looking cost.
+    /// CPU time of the supervisor in the window, ns: the cost of measuring.
     pub supervisor_cpu_ns: u64,
-    /// CPU time of a piece of work that is always the same, on the CPUs of the tree, ns: the longer, the slower they are. `None` where
-    /// nobody asked for it.
+    /// CPU time of a fixed amount of work on the CPUs of the tree (the CPU speed probe), ns: the longer, the slower the CPUs.
+    /// `None` if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub yardstick_ns: Option<f64>,
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
-/// What a whole machine did in a window.
+/// The usage of a whole machine in a window.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MachineUsage {
     /// Length of the window, ns.
     pub window_ns: u64,
-    /// CPUs.
+    /// Number of CPUs.
     pub cpus: u32,
-    /// CPU time that was used, by anybody, ns.
+    /// CPU time used by all processes, ns.
     pub busy_ns: u64,
-    /// CPU time that the hypervisor gave to others, ns.
+    /// CPU time that the hypervisor gave to other machines, ns.
     pub steal_ns: u64,
 }
 
 impl fmt::Display for Ending {
-    /// As the second part of a sentence: `it …`.
+    /// The predicate of a sentence whose subject is the process.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.why, self.signal, self.code) {
             (
@@ -213,7 +202,7 @@ impl fmt::Display for Ending {
                 self.left
             ),
             (None, None, Some(code)) => write!(formatter, "ended with exit code {code}"),
-            (None, None, None) => formatter.write_str("ended; nobody knows how"),
+            (None, None, None) => formatter.write_str("ended in an unknown way"),
         }
     }
 }
@@ -223,7 +212,7 @@ fn signal_name(signal: i32) -> String {
         .map_or_else(|_| format!("signal {signal}"), |name| name.to_string())
 }
 
-/// Bytes as people write them: `64 MiB`.
+/// Formats bytes for messages: `64 MiB`.
 pub(crate) struct Size(pub(crate) u64);
 
 impl fmt::Display for Size {

@@ -1,25 +1,24 @@
-//! The processes below one, as the kernel tells them. As a child subreaper (prctl(2)) the supervisor inherits every process
-//! whose parent ends, so also one that went into the background is still below it.
+//! The descendants of a process, read from `/proc`. The supervisor is a child subreaper (prctl(2)): it inherits every process
+//! whose parent ends, so a process that daemonized is still a descendant.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashMap;
 use std::fs;
 
-/// The parent of a process.
 pub(crate) fn parent_of(pid: i32) -> Option<i32> {
     stat_field(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?, 4)?
         .parse()
         .ok()
 }
 
-/// A field of `/proc/<pid>/stat` by its number in proc(5), 3 or above. The second one is the program's name in brackets,
-/// which may hold spaces and brackets itself.
+/// A field of `/proc/<pid>/stat` by its number in proc(5), 3 or above. Field 2 is the program's name in parentheses,
+/// which may itself contain spaces and parentheses.
 pub(crate) fn stat_field(stat: &str, number: usize) -> Option<&str> {
     stat.get(stat.rfind(')')? + 2..)?.split(' ').nth(number - 3)
 }
 
-/// All processes below `root`, which is not among them. Zombies are.
+/// All descendants of `root`, without `root` itself. Includes zombies.
 pub(crate) fn descendants(root: i32) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -38,14 +37,14 @@ pub(crate) fn descendants(root: i32) -> Vec<i32> {
     found
 }
 
-/// Whether a process is there and no zombie.
+/// Whether a process exists and is not a zombie.
 pub(crate) fn lives(pid: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat"));
     stat.ok()
         .is_some_and(|stat| !matches!(stat_field(&stat, 3), None | Some("Z" | "X")))
 }
 
-/// Sends a signal to each. One that has ended meanwhile is as good as signalled.
+/// Sends a signal to each process. Processes that have ended meanwhile are ignored.
 pub(crate) fn signal(pids: &[i32], signal: Signal) {
     for &pid in pids {
         let _ = kill(Pid::from_raw(pid), signal);

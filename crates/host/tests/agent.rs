@@ -1,4 +1,4 @@
-//! An agent of this machine over pipes: what is more than a host of one's own, and what happens when one side is gone.
+//! An agent on this machine over pipes: what it offers beyond a local host, and what happens when one side is gone.
 
 use crate::common::{TIME, Toy, connected, marked, pipe, until, until_within};
 use nix::sys::signal::{Signal, kill};
@@ -47,10 +47,10 @@ fn it_says_who_and_where_it_is() {
     remote.pin_self(&all).expect("pinned");
     let work = hello.work.clone();
     drop(remote);
-    assert!(!work.exists(), "its folder goes with it");
+    assert!(!work.exists(), "its folder is removed with it");
 }
 
-/// Both have the same clock here, so what it says must lie in between.
+/// Both share one clock here, so the remote reading must be between two local ones.
 #[test]
 fn its_clock_is_read_between_two_moments() {
     let cache = folder();
@@ -59,7 +59,7 @@ fn its_clock_is_read_between_two_moments() {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("a clock");
         Duration::from(time).as_nanos() as u64
     };
-    // While something slow is under way.
+    // While a slow request is in flight.
     let slow = remote.clone();
     let watching = std::thread::spawn(move || slow.watch(Duration::from_secs(2)));
     let mut shortest = Duration::MAX;
@@ -72,11 +72,11 @@ fn its_clock_is_read_between_two_moments() {
         shortest = shortest.min(sample.received - sample.sent);
     }
     println!("shortest round trip over a pipe: {shortest:?}");
-    assert!(!watching.is_finished(), "the slow one kept the others waiting");
+    assert!(!watching.is_finished(), "the slow request delayed the others");
     assert!(watching.join().expect("no panic").is_some());
 }
 
-/// A folder with what folders have.
+/// A folder with all kinds of entries.
 fn tree(folder: &Path) -> PathBuf {
     let tree = folder.join("tree");
     fs::create_dir_all(tree.join("empty")).expect("made");
@@ -118,7 +118,7 @@ fn a_folder_comes_as_it_is_and_its_program_runs() {
         Path::new("nowhere")
     );
     assert_eq!(fs::read(there.join("data")).expect("there").len(), 3_000_000);
-    // What was there before is replaced as a whole.
+    // Replaces the earlier content as a whole.
     fs::write(tree.join("data"), "new").expect("written");
     fs::remove_file(tree.join("nothing")).expect("removed");
     remote
@@ -129,8 +129,8 @@ fn a_folder_comes_as_it_is_and_its_program_runs() {
     let beside = fs::read_dir(there.parent().expect("a parent"))
         .expect("there")
         .count();
-    assert_eq!(beside, 1, "something is left beside it");
-    // A program in the folder of the connection, by names relative to it.
+    assert_eq!(beside, 1, "a temporary file is left next to it");
+    // Runs a program in the folder of the connection, with paths relative to it.
     let toy = Toy::without_groups();
     let mut spec = toy.spec(&[]);
     spec.command = vec!["./link".to_owned()];
@@ -156,7 +156,7 @@ fn a_folder_comes_as_it_is_and_its_program_runs() {
         Path::new("a/../../.."),
     ] {
         let error = remote.remove(foreign).expect_err("refused").to_string();
-        assert!(error.contains("is not removed"), "{error}");
+        assert!(error.contains("refused to remove"), "{error}");
     }
     let error = remote
         .put(&here.path().join("no"), Path::new("x"), &|_| {})
@@ -195,7 +195,7 @@ fn two_runs_do_not_get_the_same_cpus() {
     let error = two.claim(&cpus(&[1, 2])).expect_err("taken");
     let text = error.to_string();
     assert!(
-        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_lab(),
+        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_testbed(),
         "{error:?}"
     );
     assert!(
@@ -228,20 +228,20 @@ fn much_goes_through_a_process_and_a_slow_reader_holds_up_nobody_else() {
     let bytes: Vec<u8> = (0..8_u32 << 20).map(|at| (at % 251) as u8).collect();
     let sent = bytes.clone();
     let writer = std::thread::spawn(move || input.write_all(&sent));
-    // Nobody reads it yet; the connection is free for others all the same.
+    // The output is not read yet, but the connection is not blocked for others.
     remote.clock_sample().expect("it answers");
     assert!(process.memory_bytes().is_some());
-    assert!(!writer.is_finished(), "eight MiB are nowhere held");
+    assert!(!writer.is_finished(), "eight MiB exceed all buffers");
     let mut text = Vec::new();
     output.read_to_end(&mut text).expect("to the end");
     writer.join().expect("no panic").expect("written");
-    assert!(text == bytes, "it came otherwise");
+    assert!(text == bytes, "the bytes differ");
     until("it has ended", || {
         process.ended().is_some_and(|ending| ending.code == Some(0))
     });
 }
 
-/// A controller in a process of its own: it starts a tree through an agent and waits to be killed.
+/// A controller in a separate process: it starts a tree through an agent and waits to be killed.
 fn controller(mark: &Path) -> Child {
     let mut child = Command::new(TOY)
         .arg("control")
@@ -279,7 +279,7 @@ fn a_killed_controller_leaves_nothing() {
     until("its folder is gone", || works(&here.path().join("cache")) == 0);
 }
 
-/// A controller that stands still says nothing: the same as a network that is cut.
+/// A stopped controller is silent, as if the network were cut.
 #[test]
 fn a_controller_that_is_silent_loses_its_lease() {
     let here = folder();
@@ -311,10 +311,10 @@ fn an_agent_that_is_silent_is_lost() {
     kill(agent, Signal::SIGSTOP).expect("stopped");
     let error = remote.free_port().expect_err("lost");
     assert!(
-        error.is_lost() && error.to_string().contains("nothing came from it for 1 s"),
+        error.is_lost() && error.to_string().contains("received nothing from it for 1 s"),
         "{error}"
     );
-    assert!(remote.lost().is_some_and(|error| error.is_of_the_lab()));
+    assert!(remote.lost().is_some_and(|error| error.is_of_the_testbed()));
     let error = remote.clock_sample().expect_err("lost").to_string();
     assert!(error.contains("lost the connection to app"), "{error}");
 }
@@ -340,9 +340,9 @@ fn a_killed_agent_is_told_and_leaves_nothing() {
     assert!(process.ended().is_some() && process.stop().is_err());
     assert!(began.elapsed() < TIME);
     until("nothing is left", || toy.leftovers().is_empty());
-    assert_eq!(works(&cache), 1, "nobody could remove its folder");
+    assert_eq!(works(&cache), 1, "its folder remains");
     let next = connected(&cache);
-    assert_eq!(works(&cache), 1, "the next agent did");
+    assert_eq!(works(&cache), 1, "the next agent removed it");
     drop(next);
     assert_eq!(works(&cache), 0);
 }
@@ -365,13 +365,13 @@ fn a_process_outlives_its_host_value_and_not_its_connection() {
     let remote = connected(here.path());
     let process = remote.start(&toy.spec(&["wait"])).expect("started");
     drop(remote);
-    until("it says so", || process.log_tail(1) == ["ready"]);
+    until("it is ready", || process.log_tail(1) == ["ready"]);
     drop(process);
     assert_eq!(toy.leftovers(), Vec::<i32>::new());
     until("the agent is gone", || works(here.path()) == 0);
 }
 
-/// What a shell script says instead of an agent.
+/// The error when a shell script runs in place of an agent.
 fn instead(script: &str) -> HostError {
     let pipe = Pipe::new(["sh", "-c", script].map(Into::into).to_vec());
     Remote::connect(&Connect::to("app", "a test"), &pipe, &|_| {}).expect_err("refused")
@@ -383,7 +383,7 @@ fn another_prony_is_refused() {
     assert!(matches!(error, HostError::OtherProny { .. }), "{error:?}");
     let text = error.to_string();
     assert!(
-        text.contains("on app speaks protocol 99") && text.contains("same version"),
+        text.contains("on app uses protocol 99") && text.contains("same version"),
         "{text}"
     );
     let cache = folder();
@@ -421,12 +421,12 @@ fn what_is_no_agent_is_quoted() {
         .err();
     let text = error.expect("refused").to_string();
     assert!(
-        text.contains("cannot reach app: `/no/such/prony` does not start"),
+        text.contains("cannot reach app: cannot start `/no/such/prony`"),
         "{text}"
     );
     let protocol = prony_host::wire::PROTOCOL;
-    let text = instead(&format!("echo '[[prony:agent:{protocol}]]'; echo nonsense; cat")).to_string();
-    assert!(text.contains("speaks in another way"), "{text}");
+    let text = instead(&format!("echo '[[prony:agent:{protocol}]]'; echo garbage; cat")).to_string();
+    assert!(text.contains("violated the protocol"), "{text}");
 }
 
 #[test]
@@ -439,13 +439,13 @@ fn a_login_script_may_say_something_first() {
     remote.free_port().expect("a port");
 }
 
-/// An agent without a controller that knows the rules.
+/// Sends invalid messages to an agent, in place of a controller.
 #[test]
 fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
-    use prony_host::wire::{Answer, Frame, Inbox, Item, Welcome};
+    use prony_host::wire::{AgentResponse, ControllerHello, Frame, Inbox, Item};
     let here = folder();
     let mut channel = pipe(here.path()).open("app", &|_| {}).expect("opened");
-    let welcome = Welcome {
+    let welcome = ControllerHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         what: "a test".to_owned(),
         lease_ms: 60_000,
@@ -458,7 +458,7 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
         br#"{"request":"process","process":77,"order":"stop"}"#,
         &mut frames,
     );
-    // Of a stream that is not open, and a credit for one that is not: no matter.
+    // Data and credit for streams that are not open are ignored.
     Frame::write(prony_host::wire::Kind::Data, 99, b"bytes", &mut frames);
     Frame::write(prony_host::wire::Kind::Credit, 98, &[0, 0, 1, 0], &mut frames);
     Frame::write_message(3, br#"{"request":"free_port"}"#, &mut frames);
@@ -473,13 +473,16 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
         inbox.push(&buffer[..length]);
         while let Some(item) = inbox.pop().expect("frames") {
             if let Item::Message { id: id @ 1.., json } = item {
-                answers.insert(id, serde_json::from_slice::<Answer>(&json).expect("an answer"));
+                answers.insert(
+                    id,
+                    serde_json::from_slice::<AgentResponse>(&json).expect("an answer"),
+                );
             }
         }
     }
     let said = |id: u32| format!("{:?}", answers[&id]);
     assert!(
-        said(1).contains("is not known") && said(2).contains("no process 77"),
+        said(1).contains("unknown request") && said(2).contains("no process 77"),
         "{answers:?}"
     );
     assert!(answers[&3].is_ok());
@@ -487,6 +490,6 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
     let mut rest = Vec::new();
     channel.input.read_to_end(&mut rest).expect("it ends");
     let rest = String::from_utf8_lossy(&rest).into_owned();
-    assert!(rest.contains("speaks in another way"), "{rest}");
+    assert!(rest.contains("violated the protocol"), "{rest}");
     until("its folder is gone", || works(here.path()) == 0);
 }

@@ -1,4 +1,4 @@
-//! Processes that run already: seen as exactly as one's own, and never touched.
+//! Attaching to processes that already run: they are measured as exactly as own processes, and never touched.
 
 use crate::common::{Toy, alive, until};
 use crate::skip;
@@ -15,7 +15,7 @@ fn attach(toy: &Toy, attached: Attached) -> Result<Box<dyn Process>, prony_host:
     })
 }
 
-/// What a toy uses that burns 400 ms on word, seen by somebody who did not start it.
+/// The usage of a toy that burns 400 ms on demand, measured by a process that did not start it.
 fn seen(toy: &Toy, theirs: &mut dyn Process, own: &dyn Process) -> prony_host::Usage {
     until("it waits", || own.log_tail(1) == ["waiting"]);
     assert!(theirs.memory_bytes() > Some(10_000));
@@ -39,17 +39,17 @@ fn a_process_that_others_started_is_counted_and_runs_on() {
     is_about(usage.resources.cpu_ns, 400_000_000);
     assert_eq!(usage.resources.source, "proc");
     assert!(usage.machine.is_some_and(|machine| machine.busy_ns > 300_000_000));
-    theirs.rest().expect("heard");
+    theirs.rest().expect("accepted");
     theirs.stop().expect("stopped");
     drop(theirs);
     assert!(alive(own.pid()), "it was touched");
     assert_eq!(own.ended(), None);
-    // Its end is told, too.
+    // Its end is reported as well.
     let mut theirs = attach(&toy, Attached::Pid(own.pid() as i32)).expect("attached");
     assert_eq!(theirs.ended(), None);
     let pid = own.pid();
     own.stop().expect("stopped");
-    until("its end is told", || theirs.ended().is_some());
+    until("its end is reported", || theirs.ended().is_some());
     let error = attach(&toy, Attached::Pid(pid as i32))
         .err()
         .expect("refused")
@@ -64,7 +64,7 @@ fn a_control_group_of_others_is_counted_and_stays() {
     let Some(path) = group_of(own.pid()) else {
         match skip::without_control_groups() {
             Some(reason) => return skip::skipped(reason),
-            None => panic!("a process is in no group, where groups can be made"),
+            None => panic!("a process is in no group, although groups can be created"),
         }
     };
     let mut theirs = attach(&toy, Attached::Cgroup(path.clone())).expect("attached");
@@ -81,10 +81,10 @@ fn a_control_group_of_others_is_counted_and_stays() {
     own.stop().expect("stopped");
     let error = attach(&toy, Attached::Cgroup("/no/such/group".into())).err();
     let error = error.expect("refused").to_string();
-    assert!(error.contains("is no control group"), "{error}");
+    assert!(error.contains("is not a control group"), "{error}");
 }
 
-/// The group of a process that the toy's supervisor made, as `/proc/PID/cgroup` has it.
+/// The group that the toy's supervisor created for a process, as in `/proc/PID/cgroup`.
 fn group_of(pid: u32) -> Option<PathBuf> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let counts = |line: &&str| line.contains(":memory:") || line.contains("::");

@@ -101,7 +101,7 @@ fn a_gigabyte_of_log_does_not_fill_the_disk() {
     process.stop().expect("stopped");
     let log = std::fs::read_to_string(toy.log()).expect("a log");
     assert!(log.starts_with("the first line\n"));
-    assert!(log.contains("bytes left out"));
+    assert!(log.contains("bytes omitted"));
     assert!(log.len() < 70_000, "{}", log.len());
 }
 
@@ -112,7 +112,7 @@ fn runs_on_its_cpus_alone() {
     let mut spec = toy.spec(&["cpus"]);
     spec.cpus = Cpus::from(vec![last]);
     let process = toy.host.start(&spec).expect("started");
-    until("it has said its CPUs", || {
+    until("it has printed its CPUs", || {
         process.log_tail(1) == [last.to_string()]
     });
 }
@@ -152,7 +152,7 @@ fn writing_more_than_its_share_of_the_disk_is_the_end() {
     );
 }
 
-/// A supervisor that says so when it cannot go on is believed: what it says is told, and nobody waits for more of it.
+/// If a supervisor reports that it failed, its reason is reported at once, without waiting for further replies.
 #[test]
 fn a_supervisor_that_cannot_go_on_is_told() {
     let lines = [
@@ -166,5 +166,5 @@ fn a_supervisor_that_cannot_go_on_is_told() {
         .start(&toy.spec(&["say", "one"]))
         .expect("it says that it started");
     let error = process.begin_window().expect_err("it fails then").to_string();
-    assert!(error.contains("could not go on (no memory is left)"), "{error}");
+    assert!(error.contains("failed (no memory is left)"), "{error}");
 }

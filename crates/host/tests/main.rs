@@ -1,11 +1,8 @@
-//! Processes on this machine and behind agents.
+//! Tests of processes on this machine and of agents.
 
 mod agent;
 mod attached;
 mod common;
-#[path = "../../../tests/lab.rs"]
-#[expect(dead_code, reason = "the black-box tests use the rest")]
-mod lab;
 mod local;
 mod network;
 mod orphans;
@@ -14,3 +11,6 @@ mod rest;
 #[path = "../../../tests/skip.rs"]
 mod skip;
 mod ssh;
+#[path = "../../../tests/testbed.rs"]
+#[expect(dead_code, reason = "the black-box tests use the rest")]
+mod testbed;

@@ -1,4 +1,4 @@
-//! A network of a process's own, where this machine allows one; else the reason why not.
+//! A process in its own network namespace, if this machine allows one; otherwise the tests are skipped with the reason.
 
 use crate::common::{self, Toy, until};
 use crate::skip;
@@ -15,7 +15,7 @@ fn start(toy: &Toy, network: Network, bytes: &str) -> Result<Box<dyn Process>, S
     toy.host.start(&spec).map_err(|error| error.to_string())
 }
 
-/// How long a request and its reply take.
+/// Duration of a request and its reply.
 fn exchange(process: &dyn Process, bytes: usize) -> Duration {
     let address = process.address().expect("an address of its own");
     let mut stream = TcpStream::connect((address, PORT)).expect("reached");
@@ -28,7 +28,7 @@ fn exchange(process: &dyn Process, bytes: usize) -> Duration {
     began.elapsed()
 }
 
-/// The refusal names what is missing, and the rest of the test does not run here.
+/// Checks that the refusal names the missing permission or kernel option, and skips the rest of the test.
 fn refused(reason: &str, option: &str) {
     assert!(
         reason.contains("run as root") || reason.contains(option),
@@ -47,7 +47,7 @@ fn a_rate_holds() {
     match start(&toy, network, "2000000") {
         Ok(mut process) => {
             until("it listens", || process.log_tail(1) == ["ready"]);
-            // 16 Mbit in a second, less what passes at once.
+            // 16 Mbit at 16 Mbit/s take a second, minus the initial burst.
             let took = exchange(&*process, 2_000_000);
             assert!(took > Duration::from_millis(800), "{took:?}");
             let cable = format!(
@@ -100,7 +100,7 @@ fn an_own_network_alone_is_reached() {
     }
 }
 
-/// What fails while a cable is laid leaves none of its ends: every step but the first is made to fail.
+/// If setting up a veth pair fails, neither end remains. Lets every step after the first fail.
 #[test]
 fn a_cable_that_cannot_be_laid_leaves_no_end() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -124,21 +124,21 @@ fn a_cable_that_cannot_be_laid_leaves_no_end() {
     };
     let reason = start(&toy, network, "10").err().expect("refused");
     assert!(reason.contains("run as root"), "{reason}");
-    until("no end is left", || {
+    until("no interface is left", || {
         cables()
             .iter()
             .all(|cable| before.contains(cable) || !is_dead(cable))
     });
 }
 
-/// Cables of all supervisors.
+/// The veth interfaces of all supervisors.
 fn cables() -> Vec<String> {
     let entries = std::fs::read_dir("/sys/class/net").expect("there").flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     names.filter(|name| name.starts_with("prony")).collect()
 }
 
-/// Whether the supervisor that the cable is named after has ended.
+/// Whether the supervisor whose id is in the name of the interface has ended.
 fn is_dead(cable: &str) -> bool {
     let number: String = cable.chars().filter(char::is_ascii_digit).collect();
     !common::alive(number.parse().expect("a process"))

@@ -1,4 +1,4 @@
-//! Nothing stays behind, whoever is killed.
+//! Nothing is left behind, whichever process is killed.
 
 use crate::common::{self, Toy, until};
 use std::process::{Child, Command, Stdio};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
 
-/// A caller in a process of its own, which starts one tree after the other.
+/// A caller in a separate process, which starts trees one after the other.
 fn driver(mark: &str) -> Child {
     drives("drive", mark)
 }
@@ -24,10 +24,10 @@ fn drives(how: &str, mark: &str) -> Child {
 fn killing_the_caller_ends_everything() {
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().display().to_string();
-    // Ten moments: while a supervisor starts, while a tree grows, while it is stopped.
+    // Kills at ten different times: while a supervisor starts, while a tree grows, while it is stopped.
     for moment in 0..10_u64 {
         let mut driver = driver(&mark);
-        until("a tree has begun", || !common::marked(&mark).is_empty());
+        until("a tree has started", || !common::marked(&mark).is_empty());
         std::thread::sleep(Duration::from_millis(moment * moment * 3));
         driver.kill().expect("killed");
         driver.wait().expect("waited for");
@@ -45,7 +45,7 @@ fn a_killed_supervisor_leaves_nothing_without_groups_either() {
     loses_its_supervisor(&Toy::without_groups());
 }
 
-/// Another tree of the same caller goes on meanwhile.
+/// A second tree of the same caller must survive.
 fn loses_its_supervisor(toy: &Toy) {
     let other = Toy::without_groups();
     let mut neighbour = other.start(&["tree"]);
@@ -91,7 +91,7 @@ fn dies_with_its_supervisor(how: &str) {
     });
 }
 
-/// `/dev/full` is a disk without any room.
+/// `/dev/full` behaves like a full disk.
 #[test]
 fn a_full_disk_ends_no_process_and_leaves_none() {
     for toy in [Toy::new(), Toy::without_groups()] {
@@ -121,7 +121,7 @@ fn without_a_log_nothing_is_started() {
     std::fs::create_dir_all(&spec.log).expect("made");
     let error = toy.host.start(&spec).err().expect("refused").to_string();
     assert!(
-        error.contains("its log") && error.contains("cannot be written") && error.contains("make room"),
+        error.contains("its log") && error.contains("cannot write") && error.contains("free disk space"),
         "{error}"
     );
     assert_eq!(toy.leftovers(), Vec::<i32>::new());

@@ -1,4 +1,4 @@
-//! Through an agent everything is as it is on this machine: the same tests again. A program of its own, since the host of a
+//! Runs the same tests through an agent. They must behave as on this machine. A separate test program, since the host of a
 //! toy depends on the program's name.
 
 mod attached;

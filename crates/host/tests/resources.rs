@@ -1,4 +1,4 @@
-//! What is counted is what a toy uses on purpose; what is limited holds.
+//! Measures toys with known usage, and checks that limits hold.
 
 use crate::common::{Toy, until};
 use crate::skip;
@@ -18,7 +18,7 @@ fn within(what: &str, got: Option<u64>, wanted: u64, share: f64) {
     );
 }
 
-/// Limits of half a CPU and 64 MiB, which hold here or stop the test.
+/// Limits of half a CPU and 64 MiB; the toy does not start if they cannot be set.
 fn narrow(toy: &Toy, words: &[&str]) -> prony_host::ProcessSpec {
     let mut spec = toy.spec(words);
     spec.limits = Limits {
@@ -30,14 +30,14 @@ fn narrow(toy: &Toy, words: &[&str]) -> prony_host::ProcessSpec {
     spec
 }
 
-/// Starts it within these limits; `None`, and said, where nobody can make control groups.
+/// Starts a toy within these limits. `None`, after reporting the skip, if this machine has no usable control groups.
 fn within_limits(toy: &Toy, words: &[&str]) -> Option<Box<dyn Process>> {
     match (
         toy.host.start(&narrow(toy, words)),
         skip::without_control_groups(),
     ) {
         (Ok(process), _) => Some(process),
-        (Err(error), None) => panic!("limits need control groups, which can be made here: {error}"),
+        (Err(error), None) => panic!("limits need control groups, which can be created here: {error}"),
         (Err(_), Some(reason)) => {
             skip::skipped(reason);
             None
@@ -65,7 +65,7 @@ fn cpu_time_under_a_limit_is_counted_exactly() {
             .map(|(u, s)| u + s),
         resources.cpu_ns
     );
-    // Half a CPU takes twice as long, but for the first period and the last.
+    // At half a CPU it takes twice as long, except in the first and the last period.
     assert!(resources.window_ns >= 1_000_000_000, "{} ns", resources.window_ns);
     assert!(resources.cpu_throttled_ns.is_some(), "{resources:?}");
     assert!(resources.source.starts_with("cgroup"), "{}", resources.source);
@@ -92,7 +92,7 @@ fn cpu_time_of_children_that_have_ended_is_counted() {
     toy.give_word();
     until("both have ended", || process.log_tail(1) == ["burnt"]);
     let usage = process.end_window().expect("ended");
-    // Starting two processes costs some milliseconds on top.
+    // Starting two processes costs a few milliseconds more.
     within("CPU time", usage.resources.cpu_ns, 400_000_000, 0.08);
     assert!(usage.resources.context_switches.is_some_and(|count| count > 0));
 }
@@ -198,7 +198,7 @@ fn without_a_group_the_same_is_read_from_proc() {
     });
     process.begin_window().expect("begun");
     let resources = process.end_window().expect("ended").resources;
-    // The resident set holds the pages of the program itself, too.
+    // The resident set also includes pages of the program itself.
     within("peak memory", resources.memory_bytes_peak, 43 * MIB, 0.08);
     within("anonymous memory", resources.anon_bytes_peak, 40 * MIB, 0.05);
 }
@@ -209,7 +209,7 @@ fn without_a_group_limits_are_warnings_or_errors() {
     let mut spec = narrow(&toy, &["wait"]);
     let error = toy.host.start(&spec).err().expect("refused").to_string();
     assert!(
-        error.contains("cannot be isolated as asked for") && error.contains("systemd-run"),
+        error.contains("cannot be isolated as required") && error.contains("systemd-run"),
         "{error}"
     );
     spec.isolation = Isolation::WherePossible;
@@ -239,19 +239,19 @@ fn the_supervisor_looks_as_often_as_asked_and_its_cpu_time_is_its_own() {
     until("it has burnt", || process.log_tail(1) == ["burnt"]);
     let usage = process.end_window().expect("ended");
     let resources = usage.resources;
-    // What a look costs is measured in an optimised build: the `watching_cpu_share` of `prony calibrate`. Here it is how many there
-    // are: one each 100 ms, one when the window begins and one when it ends.
+    // The cost of a sample is measured in an optimised build: the `watching_cpu_share` of `prony calibrate`. This test counts
+    // samples: one per 100 ms, one at the start of the window and one at its end.
     let most = resources.window_ns as usize / 100_000_000 + 2;
     let looks = resources.samples.len();
-    assert!((2..=most).contains(&looks), "{looks} looks, at most {most}");
-    assert!(usage.supervisor_cpu_ns > 0, "looking costs CPU time");
+    assert!((2..=most).contains(&looks), "{looks} samples, at most {most}");
+    assert!(usage.supervisor_cpu_ns > 0, "sampling costs CPU time");
     within("CPU time of the process", resources.cpu_ns, 600_000_000, 0.05);
 }
 
 #[test]
 fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
     let toy = Toy::new();
-    let known = |yardstick| {
+    let known = |cpu_speed_probe| {
         let mut spec = toy.spec(&["wait"]);
         spec.cpus = toy
             .host
@@ -262,11 +262,11 @@ fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
             .copied()
             .into_iter()
             .collect();
-        spec.yardstick = yardstick;
+        spec.cpu_speed_probe = cpu_speed_probe;
         let mut process = toy.host.start(&spec).expect("started");
         let window = |process: &mut Box<dyn Process>| {
             process.begin_window().expect("begun");
-            process.end_window().expect("ended").yardstick_ns
+            process.end_window().expect("ended").cpu_speed_probe_ns
         };
         let both = [window(&mut process), window(&mut process)];
         process.stop().expect("stopped");

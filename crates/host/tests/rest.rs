@@ -1,9 +1,9 @@
-//! What rests gets no CPU time, and is ended like anything else.
+//! A frozen tree gets no CPU time, and can be ended like any other.
 
 use crate::common::{Toy, until};
 use std::time::{Duration, Instant};
 
-/// CPU time of the tree while this test counts time away, ns.
+/// CPU time of the tree while this test keeps a CPU busy, ns.
 fn used_meanwhile(process: &mut dyn prony_host::Process) -> u64 {
     process.begin_window().expect("begun");
     let begin = Instant::now();
@@ -17,12 +17,12 @@ fn used_meanwhile(process: &mut dyn prony_host::Process) -> u64 {
 #[test]
 fn a_resting_tree_uses_no_cpu_time_and_goes_on_when_it_is_woken() {
     let toy = Toy::new();
-    // A process of ours and one below it, both busy.
+    // The toy and its child, both busy.
     let mut process = toy.start(&["burn-in-children", "600000"]);
     toy.give_word();
     until("it burns", || used_meanwhile(&mut *process) > 0);
     process.rest().expect("rests");
-    // What it had begun before it was stopped may be counted late, once.
+    // CPU time from before the stop may be accounted late, once.
     let _ = used_meanwhile(&mut *process);
     assert_eq!(used_meanwhile(&mut *process), 0);
     process.wake().expect("wakes");

@@ -84,12 +84,12 @@ fn ignore_term() {
     wait();
 }
 
-/// Forks children that leave the session and the process group, and ends: what a daemon does.
+/// Forks children that leave the session and the process group, and ends, like a daemon.
 fn background(children: u32) {
     for _ in 0..children {
         // SAFETY: this process has one thread.
         match unsafe { fork() }.expect("forks") {
-            // Once the one in between has ended, exactly the daemon is left.
+            // When the intermediate process has ended, only the daemon is left.
             ForkResult::Parent { child } => drop(waitpid(child, None).expect("ends")),
             ForkResult::Child => {
                 setsid().expect("a session");
@@ -103,7 +103,7 @@ fn background(children: u32) {
     }
 }
 
-/// A process with a child in its own group and one that left it, all ignoring TERM.
+/// A process with a child in its own group and two that left it, all ignoring TERM.
 fn tree() {
     background(2);
     // SAFETY: this process has one thread.
@@ -120,7 +120,7 @@ fn hold(mebibytes: usize) {
     park();
 }
 
-/// Waits for a file in its folder, almost without using CPU time.
+/// Waits for a file in its folder, using almost no CPU time.
 fn await_word() {
     println!("waiting");
     while !std::path::Path::new("word").exists() {
@@ -128,14 +128,14 @@ fn await_word() {
     }
 }
 
-/// Uses so much CPU time, says so, and waits.
+/// Uses `time` of CPU time, prints a line, and waits.
 fn burn(time: Duration) {
     spin(time);
     println!("burnt");
     park();
 }
 
-/// CPU time of this process, not the time of day: a limit or another program does not shorten it.
+/// Uses CPU time of this process, not wall time: limits and other programs do not shorten it.
 fn spin(time: Duration) {
     let now = || {
         let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a clock");
@@ -147,7 +147,7 @@ fn spin(time: Duration) {
     }
 }
 
-/// Two children that use the time one after the other and end, so that nobody is left to be asked.
+/// Two children use the CPU time one after the other and end, so that only the counters of ended children show it.
 fn burn_in_children(milliseconds: &str) {
     await_word();
     let own = std::env::current_exe().expect("a path");
@@ -171,7 +171,7 @@ fn write_file(mebibytes: u64) {
     wait();
 }
 
-/// Sends so many bytes to each that connects, when it has said something.
+/// Sends `bytes` bytes to each client after it has sent a byte.
 fn pour(port: u16, bytes: usize) {
     let listener = std::net::TcpListener::bind(("0.0.0.0", port)).expect("free");
     println!("ready");
@@ -194,13 +194,13 @@ fn echo() {
     let mut bytes = [0; 100];
     let deadline = Instant::now() + Duration::from_mins(1);
     while let Ok(length @ 1..) = std::io::stdin().read(&mut bytes) {
-        assert!(Instant::now() < deadline, "nobody closes the input");
+        assert!(Instant::now() < deadline, "the input is never closed");
         std::io::stdout().write_all(&bytes[..length]).expect("written");
         std::io::stdout().flush().expect("written");
     }
 }
 
-/// A controller of an agent, on this machine or, with a host and the words of ssh, on another: starts a tree through it and
+/// A controller of an agent on this machine or, given a host and an ssh command, on another: starts a tree through it and
 /// waits to be killed.
 fn control(mark: &str, ssh: &[&str]) {
     let own = std::env::current_exe().expect("a path");
@@ -240,7 +240,7 @@ fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
         grace: Duration::from_millis(50),
         stop_signal: None,
         sample_every: Some(Duration::from_millis(10)),
-        yardstick: false,
+        cpu_speed_probe: false,
     }
 }
 

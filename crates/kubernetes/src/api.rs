@@ -1,92 +1,88 @@
-//! What is asked of a cluster's API, apart from how it gets there.
+//! The requests to a cluster's API, independent of the client.
 
 use prony_host::Channel;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Why something could not be done in a cluster.
+/// An operation on a cluster that failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ClusterError {
-    /// This prony was built without it.
-    #[error("this prony knows no Kubernetes: take a released one, or build it with `--features kubernetes`")]
+    /// This prony was built without the feature `kubernetes`.
+    #[error(
+        "this prony was built without Kubernetes: use a release, or build it with `--features kubernetes`"
+    )]
     Absent,
-    /// The file that says how clusters are reached cannot be used.
-    #[error("no way to a cluster: {reason}; `kubectl config get-contexts` shows what there is")]
-    Config {
-        /// Why.
-        reason: String,
-    },
-    /// Nobody answers.
-    #[error("the cluster does not answer: {reason}; does `kubectl version` reach it?")]
-    Silent {
-        /// What failed.
-        reason: String,
-    },
-    /// The API refuses.
+    /// The kubeconfig cannot be used.
+    #[error("cannot connect to a cluster: {reason}; `kubectl config get-contexts` lists the contexts")]
+    Config { reason: String },
+    /// There is no reply.
+    #[error("the cluster does not answer: {reason}; does `kubectl version` work?")]
+    Silent { reason: String },
+    /// The API rejects the request.
     #[error("the cluster refuses to {what}: {said} ({code}){}", remedy(*code))]
     Refused {
-        /// What was asked for.
+        /// The operation: a verb with its object.
         what: String,
-        /// What it said.
+        /// The message of the API.
         said: String,
-        /// Its code, that of HTTP.
+        /// The HTTP status code.
         code: u16,
     },
-    /// The pods that were asked for do not run.
+    /// The requested pods do not run.
     #[error("{text}")]
     Pods {
         /// Which, why, and what to do.
         text: String,
     },
-    /// The cluster does not know all that is asked of it.
+    /// The cluster ignores required fields of a request.
     #[error(
-        "the cluster is older than Kubernetes 1.29: it would put new pods in the place of lost ones, and their numbers would be \
-         those of other machines; take one that is newer, or hosts over ssh"
+        "the cluster is older than Kubernetes 1.29: it would replace lost pods, and a new pod would be \
+         another machine under the same name; use a newer cluster, or hosts over ssh"
     )]
     Old,
-    /// The user ended it.
-    #[error("it was ended before all pods ran")]
+    /// The user cancelled it.
+    #[error("cancelled before all pods ran")]
     Ended,
 }
 
-/// What to do about a refusal.
+/// What to do about a rejected request.
 const fn remedy(code: u16) -> &'static str {
     match code {
         401 => ": the credentials are not accepted, or have expired: log in again",
-        403 => ": rights are missing: `prony lab rbac` prints the role that has them",
-        404 => ": is there such a namespace in this cluster? `kubectl create namespace NAME` makes one",
-        422 => ": the cluster does not take it as it is written",
+        403 => ": rights are missing: `prony testbed rbac` prints the role that has them",
+        404 => ": does the namespace exist in this cluster? `kubectl create namespace NAME` creates it",
+        422 => ": the cluster considers it invalid",
         _ => "",
     }
 }
 
-/// What is asked.
+/// A request to the API.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
-    /// Of HTTP.
+    /// The HTTP method.
     pub(crate) method: &'static str,
-    /// With its query.
+    /// The path, including the query.
     pub(crate) path: String,
-    /// What goes along.
+    /// The request body.
     pub(crate) body: Option<Value>,
-    /// What it does, for messages: completes "the cluster refuses to".
+    /// The operation, for messages: completes "the cluster refuses to".
     pub(crate) what: String,
 }
 
 /// A cluster's API.
 pub(crate) trait Api: Send + Sync {
-    /// Asks once. Ends within bounded time.
+    /// Sends one request. Returns within bounded time.
     fn call(&self, call: &Call) -> Result<Value, ClusterError>;
 
-    /// Starts a command in the container of a pod. What it reads and writes is the channel. Ends within bounded time.
+    /// Starts a command in a pod's container. The channel is its input and output. Returns within bounded time.
     fn exec(&self, namespace: &str, pod: &str, command: &[String]) -> Result<Channel, ClusterError>;
 }
 
-/// How often something is asked that failed in a way that passes.
+/// Number of attempts for a request that fails temporarily.
 const TRIES: u32 = 4;
 
-/// Asks, and again after a moment where nobody answered or the cluster was too busy.
+/// Sends a request, and repeats it after a pause if there was no reply or the cluster was too busy.
 pub(crate) fn ask<T: DeserializeOwned>(
     api: &dyn Api,
     call: &Call,
@@ -99,7 +95,7 @@ pub(crate) fn ask<T: DeserializeOwned>(
                 std::thread::sleep(pause * tries);
                 tries += 1;
             }
-            // The first try was heard, and its answer was not.
+            // The first attempt was executed, but its reply was lost.
             Err(ClusterError::Refused { code: 409, .. }) if tries > 1 && call.method == "POST" => {
                 break api.call(&call.made())?;
             }
@@ -107,15 +103,12 @@ pub(crate) fn ask<T: DeserializeOwned>(
         }
     };
     serde_json::from_value(value).map_err(|error| ClusterError::Silent {
-        reason: format!(
-            "what it answered to `{} {}` is not understood: {error}",
-            call.method, call.path
-        ),
+        reason: format!("unexpected reply to `{} {}`: {error}", call.method, call.path),
     })
 }
 
 impl ClusterError {
-    /// Whether it may be otherwise a moment later.
+    /// Whether the error may be temporary.
     fn passes(&self) -> bool {
         match self {
             Self::Silent { .. } => true,
@@ -126,7 +119,7 @@ impl ClusterError {
 }
 
 impl Call {
-    /// Reads.
+    /// A read request.
     pub(crate) fn get(path: String, what: impl Into<String>) -> Self {
         Self {
             method: "GET",
@@ -136,7 +129,7 @@ impl Call {
         }
     }
 
-    /// Makes.
+    /// A request that creates an object.
     pub(crate) fn post(path: String, body: Value, what: impl Into<String>) -> Self {
         Self {
             method: "POST",
@@ -146,7 +139,7 @@ impl Call {
         }
     }
 
-    /// Removes, and with it all that it owns.
+    /// A request that deletes an object, and everything that it owns.
     pub(crate) fn delete(path: String, what: impl Into<String>) -> Self {
         let body = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Background" });
         Self {
@@ -157,7 +150,7 @@ impl Call {
         }
     }
 
-    /// Reads what this would have made.
+    /// Reads the object that this request would have created.
     fn made(&self) -> Self {
         let name = self
             .body
@@ -168,27 +161,27 @@ impl Call {
     }
 }
 
-/// Where jobs of a namespace are.
+/// The path of the jobs in a namespace.
 pub(crate) fn jobs(namespace: &str) -> String {
     format!("/apis/batch/v1/namespaces/{namespace}/jobs")
 }
 
-/// Where its pods are.
+/// The path of the pods in a namespace.
 pub(crate) fn pods(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/pods")
 }
 
-/// Where what went wrong in it is told.
+/// The path of the warning events in a namespace.
 pub(crate) fn warnings(namespace: &str) -> String {
     format!("/api/v1/namespaces/{namespace}/events?fieldSelector=type%3DWarning")
 }
 
-/// The query for what has this label.
+/// The query for objects with this label.
 pub(crate) fn labelled(label: &str, value: &str) -> String {
     format!("?labelSelector={}%3D{value}", label.replace('/', "%2F"))
 }
 
-/// What more such a query says where only the object of this name is asked for.
+/// The suffix of such a query that selects only the object with this name.
 pub(crate) fn named(name: &str) -> String {
     format!("&fieldSelector=metadata.name%3D{name}")
 }

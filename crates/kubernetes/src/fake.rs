@@ -1,43 +1,43 @@
-//! A cluster in memory, for tests: it keeps jobs, makes their pods at once, and fails when it is told to.
+//! A cluster in memory for tests: it stores jobs, creates their pods at once, and fails on request.
 
 use crate::api::{Api, Call, ClusterError};
 use crate::manifest::tests::{cluster, groups};
-use crate::run::{Begin, Run};
+use crate::run::{PodRequest, Run};
 use prony_host::Channel;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// What an API knows.
+/// A fake API.
 #[derive(Default)]
 pub(crate) struct Fake(Mutex<State>);
 
 #[derive(Default)]
 struct State {
     jobs: Vec<Value>,
-    /// What was made so far.
+    /// Number of jobs created so far.
     count: u32,
-    /// Codes of the next answers, by method.
+    /// Error codes of the next requests, which are not executed, by method.
     before: BTreeMap<String, VecDeque<u16>>,
-    /// The same, of those that were done all the same.
+    /// Error codes of the next requests, which are executed all the same, by method.
     after: BTreeMap<String, VecDeque<u16>>,
     refusal: Option<String>,
     unscheduled: Option<String>,
     one_node: bool,
-    /// Why no container starts: a reason, and what is said.
+    /// Why no container starts: reason and message.
     no_image: Option<(String, String)>,
-    /// Whether it leaves out what Kubernetes knows since 1.29.
+    /// Whether it ignores fields that Kubernetes knows since 1.29.
     is_old: bool,
-    /// Pods that failed: their job, and their number there.
+    /// Failed pods: their job, and their index.
     lost: BTreeSet<(String, u64)>,
-    /// Rights that are missing: verb and resource.
+    /// Missing rights: verb and resource.
     denied: Vec<(String, String)>,
 }
 
-/// A service and two workers.
+/// Creates pods for a service and two workers.
 pub(crate) fn begin(fake: &Arc<Fake>) -> Result<Run, ClusterError> {
-    let begin = Begin {
+    let begin = PodRequest {
         what: "prony run hello",
         tell: &|_| {},
         goes_on: &|| true,
@@ -45,10 +45,10 @@ pub(crate) fn begin(fake: &Arc<Fake>) -> Result<Run, ClusterError> {
     Run::on(Arc::clone(fake) as Arc<dyn Api>, &cluster(), &groups(), &begin)
 }
 
-/// A fault must say all of this.
+/// Asserts an error whose text contains all parts.
 pub(crate) fn ends<T>(result: Result<T, ClusterError>, parts: &[&str]) {
     let Err(error) = result else {
-        panic!("{parts:?}: it went well")
+        panic!("{parts:?}: it succeeded")
     };
     let text = error.to_string();
     assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
@@ -56,7 +56,7 @@ pub(crate) fn ends<T>(result: Result<T, ClusterError>, parts: &[&str]) {
 
 impl Fake {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("nobody panicked")
+        self.0.lock().expect("not poisoned")
     }
 
     pub(crate) fn jobs(&self) -> Vec<Value> {
@@ -95,14 +95,14 @@ impl Fake {
         self.state().is_old = true;
     }
 
-    /// Removes a pod of a group, as somebody else or a node without power does.
+    /// Removes a pod of a group, like another user or the failure of its node.
     pub(crate) fn lose(&self, group: &str, index: u64) {
         let mut state = self.state();
         let job = state.job_of(group);
         state.lost.insert((text(&job["metadata"]["name"]), index));
     }
 
-    /// The pods of a group that have failed for good.
+    /// The indexes of a group whose pods have failed for good.
     pub(crate) fn failed(&self, group: &str) -> Vec<u64> {
         let state = self.state();
         let job = state.job_of(group);
@@ -112,7 +112,7 @@ impl Fake {
             .collect()
     }
 
-    /// Pods that there are.
+    /// The number of existing pods.
     pub(crate) fn running(&self) -> usize {
         self.state().pods(None).len()
     }
@@ -121,7 +121,7 @@ impl Fake {
         self.state().one_node = true;
     }
 
-    /// As somebody else does.
+    /// Removes all jobs, like another user.
     pub(crate) fn remove_jobs(&self) {
         self.state().jobs.clear();
     }
@@ -146,7 +146,7 @@ fn text(value: &Value) -> String {
 impl State {
     fn answer(&mut self, call: &Call) -> Result<Value, ClusterError> {
         let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
-        // `managed-by` selects all.
+        // The label `managed-by` selects everything.
         let mut parts = query.split('&');
         let run = parts
             .next()
@@ -173,7 +173,7 @@ impl State {
                 assert_eq!(
                     call.body.as_ref().expect("options")["propagationPolicy"],
                     "Background",
-                    "else its pods stay"
+                    "otherwise its pods stay"
                 );
                 let before = self.jobs.len();
                 self.jobs.retain(|job| job["metadata"]["name"] != name);
@@ -226,7 +226,7 @@ impl State {
         job.expect("such a group").clone()
     }
 
-    /// One that was lost failed once. Where a job counts for all of its pods together, and has counted enough, it ends them all.
+    /// A lost pod counts as one failure. A job with a common limit for all its pods fails as a whole when it is reached.
     fn has_failed(&self, job: &Value, index: u64) -> bool {
         let name = text(&job["metadata"]["name"]);
         let mut lost = self.lost.iter().filter(|(job, _)| *job == name);

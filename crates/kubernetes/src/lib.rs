@@ -1,26 +1,26 @@
-//! Pods of a Kubernetes cluster as hosts of a lab: what is asked for, what becomes of it, the way to an agent, and removing
-//! it all.
+//! Pods of a Kubernetes cluster as hosts of a testbed: creates them, watches them, connects to the agents in them, and
+//! removes them.
 //!
-//! Everything is made in one namespace, with rights of that namespace alone, and nothing else is touched. This crate knows no
-//! role, no service and no load. What it does without the feature `kubernetes` is everything but speaking to a cluster. Start
-//! at [`Run`]; [`Cluster`] and [`Group`] are what is asked for, [`PodWay`] is the transport.
+//! Everything is created in one namespace with rights limited to that namespace, and nothing else is touched. This crate must
+//! never know a role, a service or a load. Without the feature `kubernetes` only the connection to a cluster is missing. Start
+//! at [`Run`]; [`Cluster`] and [`Group`] describe the requested pods, [`PodWay`] is the transport.
 
 mod api;
 mod connect;
-mod left;
+mod leftovers;
 mod manifest;
 mod rights;
 mod run;
-mod seen;
-mod wanted;
-mod way;
+mod spec;
+mod status;
+mod transport;
 
 #[cfg(test)]
 mod fake;
 
 pub use api::ClusterError;
-pub use left::{Left, left, remove};
-pub use rights::{Right, Subject, lacking, rights, role};
-pub use run::{Begin, Run};
-pub use wanted::{Cluster, Group, Pod, Pull, is_label};
-pub use way::PodWay;
+pub use leftovers::{LeftoverObject, left, remove};
+pub use rights::{Right, RoleSubject, lacking, rights, role};
+pub use run::{PodRequest, Run};
+pub use spec::{Cluster, Group, Pod, Pull, is_label};
+pub use transport::PodWay;

@@ -1,42 +1,47 @@
-//! What is made in a cluster, as it is sent there.
+//! The manifests of the objects that are created in a cluster.
 
-use crate::wanted::{Cluster, Group};
+use crate::spec::{Cluster, Group};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// The label by which everything of prony is found, and its value.
+/// The label that identifies all objects of prony, and its value.
 pub(crate) const MANAGED: (&str, &str) = ("app.kubernetes.io/managed-by", "prony");
-/// The label that names the run.
+/// The label with the name of the run.
 pub(crate) const RUN: &str = "prony/run";
-/// The label that names the group.
+/// The label with the name of the group.
 pub(crate) const GROUP: &str = "prony/group";
-/// The container of a pod.
+/// The name of the container in a pod.
 pub(crate) const CONTAINER: &str = "prony";
-/// Where a pod may write, and keeps what the agent keeps.
+/// The writable folder of a pod, which also holds the agent's cache.
 const HOME: &str = "/prony";
-/// Any user but root: what a namespace with the level `restricted` asks for.
+/// Any user except root: required in a namespace with the security level `restricted`.
 const USER: u32 = 65_532;
-/// Time for a pod to end by itself, s.
+/// Termination grace period of a pod, s.
 const GRACE_S: u32 = 5;
-/// Time for which a job that has ended is kept, s.
+/// Time for which a finished job is kept, s.
 const KEPT_S: u32 = 60;
 
-/// Who asks, as those see it who find it in the cluster.
+/// The origin of the objects, shown to people who find them in the cluster.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker {
-    /// The run: lower-case letters and digits.
+pub(crate) struct OwnerLabels {
+    /// The id of the run: lower-case letters and digits.
     pub(crate) run: String,
-    /// What it does: `prony run hello`.
+    /// The command: `prony run hello`.
     pub(crate) what: String,
 }
 
-/// What the job of a group is called.
+/// The name of the job of a group.
 pub(crate) fn job_name(run: &str, group: &str) -> String {
     format!("prony-{run}-{group}")
 }
 
-/// The job of a group. `owner`: the name and number of the run's first job, with which all others go.
-pub(crate) fn job(cluster: &Cluster, group: &Group, asker: &Asker, owner: Option<(&str, &str)>) -> Value {
+/// The job of a group. `owner`: name and uid of the run's first job; deleting it deletes all others.
+pub(crate) fn job(
+    cluster: &Cluster,
+    group: &Group,
+    asker: &OwnerLabels,
+    owner: Option<(&str, &str)>,
+) -> Value {
     let labels = json!({ MANAGED.0: MANAGED.1, RUN: asker.run, GROUP: group.name });
     let owners: Vec<Value> = owner
         .map(|(name, uid)| json!({ "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid }))
@@ -56,9 +61,9 @@ pub(crate) fn job(cluster: &Cluster, group: &Group, asker: &Asker, owner: Option
             "completionMode": "Indexed",
             "completions": group.replicas,
             "parallelism": group.replicas,
-            // A pod that is lost is a host that is lost: another one in its place is another host. Its index fails at once, and
-            // the others go on until whoever asked for them has heard of it. No failure policy: each would only except some
-            // failures from this, and with one a pod that is removed counts only when it is gone.
+            // A lost pod is a lost host, and a replacement would be another host. So the index of a lost pod fails at once, and the
+            // other pods run on until the run is notified. No failure policy: its rules would only exempt some failures from this,
+            // and with a policy a deleted pod does not count as failed before it has disappeared.
             "backoffLimitPerIndex": 0,
             "activeDeadlineSeconds": cluster.deadline.as_secs(),
             "ttlSecondsAfterFinished": KEPT_S,
@@ -74,7 +79,7 @@ fn pod(cluster: &Cluster, group: &Group) -> Value {
         "automountServiceAccountToken": false,
         "enableServiceLinks": false,
         "terminationGracePeriodSeconds": GRACE_S,
-        // The cluster's own first process takes up what processes leave behind; `sleep` would not.
+        // With a shared namespace the pause container is PID 1 and reaps orphans; `sleep` would not.
         "shareProcessNamespace": true,
         "nodeSelector": group.node,
         "affinity": { "podAntiAffinity": apart(cluster) },
@@ -102,8 +107,8 @@ fn pod(cluster: &Cluster, group: &Group) -> Value {
     })
 }
 
-/// Whole CPUs, and requests like limits: then the pod is `Guaranteed`, and a node whose CPU manager is `static` gives it
-/// CPUs of its own.
+/// Whole CPUs, and requests equal to limits: this makes the pod `Guaranteed`, and a node with the CPU manager policy `static`
+/// gives it exclusive CPUs.
 fn resources(group: &Group) -> BTreeMap<&'static str, String> {
     BTreeMap::from([
         ("cpu", group.cpus.to_string()),
@@ -111,7 +116,7 @@ fn resources(group: &Group) -> BTreeMap<&'static str, String> {
     ])
 }
 
-/// What a pod does while nobody asks it for anything; it ends by itself.
+/// The command of a pod while it is not in use; it ends by itself.
 fn idle(cluster: &Cluster) -> Vec<String> {
     let seconds = cluster.deadline.as_secs().to_string();
     match &cluster.prony {
@@ -120,7 +125,7 @@ fn idle(cluster: &Cluster) -> Vec<String> {
     }
 }
 
-/// A pod of prony wants a node without another one, of this run or of any in the namespace: two on one node are neighbours.
+/// Anti-affinity between all pods of prony in the namespace, also of other runs: two pods on one node disturb each other.
 fn apart(cluster: &Cluster) -> Value {
     let others = json!({
         "labelSelector": { "matchLabels": { MANAGED.0: MANAGED.1 } },
@@ -136,7 +141,7 @@ fn apart(cluster: &Cluster) -> Value {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::wanted::Pull;
+    use crate::spec::Pull;
     use std::time::Duration;
 
     pub(crate) fn cluster() -> Cluster {
@@ -164,8 +169,8 @@ pub(crate) mod tests {
         vec![group("app", 1, 4), group("load", 2, 2)]
     }
 
-    pub(crate) fn asker() -> Asker {
-        Asker {
+    pub(crate) fn asker() -> OwnerLabels {
+        OwnerLabels {
             run: "abc".to_owned(),
             what: "prony run hello".to_owned(),
         }

@@ -1,24 +1,23 @@
-//! The rights that prony needs, all of them within one namespace: which are missing, and the role that has them.
+//! The rights that prony needs, all within one namespace: reports missing ones, and generates a role that grants them.
 
 use crate::api::{Api, Call, ClusterError, ask};
 use crate::connect::connect;
-use crate::wanted::Cluster;
+use crate::spec::Cluster;
 use serde::Deserialize;
 use serde_json::json;
 use std::fmt::{self, Write as _};
 use std::time::Duration;
 
-/// Time before a question that failed is asked again.
+/// Pause before a failed request is repeated.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Something that may be done in a namespace.
+/// A permission in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Right {
-    /// The group of the API; empty: the core.
+    /// The API group; empty: the core group.
     pub group: &'static str,
-    /// What it is done with: `jobs`, `pods/exec`.
+    /// The resource: `jobs`, `pods/exec`.
     pub resource: &'static str,
-    /// What is done.
     pub verb: &'static str,
 }
 
@@ -28,7 +27,7 @@ impl fmt::Display for Right {
     }
 }
 
-/// What is done with what. Older clusters ask for `get` where a command is run in a pod, newer ones for `create`.
+/// API group, resource and verbs. To run a command in a pod, older clusters require `get`, newer ones `create`.
 const RULES: &[(&str, &str, &[&str])] = &[
     ("batch", "jobs", &["create", "delete", "get", "list"]),
     ("", "pods", &["delete", "list"]),
@@ -36,7 +35,7 @@ const RULES: &[(&str, &str, &[&str])] = &[
     ("", "events", &["list"]),
 ];
 
-/// All that prony needs.
+/// All rights that prony needs.
 pub fn rights() -> impl Iterator<Item = Right> {
     let each = |&(group, resource, verbs): &'static (&'static str, &'static str, &'static [&'static str])| {
         verbs.iter().map(move |&verb| Right {
@@ -48,19 +47,18 @@ pub fn rights() -> impl Iterator<Item = Right> {
     RULES.iter().flat_map(each)
 }
 
-/// Whom a role is for.
+/// The subject of a role binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    /// A user, as the cluster knows them.
+pub enum RoleSubject {
+    /// A user name, as known to the cluster.
     User(String),
-    /// A group of users.
     Group(String),
-    /// An account of the namespace, for programs.
+    /// A service account in the namespace.
     ServiceAccount(String),
 }
 
-/// A role with these rights and its binding, as YAML that `kubectl apply -f -` takes.
-pub fn role(namespace: &str, subject: &Subject) -> String {
+/// A role with these rights and its binding, as YAML for `kubectl apply -f -`.
+pub fn role(namespace: &str, subject: &RoleSubject) -> String {
     let mut text = format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: prony, namespace: {namespace}}}\nrules:\n"
     );
@@ -72,15 +70,15 @@ pub fn role(namespace: &str, subject: &Subject) -> String {
         );
     }
     let subject = match subject {
-        Subject::User(name) => format!(
+        RoleSubject::User(name) => format!(
             "{{kind: User, name: {}, apiGroup: rbac.authorization.k8s.io}}",
             json!(name)
         ),
-        Subject::Group(name) => format!(
+        RoleSubject::Group(name) => format!(
             "{{kind: Group, name: {}, apiGroup: rbac.authorization.k8s.io}}",
             json!(name)
         ),
-        Subject::ServiceAccount(name) => {
+        RoleSubject::ServiceAccount(name) => {
             format!(
                 "{{kind: ServiceAccount, name: {}, namespace: {namespace}}}",
                 json!(name)
@@ -95,7 +93,7 @@ pub fn role(namespace: &str, subject: &Subject) -> String {
     text
 }
 
-/// Those of the rights that the user of this cluster does not have.
+/// The rights that the user of this cluster lacks.
 pub fn lacking(cluster: &Cluster) -> Result<Vec<Right>, ClusterError> {
     lacking_at(&*connect(cluster)?, &cluster.namespace)
 }
@@ -127,7 +125,11 @@ fn lacking_at(api: &dyn Api, namespace: &str) -> Result<Vec<Right>, ClusterError
             } },
         });
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews".to_owned();
-        let review: Review = ask(api, &Call::post(path, body, "say which rights there are"), PAUSE)?;
+        let review: Review = ask(
+            api,
+            &Call::post(path, body, "report the rights of the user"),
+            PAUSE,
+        )?;
         if !review.status.allowed {
             lacking.push(right);
         }
@@ -158,14 +160,14 @@ mod tests {
     fn a_role_has_every_right_and_is_of_one_namespace() {
         insta::assert_snapshot!(
             "role",
-            role("bench", &Subject::ServiceAccount("prony".to_owned()))
+            role("bench", &RoleSubject::ServiceAccount("prony".to_owned()))
         );
-        let user = role("bench", &Subject::User("oidc:ann@example.org".to_owned()));
+        let user = role("bench", &RoleSubject::User("oidc:ann@example.org".to_owned()));
         assert!(
             user.contains("{kind: User, name: \"oidc:ann@example.org\","),
             "{user}"
         );
-        let group = role("bench", &Subject::Group("perf".to_owned()));
+        let group = role("bench", &RoleSubject::Group("perf".to_owned()));
         assert!(group.contains("{kind: Group, name: \"perf\","), "{group}");
     }
 }

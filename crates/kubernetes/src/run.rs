@@ -1,27 +1,27 @@
-//! The pods of one run: made, waited for, and removed.
+//! The pods of one run: creates them, waits for them, and removes them.
 
 use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, named, pods, warnings};
 use crate::connect::connect;
-use crate::manifest::{Asker, RUN, job, job_name};
-use crate::seen::{Event, List, SeenJob, SeenPod, Standing, fate, standing};
-use crate::wanted::{Cluster, Group, Pod};
+use crate::manifest::{OwnerLabels, RUN, job, job_name};
+use crate::spec::{Cluster, Group, Pod};
+use crate::status::{Event, JobStatus, List, PodStatusView, PodsState, fate, standing};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the pods, and before something that failed is asked again.
+/// Poll interval for the pods, and pause before a failed request is repeated.
 const PAUSE: Duration = Duration::from_millis(400);
-/// What is waited for is told after this.
+/// The reason for waiting is reported after this time.
 const TOLD_AFTER: Duration = Duration::from_secs(3);
 
-/// Who wants pods, and how long.
-pub struct Begin<'a> {
-    /// What for, as those see it who find them in the cluster: `prony run hello`.
+/// Parameters of [`Run::begin`].
+pub struct PodRequest<'a> {
+    /// The command that creates the pods, shown to people who find them in the cluster: `prony run hello`.
     pub what: &'a str,
-    /// Hears what takes long.
+    /// Receives messages about long waits.
     pub tell: &'a dyn Fn(&str),
-    /// Whether they are still wanted.
+    /// Whether to go on; `false` cancels.
     pub goes_on: &'a dyn Fn() -> bool,
 }
 
@@ -36,17 +36,17 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes the pods and waits until all of them run.
-    pub fn begin(cluster: &Cluster, groups: &[Group], begin: &Begin<'_>) -> Result<Self, ClusterError> {
+    /// Creates the pods and waits until all of them run.
+    pub fn begin(cluster: &Cluster, groups: &[Group], begin: &PodRequest<'_>) -> Result<Self, ClusterError> {
         Self::on(connect(cluster)?, cluster, groups, begin)
     }
 
-    /// The same, by an API that is reached already.
+    /// The same with an existing connection to the API.
     pub(crate) fn on(
         api: Arc<dyn Api>,
         cluster: &Cluster,
         groups: &[Group],
-        begin: &Begin<'_>,
+        begin: &PodRequest<'_>,
     ) -> Result<Self, ClusterError> {
         let mut run = Self {
             api,
@@ -60,14 +60,14 @@ impl Run {
         run.pods = run.wait(groups, begin)?;
         for (node, shared) in run.shared_nodes() {
             (begin.tell)(&format!(
-                "{} share the node {node}: what they do disturbs each other",
+                "{} share the node {node} and disturb each other",
                 shared.join(" and ")
             ));
         }
         Ok(run)
     }
 
-    /// The pods, which all ran when the run began.
+    /// The pods. All of them were running when the run began.
     pub fn pods(&self) -> &[Pod] {
         &self.pods
     }
@@ -80,24 +80,24 @@ impl Run {
         &self.cluster
     }
 
-    /// What became of a pod, where it runs no more and the cluster knows it.
+    /// Why a pod does not run any more, if the cluster knows.
     pub(crate) fn fate(&self, pod: &str) -> Option<String> {
-        // Of this one alone: many may be lost at the same time.
+        // Only this pod: many may be lost at the same time.
         let mut call = self.list();
         call.path += &named(pod);
-        let seen: List<SeenPod> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
+        let seen: List<PodStatusView> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
         fate(&seen.items, pod)
     }
 
-    /// Asks for all of its pods.
+    /// The request that lists all pods of the run.
     fn list(&self) -> Call {
         let path = pods(&self.cluster.namespace) + &labelled(RUN, &self.name);
         Call::get(path, "list pods")
     }
 
-    /// One job for each group. All others go with the first.
+    /// Creates one job per group. The first job owns all others.
     fn make(&mut self, groups: &[Group], what: &str) -> Result<(), ClusterError> {
-        let asker = Asker {
+        let asker = OwnerLabels {
             run: self.name.clone(),
             what: what.to_owned(),
         };
@@ -107,11 +107,11 @@ impl Run {
             let name = job_name(&self.name, &group.name);
             let first = owner.as_ref().map(|(name, uid)| (name.as_str(), uid.as_str()));
             let body = job(&self.cluster, group, &asker, first);
-            let call = Call::post(path.clone(), body, format!("make the job {name}"));
-            // Also where the answer was lost: what is removed in vain was not there.
+            let call = Call::post(path.clone(), body, format!("create the job {name}"));
+            // Before the request, since its reply may be lost. Removing a job that does not exist does no harm.
             self.jobs.push(name.clone());
-            let made: SeenJob = ask(&*self.api, &call, self.pause)?;
-            // A cluster leaves out what it does not know, and would put another pod in the place of one that is lost.
+            let made: JobStatus = ask(&*self.api, &call, self.pause)?;
+            // An old cluster drops the unknown field, and would replace a lost pod.
             if made.spec.backoff_limit_per_index.is_none() {
                 return Err(ClusterError::Old);
             }
@@ -120,24 +120,24 @@ impl Run {
         Ok(())
     }
 
-    fn wait(&self, groups: &[Group], begin: &Begin<'_>) -> Result<Vec<Pod>, ClusterError> {
+    fn wait(&self, groups: &[Group], begin: &PodRequest<'_>) -> Result<Vec<Pod>, ClusterError> {
         let since = Instant::now();
         let seen = self.list();
         let warned = Call::get(warnings(&self.cluster.namespace), "list events");
         let mut told = String::new();
         loop {
-            let seen: List<SeenPod> = ask(&*self.api, &seen, self.pause)?;
+            let seen: List<PodStatusView> = ask(&*self.api, &seen, self.pause)?;
             let mut now = standing(groups, &self.name, &seen.items, &[]);
-            if !matches!(now, Standing::Ready(_)) {
-                // They only say why: without the right to read them less is told.
+            if !matches!(now, PodsState::Ready(_)) {
+                // Events only explain the wait. Without the right to read them the explanation is shorter.
                 let events: Result<List<Event>, _> = ask(&*self.api, &warned, self.pause);
                 let events = events.map(|list| list.items).unwrap_or_default();
                 now = standing(groups, &self.name, &seen.items, &events);
             }
             let waits = match now {
-                Standing::Ready(pods) => return Ok(pods),
-                Standing::Never(text) => return Err(ClusterError::Pods { text }),
-                Standing::Waiting(text) => text,
+                PodsState::Ready(pods) => return Ok(pods),
+                PodsState::Never(text) => return Err(ClusterError::Pods { text }),
+                PodsState::Waiting(text) => text,
             };
             if !(begin.goes_on)() {
                 return Err(ClusterError::Ended);
@@ -145,7 +145,7 @@ impl Run {
             if since.elapsed() >= self.cluster.within {
                 return Err(ClusterError::Pods {
                     text: format!(
-                        "after {} s {waits}: ask for less, make room on the nodes, or wait longer (`within` of \
+                        "after {} s {waits}: request less, free resources on the nodes, or wait longer (`within` of \
                          [kubernetes])",
                         self.cluster.within.as_secs()
                     ),
@@ -159,7 +159,7 @@ impl Run {
         }
     }
 
-    /// Nodes with more than one pod, and the hosts that these are.
+    /// Nodes with more than one pod, and the names of these pods' hosts.
     fn shared_nodes(&self) -> Vec<(&str, Vec<&str>)> {
         let mut nodes: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for pod in &self.pods {
@@ -170,13 +170,13 @@ impl Run {
 }
 
 impl Drop for Run {
-    /// What cannot be removed ends at its deadline, and `prony lab clean` finds it.
+    /// Jobs that cannot be removed now end at their deadline, and `prony testbed clean` finds them.
     fn drop(&mut self) {
         for job in &self.jobs {
             let path = format!("{}/{job}", jobs(&self.cluster.namespace));
             let call = Call::delete(path, format!("remove the job {job}"));
             let removed: Result<serde_json::Value, _> = ask(&*self.api, &call, self.pause);
-            // A cluster that says nothing is not waited for once more; all others go with the first.
+            // Do not wait for an unresponsive cluster again: all other jobs are deleted with the first.
             if matches!(removed, Err(ClusterError::Silent { .. })) {
                 break;
             }
@@ -184,7 +184,7 @@ impl Drop for Run {
     }
 }
 
-/// Eight letters and digits that no other run has.
+/// Eight random hexadecimal digits, unique among concurrent runs.
 fn fresh_name() -> String {
     format!("{:08x}", RandomState::new().build_hasher().finish() as u32)
 }
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(jobs[0]["metadata"]["ownerReferences"], json!([]));
         assert_eq!(
             jobs[1]["metadata"]["ownerReferences"][0]["uid"], jobs[0]["metadata"]["uid"],
-            "the first goes, and all go"
+            "deleting the first deletes all"
         );
         drop(run);
         assert_eq!(fake.jobs(), Vec::<Value>::new());
@@ -220,7 +220,7 @@ mod tests {
         let (one, other) = (begin(&fake).expect("pods"), begin(&fake).expect("pods"));
         assert_ne!(one.name, other.name);
         drop(one);
-        assert_eq!(fake.jobs().len(), 2, "those of the other stay");
+        assert_eq!(fake.jobs().len(), 2, "the jobs of the other run stay");
     }
 
     #[test]
@@ -229,7 +229,7 @@ mod tests {
         fake.fail("POST", &[503]);
         fake.fail("GET", &[429, 500]);
         begin(&fake).expect("pods in the end");
-        // The job was made and the answer lost: it is there when it is made again.
+        // The job was created but the reply was lost: creating it again finds it.
         fake.fail_after("POST", &[504]);
         begin(&fake).expect("pods in the end");
         assert_eq!(fake.jobs(), Vec::<Value>::new());
@@ -239,13 +239,13 @@ mod tests {
     fn refusals_say_what_to_do_and_leave_nothing() {
         for (code, part) in [
             (401, "log in again"),
-            (403, "`prony lab rbac`"),
+            (403, "`prony testbed rbac`"),
             (404, "kubectl create namespace"),
         ] {
             let fake = Arc::new(Fake::default());
             fake.fail("POST", &[code]);
-            ends(begin(&fake), &["refuses to make the job prony-", part]);
-            // The second of two.
+            ends(begin(&fake), &["refuses to create the job prony-", part]);
+            // The second request of a run.
             let fake = Arc::new(Fake::default());
             fake.fail("GET", &[code]);
             ends(begin(&fake), &["refuses to list pods", part]);
@@ -280,23 +280,20 @@ mod tests {
         fake.lose("load", 1);
         assert_eq!(fake.failed("load"), [1], "at once");
         let fates: Vec<Option<String>> = names().map(|name| run.fate(&name)).collect();
-        assert_eq!((&fates[0], &fates[1]), (&None, &None), "the others go on");
+        assert_eq!((&fates[0], &fates[1]), (&None, &None), "the others run on");
         assert!(
             fates[2]
                 .as_ref()
                 .is_some_and(|told| told.contains("the pod is gone"))
         );
-        assert_eq!(fake.running(), 2, "and no other is made");
+        assert_eq!(fake.running(), 2, "and it is not replaced");
     }
 
     #[test]
     fn a_cluster_that_would_make_new_pods_is_refused() {
         let fake = Arc::new(Fake::default());
         fake.is_old();
-        ends(
-            begin(&fake),
-            &["older than Kubernetes 1.29", "in the place of lost ones"],
-        );
+        ends(begin(&fake), &["older than Kubernetes 1.29", "replace lost pods"]);
         assert_eq!(fake.jobs(), Vec::<Value>::new());
     }
 
@@ -325,8 +322,8 @@ mod tests {
                 .is_some_and(|told| told.contains("the pod is gone"))
         );
         fake.fail("GET", &[404]);
-        assert_eq!(run.fate(&name), None, "nobody knows");
-        // What it removes is gone already.
+        assert_eq!(run.fate(&name), None, "unknown");
+        // The jobs that it removes no longer exist.
         fake.fail("DELETE", &[404, 404]);
         drop(run);
     }
@@ -340,7 +337,7 @@ mod tests {
         assert_eq!((fake.jobs(), fake.running()), (Vec::<Value>::new(), 0));
     }
 
-    /// Five hundred workers are planned, waited for and removed; what is told meanwhile stays short.
+    /// Five hundred workers are created, waited for and removed; the messages stay short.
     #[test]
     fn five_hundred_pods_are_waited_for_in_few_words() {
         const WORKERS: u32 = 500;
@@ -350,15 +347,15 @@ mod tests {
         fake.no_node("0/2 nodes are available.");
         let began = Instant::now();
         let wanted = Cell::new(false);
-        let asked = Begin {
+        let asked = PodRequest {
             what: "",
             tell: &|_| {},
             goes_on: &|| wanted.get(),
         };
         let start = || Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups, &asked);
-        ends(start(), &["ended before all pods ran"]);
-        let Standing::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
-            panic!("none is there")
+        ends(start(), &["cancelled before all pods ran"]);
+        let PodsState::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
+            panic!("pods exist")
         };
         assert!(told.ends_with("; and 497 more") && told.len() < 300, "{told}");
         fake.with_nodes();
@@ -371,7 +368,7 @@ mod tests {
         assert_eq!([250, 251, 252].map(lost), [false, true, false]);
         drop(run);
         println!(
-            "{WORKERS} pods were waited for, asked after and removed in {:.0} ms",
+            "{WORKERS} pods were created, queried and removed in {:.0} ms",
             began.elapsed().as_secs_f64() * 1e3
         );
     }
@@ -380,13 +377,13 @@ mod tests {
     fn it_ends_when_nobody_wants_it_any_more() {
         let fake = Arc::new(Fake::default());
         fake.no_node("none");
-        let begin = Begin {
+        let begin = PodRequest {
             what: "",
             tell: &|_| {},
             goes_on: &|| false,
         };
         let ended = Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin);
-        ends(ended, &["ended before all pods ran"]);
+        ends(ended, &["cancelled before all pods ran"]);
         assert_eq!(fake.jobs(), Vec::<Value>::new());
     }
 
@@ -395,7 +392,7 @@ mod tests {
         let fake = Arc::new(Fake::default());
         fake.one_node();
         let told = std::cell::RefCell::new(Vec::new());
-        let begin = Begin {
+        let begin = PodRequest {
             what: "",
             tell: &|text| told.borrow_mut().push(text.to_owned()),
             goes_on: &|| true,
@@ -403,7 +400,7 @@ mod tests {
         Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin).expect("pods");
         assert_eq!(
             told.into_inner(),
-            ["app and load-0 and load-1 share the node n1: what they do disturbs each other"]
+            ["app and load-0 and load-1 share the node n1 and disturb each other"]
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The way into pods, by an API server that makes believe over HTTP: the crate `kube`, the streams of commands, and a real
-//! agent at their end.
+//! The transport into pods against a fake API server over HTTP: the crate `kube`, the streams of commands, and a real agent
+//! at their end.
 
 mod cluster;
 #[path = "../../../tests/ports.rs"]
@@ -7,7 +7,7 @@ mod ports;
 
 use cluster::{Cluster as Server, kubeconfig};
 use prony_host::{Connect, Host as _, HostError, Remote};
-use prony_kubernetes::{Begin, Cluster, ClusterError, Group, PodWay, Pull, Run, left, remove};
+use prony_kubernetes::{Cluster, ClusterError, Group, PodRequest, PodWay, Pull, Run, left, remove};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn begin(cluster: &Cluster) -> Result<Run, ClusterError> {
         memory_bytes: 64 << 20,
         node: BTreeMap::new(),
     };
-    let begin = Begin {
+    let begin = PodRequest {
         what: "a test",
         tell: &|_| {},
         goes_on: &|| true,
@@ -56,7 +56,7 @@ fn connect(run: &Arc<Run>, binary: Option<&str>, sent: &Cell<u64>) -> Result<Rem
     Remote::connect(&connect, &way, &|progress| sent.set(progress.sent))
 }
 
-/// An error's text must have all of this.
+/// Asserts that the text of an error contains all parts.
 fn says(error: &impl ToString, parts: &[&str]) {
     let text = error.to_string();
     assert!(parts.iter().all(|part| text.contains(part)), "{parts:?}: {text}");
@@ -109,7 +109,7 @@ fn a_pod_that_is_killed_is_a_host_that_is_lost() {
         if let Some(lost) = remote.lost() {
             break lost;
         }
-        assert!(Instant::now() < until, "nobody noticed");
+        assert!(Instant::now() < until, "the loss was not detected");
         std::thread::yield_now();
     };
     says(
@@ -143,7 +143,7 @@ fn refusals_are_told_in_the_cluster_s_words() {
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");
     says(
         &error,
-        &["User \"ann\" cannot do that", "(403)", "`prony lab rbac`"],
+        &["User \"ann\" cannot do that", "(403)", "`prony testbed rbac`"],
     );
     server.state().refuses = Some((401, "POST"));
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");
@@ -156,7 +156,7 @@ fn a_configuration_that_cannot_be_used_is_told() {
     let nowhere = wanted(folder.path().join("none"), None);
     says(
         &begin(&nowhere).err().expect("no file"),
-        &["no way to a cluster", "none"],
+        &["cannot connect to a cluster", "none"],
     );
     let file = folder.path().join("config");
     let nothing_listens = format!("127.0.0.1:{}", ports::reserved());
@@ -167,13 +167,13 @@ fn a_configuration_that_cannot_be_used_is_told() {
     };
     says(
         &begin(&other).err().expect("no context"),
-        &["no way to a cluster", "other"],
+        &["cannot connect to a cluster", "other"],
     );
     says(
-        &begin(&wanted(file.clone(), None)).err().expect("nobody"),
+        &begin(&wanted(file.clone(), None)).err().expect("refused"),
         &["the cluster does not answer"],
     );
-    // Credentials that a program of the user's gives, as clouds have it, which must log in anew.
+    // Credentials from an external command, as with cloud providers. It fails because a new login is needed.
     let given = kubeconfig("127.0.0.1:1").replace(
         "{token: secret}",
         "{exec: {apiVersion: client.authentication.k8s.io/v1, interactiveMode: Never, command: sh, args: [-c, \"exit 7\"]}}",
@@ -181,7 +181,7 @@ fn a_configuration_that_cannot_be_used_is_told() {
     std::fs::write(&file, given).expect("written");
     says(
         &begin(&wanted(file, None)).err().expect("no credentials"),
-        &["no way to a cluster", "exit status: 7"],
+        &["cannot connect to a cluster", "exit status: 7"],
     );
 }
 

@@ -1,4 +1,4 @@
-//! What stands for prony in the pods of the tests: an agent, and a supervisor for it.
+//! Replaces prony in the pods of the tests: an agent, and a supervisor for it.
 
 use std::process::ExitCode;
 

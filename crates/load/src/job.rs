@@ -1,68 +1,64 @@
-//! All that a generator is told.
+//! The complete configuration of one generator process.
 
-use crate::{Load, Partition, Search, Share, Workload};
+use crate::{Load, Partition, Share, Workload};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 
-/// All that a generator is told. The generator answers with `Event`s of the measurement crate.
+/// The complete configuration of one generator process. The generator answers with `Event`s of the records crate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Job {
-    /// Where the requests go.
+    /// Where the requests are sent.
     pub target: Target,
-    /// What is spoken.
+    /// The protocol of the connections.
     pub protocol: Protocol,
     /// How requests arrive.
     pub load: Load,
-    /// What is sent and expected.
+    /// The requests, and the expected replies.
     pub workload: Workload,
     /// How long each phase lasts.
     pub phases: Phases,
-    /// Bounds that are no times.
+    /// Limits other than times.
     #[serde(default)]
     pub limits: Limits,
-    /// A request without a complete reply after this long has the outcome `timeout`, ns.
+    /// A request without a complete reply after this time has the outcome `timeout`, ns.
     pub timeout_ns: u64,
-    /// How many replies are compared with their expectation.
+    /// How many replies are checked against their expectation.
     pub check: Check,
     /// Threads of the generator.
     pub threads: u32,
-    /// CPUs that the threads are pinned to, in turn; empty: not pinned.
+    /// CPUs that the threads are pinned to, one after the other; empty: not pinned.
     #[serde(default)]
     pub cpus: Vec<usize>,
-    /// How bytes are moved.
+    /// How bytes are sent and received.
     #[serde(default)]
     pub transport: TransportChoice,
-    /// Length of an interval of the recording, ns.
+    /// Length of one interval of the recording, ns.
     pub interval_ns: u64,
-    /// Seed of every random choice.
+    /// Seed of all random choices.
     pub seed: u64,
-    /// The search that finds the rate of the open load, where there is one: the job is run at one rate after another and,
-    /// at the rate that was found, for its own measurement. The engine runs one rate only; whoever reads the job searches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub search: Option<Search>,
-    /// The file that gets a line for each measured request, or for a share of them.
+    /// A log file with one line for each measured request, or for a share of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogTo>,
-    /// Where several workers make the load: what of it belongs to this one. All else is said of the whole load: a job is the
-    /// same for all workers but for its share and its threads.
+    /// The part of the load that this worker makes, where several workers make it. Everything else describes the
+    /// whole load: the jobs of all workers are equal except for their share and their threads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Share>,
-    /// Whether replies are counted by operation and status over the whole load, the warm-up included.
+    /// Whether replies are counted by operation and status over the whole load, including the warm-up.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub count_replies: bool,
 }
 
 impl Job {
-    /// What belongs to thread `thread` (from 0) of this job, of all that the load has.
+    /// The part of the load that belongs to thread `thread` (from 0) of this job.
     ///
     /// # Panics
-    /// Where a thread would have no connection, or is none of the job's.
+    /// If a thread would have no connection, or the job has no such thread.
     pub fn partition(&self, thread: u32) -> Partition {
         self.partition_of(self.first_thread() + thread)
     }
 
-    /// That of a thread by its number among those of all workers.
+    /// The same for a thread numbered across all workers.
     fn partition_of(&self, thread: u32) -> Partition {
         let connections = (self.load.connections(), self.load.members().unwrap_or(1));
         Partition::in_rooms(thread, self.all_threads(), connections)
@@ -73,7 +69,7 @@ impl Job {
         self.share.as_ref().map_or(self.threads, |share| share.of_threads)
     }
 
-    /// The number of this job's first thread among those of all workers.
+    /// The number of this job's first thread across all workers.
     pub fn first_thread(&self) -> u32 {
         self.share.as_ref().map_or(0, |share| share.first_thread)
     }
@@ -103,94 +99,94 @@ impl Job {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogTo {
-    /// The file, which is written anew.
+    /// The file, which is overwritten.
     pub path: String,
-    /// How a line is written.
+    /// The format of its lines.
     pub format: LogFormat,
     /// The share of the requests that get a line, above 0, at most 1: a seeded choice.
     pub share: f64,
 }
 
-/// How a line of a log is written.
+/// The format of a log's lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LogFormat {
-    /// Values with commas between them, under a line of names.
+    /// Comma-separated values after a header line.
     Csv,
-    /// A JSON object a line.
+    /// One JSON object per line.
     JsonLines,
 }
 
-/// Where the requests go.
+/// Where the requests are sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Target {
-    /// As the user wrote it, for reports.
+    /// The URL as the user wrote it, for reports.
     pub url: String,
     /// Name or address to connect to.
     pub host: String,
-    /// Port.
+    /// TCP port.
     pub port: u16,
     /// Value of `Host` / `:authority`.
     pub authority: String,
     /// TLS, where the URL is https.
     pub tls: Option<Tls>,
-    /// How it is reached.
-    #[serde(default, skip_serializing_if = "Reach::is_usual")]
-    pub reach: Reach,
+    /// Connect options.
+    #[serde(default, skip_serializing_if = "ConnectOptions::is_usual")]
+    pub connect: ConnectOptions,
 }
 
-/// How a target is reached, where that is not left to the resolver and the kernel.
+/// Connect options, for cases in which the resolver and the kernel should not choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reach {
-    /// Addresses to connect to; empty: those that the resolver finds.
+pub struct ConnectOptions {
+    /// Addresses to connect to; empty: those that the resolver returns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<IpAddr>,
-    /// Socket in the file system to connect to instead of an address.
+    /// Path of a Unix socket to connect to instead of an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix: Option<String>,
-    /// Addresses of this machine that connections come from, in turn; empty: the kernel chooses.
+    /// Local addresses of the connections, used one after the other; empty: the kernel chooses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<IpAddr>,
-    /// A connection that is not made after this long has failed, ns; absent: the timeout of a request.
+    /// Time limit for a connection attempt, ns; absent: the timeout of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_timeout_ns: Option<u64>,
 }
 
-impl Reach {
+impl ConnectOptions {
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// How TLS is spoken.
+/// TLS settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
-    /// Name sent in SNI and looked for in the certificate.
+    /// Name sent in SNI and verified against the certificate.
     pub server_name: String,
     /// Accept any certificate.
     pub insecure: bool,
-    /// Certificates in PEM that are trusted instead of the machine's own; absent: the machine's own.
+    /// Trusted certificates in PEM, instead of the machine's own; absent: the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cacert: Option<String>,
-    /// What the service may ask for, and how.
+    /// Client certificate, version and session settings.
     #[serde(default, skip_serializing_if = "TlsChoices::is_usual")]
     pub choices: TlsChoices,
 }
 
-/// What of TLS is chosen by hand.
+/// Optional TLS settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsChoices {
-    /// Who the generator says it is, where the service asks.
+    /// The client certificate, presented if the service requests one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
-    /// The only version that is spoken; absent: 1.3, else 1.2.
+    /// The only version allowed; absent: 1.3, else 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<TlsVersion>,
-    /// Whether every connection makes a whole handshake, instead of resuming an earlier session.
+    /// Whether every connection makes a full handshake instead of resuming an earlier session.
     #[serde(default)]
     pub whole_handshakes: bool,
 }
@@ -205,7 +201,7 @@ impl TlsChoices {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// The certificate and those that lead to its issuer, in PEM.
+    /// The certificate and its chain to the issuer, in PEM.
     pub certificate: String,
     /// Its private key, in PEM.
     pub key: String,
@@ -222,7 +218,7 @@ pub enum TlsVersion {
     V1_3,
 }
 
-/// What is spoken on a connection.
+/// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protocol {
@@ -238,7 +234,7 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// Its name for people.
+    /// The name shown to users.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Http1 => "HTTP/1.1",
@@ -255,28 +251,28 @@ impl Protocol {
 pub struct Phases {
     /// Load that is not part of the result.
     pub warm_up: WarmUp,
-    /// Load that is, ns.
+    /// Load that is part of the result, ns.
     pub measurement_ns: u64,
-    /// Time for the replies that are still due after the measurement, ns.
+    /// Longest wait for outstanding replies after the measurement, ns.
     pub drain_ns: u64,
 }
 
-/// Bounds that are no times.
+/// Limits other than times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// The measurement ends when so many requests have their outcome, if it is not over before. Of a sequence each step
-    /// counts; one that has begun is not cut short.
+    /// The measurement ends early once this number of requests has an outcome. In a sequence, each step counts; a
+    /// started sequence is completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// A connection is closed after so many requests, and made again; 1: no connection is kept alive.
+    /// A connection is closed after this number of requests and replaced; 1: no keep-alive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_connection: Option<u32>,
-    /// The longest message of a WebSocket, bytes; absent: as long as an event, [`LONGEST_EVENT`](crate::events::LONGEST_EVENT).
+    /// The longest WebSocket message, bytes; absent: [`LONGEST_EVENT`](crate::events::LONGEST_EVENT).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longest_message: Option<u64>,
-    /// Whether a request that an idle connection lost counts as an error, instead of being sent once more where its method
-    /// changes nothing.
+    /// Whether a request that was lost on an idle connection counts as an error, instead of being sent once more if
+    /// its method is safe.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_retry: bool,
 }
@@ -285,35 +281,36 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUp {
-    /// After this long, ns; 0: none.
+    /// After this time, ns; 0: no warm-up.
     FixedNs(u64),
-    /// When the generator is told `measure` on its standard input, or after this long, ns.
+    /// When the generator reads `measure` on its standard input, or after this time, ns.
     UntilTold {
         /// The longest warm-up, ns.
         limit_ns: u64,
     },
 }
 
-/// How many replies are compared with their expectation.
+/// How many replies are checked against their expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// Share of the bodies that are compared, 0 to 1; the status is checked always. The engine compares all of them
+    /// Share of the bodies that are checked, 0 to 1; the status is always checked. The generator checks all bodies
     /// where that is cheap (a constant expected body).
     pub share: f64,
-    /// Wrong replies that are kept to be shown.
+    /// Number of unexpected replies kept for display.
     pub keep: u32,
 }
 
-/// How bytes are moved.
+/// How bytes are sent and received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransportChoice {
-    /// `io_uring` where the kernel allows it and a thread has no more connections than a ring serves well, else epoll.
+    /// `io_uring` where the kernel allows it and no thread has more connections than a ring serves efficiently, else
+    /// epoll.
     #[default]
     Auto,
     /// epoll.
     Epoll,
-    /// `io_uring`, or an error.
+    /// `io_uring`; an error where it is not available.
     IoUring,
 }

@@ -1,39 +1,41 @@
-//! The words of load: how requests arrive ([`Load`], [`Arrival`]), what they are ([`Workload`], [`Request`]), and what
-//! must come back ([`Expectation`]). A [`Job`] puts them together: it is all that a generator is told, and it travels to
-//! the generator's process as one JSON object.
+//! Load descriptions: when requests are sent ([`Load`], [`Arrival`]), their content ([`Workload`], [`Request`]), and
+//! the expected replies ([`Expectation`]). A [`Job`] combines them: it is the complete configuration of a generator,
+//! and is passed to the generator's process as one JSON object.
 //!
-//! This crate is pure. It must never open a socket, read a clock, or know a contract file: the same values must give the
-//! same requests, at the same intended times, on every machine. Start at [`Job`].
+//! This crate is pure. It must never open a socket, read a clock, or know about contract files: the same values must
+//! result in the same requests, at the same intended times, on every machine. Start at [`Job`].
+
+#![warn(missing_docs)]
 
 mod arrival;
 mod bytes;
-mod expectation;
+mod expect;
 mod job;
-mod load;
+mod load_model;
+mod load_text;
 mod objective;
 mod partition;
 mod rate;
 mod request;
 mod workload;
-mod written;
 
 pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
-pub use expectation::events;
-pub use expectation::{
-    Bag, BodyRule, CompiledExpectation, Decoded, ExactBody, Expectation, ExpectationError, HeaderRule,
-    HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List, Memory,
-    Mismatch, Origin, Reply, Series, Take, excerpt, work_out,
+pub use expect::events;
+pub use expect::{
+    Bag, BodyRule, Capture, CompiledExpectation, DecodedSize, ExactBody, Expectation, ExpectationError,
+    HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List,
+    Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
 };
 pub use job::{
-    Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
-    TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Target, Tls,
+    TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
-pub use load::{Growth, Load};
+pub use load_model::{Growth, Load};
+pub use load_text::{DurationText, LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
 pub use request::grpc;
 pub use request::{Body, Generated, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};
-pub use written::{LoadError, WrittenDuration, WrittenLoad};

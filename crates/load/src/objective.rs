@@ -1,90 +1,91 @@
-//! What a service must hold: `p99<10ms,errors<0.1%`, of language models `ttft<500ms,tpot<50ms`, and the search for the highest
-//! rate at which it does.
+//! Objectives: `p99<10ms,errors<0.1%`, for language models `ttft<500ms,tpot<50ms`, and the search for the highest
+//! rate that meets one.
 
 use crate::events::Chat;
-use crate::{Rate, WrittenDuration};
+use crate::{DurationText, Rate};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Conditions that must all hold; as text in files and on the command line.
+/// Conditions that must all hold. Serialized as text, in files and on the command line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Objective {
     conditions: Vec<Condition>,
     text: String,
-    /// Whether a condition was written by another tool's name for it, see [`Objective::note`].
+    /// Whether a condition was written with the name another tool uses, see [`Objective::note`].
     is_aliased: bool,
 }
 
 /// One condition of an objective.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Condition {
-    /// The response time at a quantile (0 to 1) lies below this, ns.
+    /// The response time at a quantile (0 to 1) is below this, ns.
     Quantile {
         /// The quantile.
         quantile: f64,
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The mean response time lies below this, ns.
+    /// The mean response time is below this, ns.
     Mean {
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The longest response time lies below this, ns.
+    /// The longest response time is below this, ns.
     Max {
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The share (0 to 1) of requests without a valid reply lies below this.
+    /// The share (0 to 1) of requests without a valid reply is below this.
     Errors {
-        /// The bound.
+        /// The limit.
         below: f64,
     },
-    /// Valid replies per second are more than this.
+    /// Valid replies per second exceed this.
     Goodput {
-        /// The bound.
+        /// The limit.
         above: f64,
     },
-    /// The first token of a stream comes within this, ns: see [`GoodStreams`].
+    /// The first token of a stream arrives within this time, ns: see [`GoodStreams`].
     Ttft {
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The mean time per output token of a stream, after its first, lies below this, ns: see [`GoodStreams`].
+    /// The mean time per output token of a stream, after its first, is below this, ns: see [`GoodStreams`].
     Tpot {
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The last token of a stream comes within this, ns: see [`GoodStreams`].
+    /// The last token of a stream arrives within this time, ns: see [`GoodStreams`].
     E2el {
-        /// The bound, ns.
+        /// The limit, ns.
         below_ns: u64,
     },
-    /// The share (0 to 1) of the streams that are good is this or more: see [`GoodStreams`].
+    /// The share (0 to 1) of good streams is at least this: see [`GoodStreams`].
     Good {
-        /// The bound.
+        /// The limit.
         at_least: f64,
     },
 }
 
-/// The part of an objective that each answer of a language model meets or misses by itself. One that meets all of it is good.
+/// The part of an objective that applies to each answer of a language model separately. An answer that meets all of
+/// it is good.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GoodStreams {
-    /// When a stream is good.
+    /// The limits of a good stream.
     pub chat: Chat,
-    /// The share (0 to 1) of the streams that must be good: this or more.
+    /// The smallest share (0 to 1) of good streams.
     pub at_least: f64,
 }
 
-/// The share of the streams that must be good unless told otherwise: as many as lie below a p99.
+/// The default for the smallest share of good streams: the same share that is below a p99.
 const GOOD: f64 = 0.99;
 
-/// A text that is no objective: the part that is wrong, and what can be written.
+/// A text that is not an objective: names the wrong part and the valid forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{part}`: {why}; write p99<10ms, p99.9<50ms, mean<5ms, max<1s, errors<0.1% or goodput>1000; of \
+    "`{part}`: {why}; write p99<10ms, p99.9<50ms, mean<5ms, max<1s, errors<0.1% or goodput>1000; for \
      language models ttft<500ms, tpot<50ms, e2el<10s and good>99%"
 )]
 pub struct ObjectiveError {
@@ -92,35 +93,35 @@ pub struct ObjectiveError {
     why: &'static str,
 }
 
-/// A search for the highest offered rate that meets an objective, from the rate of an open load on.
+/// A search for the highest offered rate that meets an objective, starting at the rate of an open load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
-    /// What must hold.
+    /// The objective.
     pub objective: Objective,
-    /// Highest rate that is tried.
+    /// Highest rate to try.
     pub limit: Rate,
-    /// The search ends when its bounds are this close, as a share of the rate.
+    /// The search ends when its lower and upper bound are this close, relative to the rate.
     pub precision: f64,
     /// Length of the measurement at each rate, ns.
     pub step_ns: u64,
 }
 
 impl Objective {
-    /// The conditions.
+    /// The conditions that must all hold.
     pub fn conditions(&self) -> &[Condition] {
         &self.conditions
     }
 
-    /// What to say of an objective that was written with a name that means different things in different tools.
+    /// A note for the user if the objective uses a name that means different things in different tools.
     pub fn note(&self) -> Option<&'static str> {
         self.is_aliased.then_some(
-            "`itl` in an objective is read as `tpot`, the mean time per output token of each answer; some tools call the gap between \
-             chunks so, which prony shows as inter-chunk latency (icl)",
+            "`itl` in an objective is read as `tpot`, the mean time per output token of each answer; some tools use `itl` for the gap \
+             between chunks, which prony shows as inter-chunk latency (icl)",
         )
     }
 
-    /// What the streams of a language model must hold, where that is said.
+    /// The limits for each stream of a language model, if the objective has any.
     pub fn streams(&self) -> Option<GoodStreams> {
         let mut chat = Chat::default();
         let mut at_least = None;
@@ -178,14 +179,14 @@ impl std::str::FromStr for Objective {
         match objective.streams() {
             Some(streams) if !streams.chat.has_objective() => Err(ObjectiveError {
                 part: text.to_owned(),
-                why: "a stream is good that meets ttft, tpot or e2el: say one of them",
+                why: "`good` needs a limit for each stream: add ttft, tpot or e2el",
             }),
             _ => Ok(objective),
         }
     }
 }
 
-/// A condition with prony's own name for what it is of: `itl<50ms` as other tools write it is `tpot<50ms`.
+/// Replaces another tool's name in a condition by prony's own: `itl<50ms` becomes `tpot<50ms`.
 fn with_own_name(part: &str) -> Cow<'_, str> {
     match part.split_once('<') {
         Some((name, limit)) if name.trim() == "itl" => Cow::Owned(format!("tpot<{limit}")),
@@ -200,17 +201,17 @@ fn condition(text: &str) -> Result<Condition, ObjectiveError> {
     };
     let below = |limit: &str| {
         limit
-            .parse::<WrittenDuration>()
-            .map(WrittenDuration::as_ns)
-            .map_err(|_| wrong("no duration"))
+            .parse::<DurationText>()
+            .map(DurationText::as_ns)
+            .map_err(|_| wrong("not a duration"))
     };
     if let Some((name, limit)) = text.split_once('>') {
         return match (name.trim(), limit.trim().parse()) {
             ("goodput", Ok(above)) => Ok(Condition::Goodput { above }),
-            ("goodput", Err(_)) => Err(wrong("no number of replies per second")),
+            ("goodput", Err(_)) => Err(wrong("not a number of replies per second")),
             ("good", _) => match share(limit.trim()) {
                 Some(at_least) => Ok(Condition::Good { at_least }),
-                None => Err(wrong("no share")),
+                None => Err(wrong("not a share")),
             },
             _ => Err(wrong("only goodput and good have a lower bound")),
         };
@@ -219,7 +220,7 @@ fn condition(text: &str) -> Result<Condition, ObjectiveError> {
     let limit = limit.trim();
     match name.trim() {
         "errors" => Ok(Condition::Errors {
-            below: share(limit).ok_or_else(|| wrong("no share"))?,
+            below: share(limit).ok_or_else(|| wrong("not a share"))?,
         }),
         "ttft" => Ok(Condition::Ttft {
             below_ns: below(limit)?,
@@ -247,7 +248,7 @@ fn condition(text: &str) -> Result<Condition, ObjectiveError> {
     }
 }
 
-/// `0.1%` or `0.001`.
+/// Parses `0.1%` or `0.001`.
 fn share(text: &str) -> Option<f64> {
     let (number, scale) = text
         .strip_suffix('%')

@@ -1,12 +1,12 @@
-//! Which of the things of a load belong to which thread of the generator, and to which of the workers that make it together.
+//! Divides a load among the threads of the generator, and among the workers that make it together.
 
 use serde::{Deserialize, Serialize};
 
-/// A thread's part of things that are numbered over all threads: connections, arrivals, requests.
+/// A thread's part of items that are numbered across all threads: connections, arrivals, requests.
 ///
-/// Thing `k` belongs to the connection `k % connections`, and connection `j` to the thread `j % threads`; of rooms of `members`
-/// connections each, room `j / members` to the thread `j / members % threads`. So each connection has as many things as any other
-/// one, however many of them a thread has, and no thing belongs to two threads.
+/// Item `k` belongs to connection `k % connections`, and connection `j` to thread `j % threads`; with rooms of
+/// `members` connections each, room `j / members` belongs to thread `j / members % threads`. So all connections have
+/// the same number of items, however many connections a thread has, and no item belongs to two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Partition {
     thread: u32,
@@ -16,18 +16,18 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The part of thread `thread` (from 0) of `threads`, which have `connections` together.
+    /// The part of thread `thread` (from 0) of `threads`, which have `connections` connections in total.
     ///
     /// # Panics
-    /// Where a thread would have no connection.
+    /// If a thread would have no connection.
     pub fn new(thread: u32, threads: u32, connections: u32) -> Self {
         Self::in_rooms(thread, threads, (connections, 1))
     }
 
-    /// The same where the connections stand in rooms of `members`, and no room belongs to two threads.
+    /// The same for connections in rooms of `members`; no room belongs to two threads.
     ///
     /// # Panics
-    /// Where a thread would have no room, or a room is not full.
+    /// If a thread would have no room, or a room is not full.
     pub fn in_rooms(thread: u32, threads: u32, (connections, members): (u32, u32)) -> Self {
         assert!(
             thread < threads && threads <= connections / members && connections.is_multiple_of(members),
@@ -46,30 +46,30 @@ impl Partition {
         self.thread
     }
 
-    /// This thread's share of `whole` equal things.
+    /// This thread's share of `whole` equal items.
     pub const fn share(self, whole: u64) -> u64 {
         whole / self.threads as u64 + ((self.thread as u64) < whole % self.threads as u64) as u64
     }
 
-    /// Connections of this thread.
+    /// Number of connections of this thread.
     pub const fn connections(self) -> u32 {
         self.share((self.connections / self.members) as u64) as u32 * self.members
     }
 
-    /// The number over all threads of this thread's connection `own`.
+    /// The number across all threads of this thread's connection `own`.
     pub const fn connection(self, own: u32) -> u32 {
         (self.thread + own / self.members * self.threads) * self.members + own % self.members
     }
 
-    /// The number over all threads of the room of this thread's connection `own`.
+    /// The number across all threads of the room of this thread's connection `own`.
     pub const fn room(self, own: u32) -> u32 {
         self.thread + own / self.members * self.threads
     }
 
-    /// The number over all threads of the `own`-th thing of this thread, from 0.
+    /// The number across all threads of this thread's item `own`, from 0.
     #[inline]
     pub const fn number(self, own: u64) -> u64 {
-        // As it always is with one thread; this is done for each request.
+        // The result of the code below for one thread; a shortcut, because this runs for each request.
         if self.threads == 1 {
             return own;
         }
@@ -77,7 +77,7 @@ impl Partition {
         own / mine * connections + self.connection((own % mine) as u32) as u64
     }
 
-    /// How many of the things below `number` belong to this thread.
+    /// How many of the items below `number` belong to this thread.
     pub const fn below(self, number: u64) -> u64 {
         let (rounds, rest) = (number / self.connections as u64, number % self.connections as u64);
         let (thread, threads, members) = (self.thread as u64, self.threads as u64, self.members as u64);
@@ -90,22 +90,22 @@ impl Partition {
 
 /// The part of a load that one worker makes.
 ///
-/// All that is numbered (connections, arrivals, requests, users, rows of tables, counters) is divided over all threads of all
-/// workers, as if they were threads of one: see [`Partition`](crate::Partition). So the workers send together what one worker
-/// with as many threads would send.
+/// All numbered items (connections, arrivals, requests, users, rows of tables, counters) are divided among all
+/// threads of all workers as if they were threads of one: see [`Partition`](crate::Partition). So the workers
+/// together send the same load as one worker with the same total number of threads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Share {
-    /// The worker's name, for people.
+    /// The worker's name, for display.
     pub worker: String,
-    /// The number of the worker's first thread among the threads of all workers.
+    /// The number of the worker's first thread across all workers.
     pub first_thread: u32,
-    /// Threads of all workers together.
+    /// Total number of threads of all workers.
     pub of_threads: u32,
 }
 
 impl Share {
-    /// The shares of workers with these names and numbers of threads, in their order.
+    /// The shares of workers, given their names and numbers of threads, in order.
     pub fn split<'a>(workers: impl IntoIterator<Item = (&'a str, u32)>) -> Vec<Self> {
         let mut sum = 0;
         let mut shares: Vec<Self> = workers

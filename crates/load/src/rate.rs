@@ -1,4 +1,4 @@
-//! How many per second.
+//! Rates in events per second.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -9,13 +9,13 @@ use std::time::Duration;
 #[serde(try_from = "f64", into = "f64")]
 pub struct Rate(f64);
 
-/// A number that is no rate.
+/// A number that is not a rate.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{0} is not a rate: give a number of events per second above 0")]
 pub struct RateError(f64);
 
 impl Rate {
-    /// A rate of `per_second` events per second.
+    /// Creates a rate; `per_second` must be finite and above 0.
     pub fn per_second(per_second: f64) -> Result<Self, RateError> {
         if per_second.is_finite() && per_second > 0.0 {
             Ok(Self(per_second))
@@ -24,7 +24,7 @@ impl Rate {
         }
     }
 
-    /// Events per second.
+    /// The rate in events per second.
     pub const fn as_per_second(self) -> f64 {
         self.0
     }

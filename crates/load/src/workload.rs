@@ -1,17 +1,17 @@
-//! Which operations are called, in which mix or sequence.
+//! The operations of a load, and their mix or sequence.
 
 use crate::{Expectation, Parameter, Request};
 use serde::{Deserialize, Serialize};
 
-/// One kind of call: the request and what must come back.
+/// One kind of call: the request and the expected reply.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// The contract's word for it.
+    /// The name of the operation in the contract.
     pub name: String,
-    /// What is sent.
+    /// The request to send.
     pub request: Request,
-    /// What must come back.
+    /// The expected reply.
     pub expect: Expectation,
 }
 
@@ -31,52 +31,52 @@ pub struct Step {
 pub enum Order {
     /// At random by weight, seeded.
     Mix(Vec<Step>),
-    /// One after the other on one connection, each after the reply to the last; also timed as a whole.
+    /// One after the other on one connection, each after the reply to the previous one; also timed as a whole.
     Sequence(Vec<Step>),
 }
 
-/// Which operations, in which mix or sequence.
+/// A set of operations and how they are combined.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// The contract's word for it.
+    /// The name of the workload in the contract.
     pub name: String,
     /// The parameters that the templates of all operations refer to by index.
     #[serde(default)]
     pub parameters: Vec<Parameter>,
-    /// The operations.
+    /// The operations that steps refer to by index.
     pub operations: Vec<Operation>,
-    /// How the next one is chosen.
+    /// How the next operation is chosen.
     pub order: Order,
 }
 
 /// A workload that cannot be sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WorkloadError {
-    /// No step at all.
+    /// It has no step.
     #[error("workload `{0}` has no operation: name at least one")]
     Empty(String),
-    /// A step beyond the operations.
+    /// A step refers to an operation that does not exist.
     #[error("workload `{workload}` names operation {index} of {operations}")]
     NoSuchOperation {
         /// The workload's name.
         workload: String,
-        /// The index asked for.
+        /// The index used.
         index: usize,
-        /// How many there are.
+        /// Number of operations.
         operations: usize,
     },
     /// All weights are 0.
     #[error("workload `{0}` has only weights of 0: give one operation a weight above 0")]
     NoWeight(String),
-    /// A template uses a parameter beyond the list.
+    /// A template refers to a parameter that does not exist.
     #[error("operation `{operation}` uses parameter {index} of {parameters}")]
     NoSuchParameter {
         /// The operation's name.
         operation: String,
-        /// The index asked for.
+        /// The index used.
         index: usize,
-        /// How many there are.
+        /// Number of parameters.
         parameters: usize,
     },
 }

@@ -13,8 +13,21 @@ pub struct Failure {
     pub reason: String,
     /// Whose fault it is.
     pub fault: Fault,
-    /// Whether the user ended it: then there is no row at all.
-    pub interrupted: bool,
+    /// What is known of it beyond the sentence.
+    pub cause: Cause,
+}
+
+/// What caused a failure, as far as decisions depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The step itself failed.
+    Step,
+    /// The service ended; the reason says how.
+    ServiceEnded,
+    /// A backing service failed; the reason names it.
+    BackingService,
+    /// The user asked to stop now: then there is no record at all.
+    Interrupted,
 }
 
 impl Failure {
@@ -24,45 +37,64 @@ impl Failure {
             stage,
             reason: reason.into(),
             fault: Fault::Service,
-            interrupted: false,
+            cause: Cause::Step,
         }
     }
 
-    /// A step failed, by the bench's fault: nothing is known of the service.
-    pub fn lab(stage: Stage, reason: impl Into<String>) -> Self {
+    /// An infrastructure failure: nothing is known of the service.
+    pub fn infrastructure(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
-            fault: Fault::Lab,
+            fault: Fault::Infrastructure,
             ..Self::new(stage, reason)
+        }
+    }
+
+    /// The service ended by itself.
+    pub fn service_ended(stage: Stage, reason: impl Into<String>) -> Self {
+        Self {
+            cause: Cause::ServiceEnded,
+            ..Self::new(stage, reason)
+        }
+    }
+
+    /// A backing service failed, which says nothing of the service.
+    pub fn backing_service(stage: Stage, reason: impl Into<String>) -> Self {
+        Self {
+            cause: Cause::BackingService,
+            ..Self::infrastructure(stage, reason)
         }
     }
 
     /// The user asked to stop now.
     pub fn interrupted(stage: Stage) -> Self {
         Self {
-            interrupted: true,
+            cause: Cause::Interrupted,
             ..Self::new(stage, "stopped by the user")
         }
     }
 
     /// The host failed in this step.
     pub fn host(stage: Stage, error: &HostError) -> Self {
-        Self::lab(stage, error.to_string())
+        Self::infrastructure(stage, error.to_string())
     }
 
-    /// The same beside companions: one that failed itself is why, and nothing is known of the service; what they say that it
-    /// asked too much of is told.
+    /// Whether the user asked to stop.
+    pub fn is_interrupted(&self) -> bool {
+        self.cause == Cause::Interrupted
+    }
+
+    /// The same failure next to backing services. One that failed itself is the cause, and nothing is known of the service;
+    /// what they say that the service asked too much of comes first.
     #[must_use]
     pub(crate) fn beside(self, fault: Option<String>, blames: Option<String>) -> Self {
-        match (fault, blames) {
-            _ if self.interrupted => self,
-            (Some(fault), _) if !self.reason.contains(&fault) => {
-                Self::lab(self.stage, format!("{fault}; {}", self.reason))
-            }
-            (None, Some(blames)) => Self {
+        match (self.cause, fault, blames) {
+            (Cause::Interrupted, ..) | (_, None, None) => self,
+            (Cause::BackingService, Some(fault), _) => Self::backing_service(self.stage, fault),
+            (_, Some(fault), _) => Self::backing_service(self.stage, format!("{fault}; {}", self.reason)),
+            (_, None, Some(blames)) => Self {
                 reason: format!("{blames}; {}", self.reason),
                 ..self
             },
-            _ => self,
         }
     }
 

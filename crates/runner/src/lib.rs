@@ -3,21 +3,30 @@
 //!
 //! A service that fails any step is a row with a reason, never an error of the run. This crate must never generate load itself or
 //! link the generator, which is a process of its own; it never prints and reads no arguments. Start at [`Session`], then
-//! [`run_plan`] and [`run_trial`].
+//! [`execute`].
 
 mod backing;
+mod bottleneck;
 mod build;
 pub mod calibration;
 mod cancel;
 pub mod check_services;
 mod clock;
+pub mod comparisons;
+mod context;
 pub mod designs;
 mod error;
+mod execute;
 mod failure;
 mod fingerprint;
 pub mod generators;
 mod hex;
+mod history;
 pub mod import_replies;
+mod job;
+mod journal;
+mod limits;
+mod load_monitor;
 mod local_testbed;
 mod machine;
 mod noise;
@@ -25,43 +34,54 @@ mod objective;
 mod port_probe;
 mod progress;
 pub mod project;
-mod run;
+mod schedule;
 mod script;
+mod seeds;
 mod service;
+mod services;
 mod session;
+mod start;
 mod start_time;
 mod strict;
 pub mod testbed;
 mod trial;
+mod trial_placement;
 mod url_load;
+mod usage;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, Seeds, prepare};
+pub use backing::{BackingProcess, BackingProcesses, prepare};
 pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use designs::capacity::LabGenerator;
-pub use designs::pair::{Pair, compare_side_by_side};
+pub use comparisons::pair::{Pair, compare_side_by_side};
+pub use context::{Options, Run, RunContext};
 pub use error::BenchError;
+pub use execute::execute;
 pub use failure::Failure;
 pub use fingerprint::{Fingerprints, Ignored};
+pub use history::{History, TrialId};
+pub use job::target_of;
+pub use journal::{Journal, JournalError, NextRound, RunEnd};
 pub use local_testbed::{Claim, Workbench, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
 pub use objective::{Judged, duration, judge, missed_by, number, percent, percent_down};
 pub use progress::Progress;
 pub use project::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, shipped, shipped_contracts};
-pub use run::{NextRound, Run, RunEnd, Watcher, run_plan};
+pub use schedule::{
+    Block, Design, LoadId, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Slot, Step,
+    StepResult, WarmUp, WindowPosition,
+};
+pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{
     AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, neighbours, service_infos, summary,
     wished_precision,
 };
+pub use start::{Start, Subject};
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
-pub use trial::{
-    Bench, Entered, Lane, Options, Seat, SharedService, Start, Subject, Trial, TurnsOf, Window, enter,
-    run_on, run_trial, run_turns, target_of,
-};
-pub use url_load::Fleet;
+pub use trial_placement::{ConcurrentSlot, TrialPlacement};
+pub use url_load::UrlLoad;

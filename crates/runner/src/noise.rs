@@ -1,7 +1,7 @@
 //! Noise: what others do to the machine while it measures, and when that is too much.
 
 use prony_host::{Host, MachineUsage};
-use prony_records::{TrialRecord, Warning, WarningKind};
+use prony_records::{InterleavedWindow, TrialRecord, Warning, WarningKind};
 use std::time::Duration;
 
 /// The noise beyond which a trial is repeated.
@@ -20,66 +20,6 @@ impl Default for NoiseLimits {
             others: 0.05,
             steal: 0.01,
         }
-    }
-}
-
-/// Trials that were as noisy when they were repeated, after which repeating is given up: the noise is there to stay.
-const FRUITLESS: u32 = 3;
-
-/// Decides which trials are repeated.
-#[derive(Debug)]
-pub(crate) struct Repeats {
-    limits: Option<NoiseLimits>,
-    fruitless: u32,
-    told: bool,
-    cpus: usize,
-}
-
-impl Repeats {
-    pub(crate) const fn new(limits: Option<NoiseLimits>) -> Self {
-        Self {
-            limits,
-            fruitless: 0,
-            told: false,
-            cpus: 1,
-        }
-    }
-
-    /// Why the trial is to be repeated, if it is.
-    pub(crate) fn wants(&mut self, record: &TrialRecord, cpus: usize) -> Option<String> {
-        self.cpus = cpus;
-        if self.fruitless >= FRUITLESS {
-            return None;
-        }
-        disturbance(record, self.limits?, cpus)
-    }
-
-    /// Says in the record of the second trial that it is one.
-    pub(crate) fn mark(&mut self, again: &mut TrialRecord, reason: &str) {
-        let still = self
-            .limits
-            .and_then(|limits| disturbance(again, limits, self.cpus));
-        self.fruitless = if still.is_some() { self.fruitless + 1 } else { 0 };
-        if let Ok(measurement) = &mut again.result {
-            let text = format!("the trial was repeated because the first one was disturbed: {reason}");
-            measurement
-                .warnings
-                .push(Warning::new(WarningKind::Repeated, text));
-            let noise =
-                still.map(|still| Warning::new(WarningKind::Noise, format!("so was the second: {still}")));
-            measurement.warnings.extend(noise);
-        }
-    }
-
-    /// Once, when repeating has become pointless.
-    pub(crate) fn given_up(&mut self) -> Option<Warning> {
-        if self.fruitless < FRUITLESS || self.told {
-            return None;
-        }
-        self.told = true;
-        let text =
-            format!("{FRUITLESS} disturbed trials were disturbed again: trials are no longer repeated");
-        Some(Warning::new(WarningKind::Noise, text))
     }
 }
 
@@ -148,6 +88,50 @@ impl Noise {
 }
 
 /// What disturbed a trial, if it was too much.
-fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize) -> Option<String> {
+pub(crate) fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize) -> Option<String> {
     Noise::of(record, cpus)?.beyond(limits)
+}
+
+/// What neighbours took from the machine in the windows of a service, where it is more than a trial in sequence may suffer.
+pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
+    let length_s: f64 = windows.iter().map(|window| window.length_s).sum();
+    let taken = windows
+        .iter()
+        .map(|window| Some(window.others_cpus()? * window.length_s));
+    let share = taken.sum::<Option<f64>>()? / length_s.max(1e-9) / cpus.max(1) as f64;
+    (share > NoiseLimits::default().others).then(|| {
+        let text = format!(
+            "other programs used {:.0} % of the machine in its windows: goodput and response times are worse for it; CPU time \
+             per request is hardly changed",
+            share * 100.0
+        );
+        Warning::new(WarningKind::Noise, text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(other_cpu_ns: Option<u64>) -> InterleavedWindow {
+        InterleavedWindow {
+            length_s: 0.5,
+            other_cpu_ns,
+            ..InterleavedWindow::default()
+        }
+    }
+
+    #[test]
+    fn neighbours_are_told_where_they_matter() {
+        // Two CPUs for half a second, twice: of 2 s of CPU time they took 0.8 s.
+        let busy = [window(Some(500_000_000)), window(Some(300_000_000))];
+        let told = neighbours(&busy, 2).expect("more than a twentieth");
+        assert!(
+            told.text.starts_with("other programs used 40 % of the machine"),
+            "{}",
+            told.text
+        );
+        assert_eq!(neighbours(&[window(Some(20_000_000))], 2), None);
+        assert_eq!(neighbours(&[window(None), window(Some(500_000_000))], 2), None);
+    }
 }

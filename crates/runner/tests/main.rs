@@ -3,6 +3,7 @@
 mod builds;
 mod common;
 mod fakes;
+mod golden;
 #[path = "../../check/tests/listening.rs"]
 #[allow(dead_code, reason = "shared with the mutants, which need more of it")]
 mod listening;

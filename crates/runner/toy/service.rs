@@ -1,15 +1,12 @@
-//! A service of the hello contract, and the ways in which one can go wrong.
+//! A service of the hello contract, and the ways in which one can go wrong. It needs nothing but the standard library, so that
+//! the tests judge the product by a server that shares no code with it.
 
-use http_body_util::Full;
-use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
-use hyper::{Method, Request, Response, StatusCode};
-use hyper_util::rt::TokioIo;
-use std::convert::Infallible;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
 use std::time::Duration;
 
 /// Requests answered so far.
@@ -35,7 +32,7 @@ pub(crate) fn serve(behaviour: &[&str]) {
     let mut fault = Fault::None;
     match behaviour {
         ["ok"] => {}
-        ["late", ms] => std::thread::sleep(Duration::from_millis(number(ms))),
+        ["late", ms] => thread::sleep(Duration::from_millis(number(ms))),
         ["unready", count] => fault = Fault::UnreadyFor(number(count)),
         ["short"] => fault = Fault::OneByteShort,
         ["dies", count] => fault = Fault::DiesAfter(number(count)),
@@ -43,7 +40,7 @@ pub(crate) fn serve(behaviour: &[&str]) {
         ["hogs", count] => fault = Fault::HogsAfter(number(count)),
         ["dies-of-hang-up"] => fault = Fault::DiesOfHangUp,
         ["never"] => loop {
-            std::thread::park();
+            thread::park();
         },
         ["crashes"] => {
             eprintln!("no configuration found");
@@ -62,11 +59,10 @@ pub(crate) fn serve(behaviour: &[&str]) {
         ["prints", bytes] => print(number(bytes)),
         _ => panic!("unknown: {behaviour:?}"),
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime");
-    runtime.block_on(listen(fault));
+    let variable = |name: &str| std::env::var(name).expect("prony sets it");
+    let address = format!("{}:{}", variable("HOST"), variable("PORT"));
+    let listener = TcpListener::bind(&address).expect("the port is free");
+    serve_on(&listener, fault);
 }
 
 fn print(mut bytes: u64) {
@@ -80,58 +76,113 @@ fn print(mut bytes: u64) {
     out.write_all(b"\nlistening at last\n").expect("written");
 }
 
-async fn listen(fault: Fault) {
-    let variable = |name: &str| std::env::var(name).expect("prony sets it");
-    let address = format!("{}:{}", variable("HOST"), variable("PORT"));
-    let listener = tokio::net::TcpListener::bind(&address)
-        .await
-        .expect("the port is free");
-    serve_on(listener, fault).await;
-}
-
-pub(crate) async fn serve_on(listener: tokio::net::TcpListener, fault: Fault) {
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            continue;
-        };
+pub(crate) fn serve_on(listener: &TcpListener, fault: Fault) {
+    for stream in listener.incoming().flatten() {
         let _ = stream.set_nodelay(true);
-        tokio::spawn(async move {
-            let served = AtomicU64::new(0);
-            let served = &served;
-            let answer = move |request| async move {
-                if matches!(fault, Fault::DiesOfHangUp) {
-                    answer_is_due(served.fetch_add(1, Ordering::Relaxed)).await;
-                }
-                Ok::<_, Infallible>(answer(&request, fault))
-            };
-            let _ = hyper::server::conn::http1::Builder::new()
-                .pipeline_flush(true)
-                .serve_connection(TokioIo::new(stream), hyper::service::service_fn(answer))
-                .await;
-        });
+        // A client that goes away is no error of the service.
+        thread::spawn(move || drop(converse(stream, fault)));
     }
 }
 
-/// Takes its time; who goes meanwhile is told from a probe by the requests that the connection has `served`.
-async fn answer_is_due(served: u64) {
-    struct Due;
-    impl Drop for Due {
-        fn drop(&mut self) {
-            eprintln!("a client hung up");
-            std::process::exit(3);
+/// Answers the requests of a connection until the client or a reply ends it.
+fn converse(mut stream: TcpStream, fault: Fault) -> std::io::Result<()> {
+    let mut input = BufReader::new(stream.try_clone()?);
+    for served in 0.. {
+        let Some(request) = Request::read(&mut input)? else {
+            return Ok(());
+        };
+        if matches!(fault, Fault::DiesOfHangUp) {
+            answer_is_due(&stream, served)?;
+        }
+        stream.write_all(&answer(&request, fault))?;
+        if request.is_last {
+            return Ok(());
         }
     }
-    let due = (served >= 5).then(|| Due);
-    tokio::time::sleep(Duration::from_millis(5)).await;
-    std::mem::forget(due);
+    Ok(())
 }
 
-fn answer(request: &Request<Incoming>, fault: Fault) -> Response<Full<Bytes>> {
+/// Takes its time; a client that leaves meanwhile is distinguished from a probe by the requests that the connection has `served`.
+fn answer_is_due(stream: &TcpStream, served: u64) -> std::io::Result<()> {
+    thread::sleep(Duration::from_millis(5));
+    stream.set_nonblocking(true)?;
+    let is_gone = match stream.peek(&mut [0]) {
+        Ok(count) => count == 0,
+        Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+    };
+    stream.set_nonblocking(false)?;
+    if is_gone && served >= 5 {
+        eprintln!("a client hung up");
+        std::process::exit(3);
+    }
+    Ok(())
+}
+
+/// What the service looks at in a request.
+struct Request {
+    method: String,
+    path: String,
+    /// Whether the connection ends with its reply.
+    is_last: bool,
+}
+
+impl Request {
+    /// The next request with its body; `None`: the client has ended the connection.
+    fn read(input: &mut BufReader<TcpStream>) -> std::io::Result<Option<Self>> {
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        let path = target.split(['?', '#']).next().unwrap_or_default().to_owned();
+        let mut request = Self {
+            method,
+            path,
+            is_last: words.next().is_none_or(|version| version == "HTTP/1.0"),
+        };
+        let (mut length, mut is_chunked) = (0, false);
+        loop {
+            let mut line = String::new();
+            input.read_line(&mut line)?;
+            let field = line.trim_end().to_ascii_lowercase();
+            match field.split_once(':').map(|(name, value)| (name, value.trim())) {
+                Some(("content-length", value)) => length = value.parse().unwrap_or(0),
+                Some(("transfer-encoding", value)) => is_chunked = value.ends_with("chunked"),
+                Some(("connection", value)) => request.is_last |= value == "close",
+                Some(_) => {}
+                None => break,
+            }
+        }
+        if is_chunked {
+            while skip_chunk(input)? {}
+        } else {
+            skip(input, length)?;
+        }
+        Ok(Some(request))
+    }
+}
+
+fn skip(input: &mut BufReader<TcpStream>, length: u64) -> std::io::Result<()> {
+    std::io::copy(&mut input.take(length), &mut std::io::sink()).map(drop)
+}
+
+/// Says whether a further chunk follows.
+fn skip_chunk(input: &mut BufReader<TcpStream>) -> std::io::Result<bool> {
+    let mut line = String::new();
+    input.read_line(&mut line)?;
+    let size = line.trim_end().split(';').next().unwrap_or_default();
+    let size = u64::from_str_radix(size, 16).unwrap_or(0);
+    skip(input, size + 2)?;
+    Ok(size > 0)
+}
+
+fn answer(request: &Request, fault: Fault) -> Vec<u8> {
     let count = ANSWERED.fetch_add(1, Ordering::Relaxed);
     let mut body = "Hello, World!";
-    let mut status = StatusCode::OK;
+    let mut status = "200 OK";
     match fault {
-        Fault::UnreadyFor(most) if count < most => status = StatusCode::SERVICE_UNAVAILABLE,
+        Fault::UnreadyFor(most) if count < most => status = "503 Service Unavailable",
         Fault::OneByteShort => body = "Hello, World",
         Fault::DiesAfter(most) if count >= most => {
             eprintln!("an unexpected error");
@@ -139,24 +190,25 @@ fn answer(request: &Request<Incoming>, fault: Fault) -> Response<Full<Bytes>> {
         }
         Fault::WrongAfter(most) if count >= most => body = "Hello, Word!!",
         Fault::HogsAfter(most) if count >= most => {
-            HELD.lock()
-                .expect("one thread")
-                .extend(std::iter::repeat_n(1, 1 << 20));
+            let mut held = HELD.lock().expect("no thread panics with it");
+            held.extend(std::iter::repeat_n(1, 1 << 20));
         }
         _ => {}
     }
-    if decoded(request.uri().path()) != "/api/test" {
-        (status, body) = (StatusCode::NOT_FOUND, "nothing here");
-    } else if request.method() != Method::GET && request.method() != Method::HEAD {
-        (status, body) = (StatusCode::METHOD_NOT_ALLOWED, "read only");
+    if decoded(&request.path) != "/api/test" {
+        (status, body) = ("404 Not Found", "nothing here");
+    } else if request.method != "GET" && request.method != "HEAD" {
+        (status, body) = ("405 Method Not Allowed", "read only");
     }
-    let mut response = Response::new(Full::new(Bytes::from_static(body.as_bytes())));
-    *response.status_mut() = status;
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; charset=utf-8"),
-    );
-    response
+    let length = body.len();
+    let closes = if request.is_last {
+        "connection: close\r\n"
+    } else {
+        ""
+    };
+    let sent = if request.method == "HEAD" { "" } else { body };
+    format!("HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\n{closes}\r\n{sent}")
+        .into_bytes()
 }
 
 /// A path without percent encoding.

@@ -1,38 +1,38 @@
-//! Where metrics go: the URL of a collector, and the headers that it wants.
+//! The destination of metrics: the URL of a collector, and the headers that it requires.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
-use prony_load::{Body, Header, Reach, Request, Target, Template, Tls, TlsChoices};
+use prony_load::{Body, ConnectOptions, Header, Request, Target, Template, Tls, TlsChoices};
 use prony_protocols::client::ClientError;
 use std::fmt;
 use std::str::FromStr;
 use url::{Host, Url};
 
-/// Where a collector takes metrics, below its endpoint.
+/// Path of the metrics endpoint, below the URL of the collector.
 const PATH: &str = "/v1/metrics";
-/// What sends them.
+/// The `User-Agent` of each request.
 const AGENT: &str = concat!("prony/", env!("CARGO_PKG_VERSION"));
 
-/// A collector of metrics, by the URL of its endpoint: `/v1/metrics` is added where it is not there.
+/// A collector of metrics, by the URL of its endpoint; `/v1/metrics` is appended if it is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collector {
     url: Url,
     headers: HeaderMap,
 }
 
-/// What is wrong with the description of a collector.
+/// Why the description of a collector is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollectorError {
-    /// It has no such URL.
-    #[error("`{0}` is no URL of a collector: write it as http://127.0.0.1:4318 or https://collector.example")]
+    #[error(
+        "`{0}` is not the URL of a collector: write it as http://127.0.0.1:4318 or https://collector.example"
+    )]
     NoUrl(String),
-    /// There is a name or a password in it.
     #[error(
         "a name or password in the URL of a collector is not sent: set OTEL_EXPORTER_OTLP_HEADERS='authorization=Basic …' instead"
     )]
     Credentials,
-    /// A header cannot be sent. What stands in it may be secret.
-    #[error("header {0} of those that are wanted is none: write them as NAME=VALUE, with commas between")]
+    /// A header's text may be secret: the error has only its number.
+    #[error("header {0} of those requested is invalid: write them as NAME=VALUE, separated by commas")]
     Header(usize),
     /// It cannot be spoken with.
     #[error("the collector cannot be reached: {0}")]
@@ -70,7 +70,7 @@ impl fmt::Display for Collector {
 }
 
 impl Collector {
-    /// With headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `NAME=VALUE`, percent-encoded, with commas between.
+    /// Adds headers in the format of `OTEL_EXPORTER_OTLP_HEADERS`: `NAME=VALUE`, percent-encoded, separated by commas.
     pub fn with_headers(mut self, text: &str) -> Result<Self, CollectorError> {
         let written = text.split(',').map(str::trim).filter(|one| !one.is_empty());
         for (number, one) in (1..).zip(written) {
@@ -99,7 +99,7 @@ impl Collector {
             authority: self.url.authority().to_owned(),
             host,
             tls,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         }
     }
 

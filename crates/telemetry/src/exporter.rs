@@ -1,8 +1,8 @@
-//! The thread that sends what is told, and the one warning where nobody takes it.
+//! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
-use crate::figures::{Figures, Labels};
-use crate::post::{Poster, Refusal};
+use crate::http_export::{Poster, Refusal};
+use crate::metrics::{Figures, Labels};
 use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;
 use std::mem;
@@ -15,27 +15,27 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How long the end of a load waits for the last one.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Sends what a load does to a collector.
+/// Sends the metrics of a running load to a collector.
 ///
-/// Intervals are added to sums, which takes microseconds; a thread of its own sends those about once a second. It is started by
-/// the first interval, on the CPUs of the thread that tells it: where a measurement keeps CPUs for the service, nothing is sent
-/// from there. While a collector does not answer, the sums wait; nobody else does.
+/// Adding an interval to the sums takes microseconds; a separate thread sends the sums about once a second. The first
+/// interval starts the thread, on the CPUs of the thread that reports it: if a measurement reserves CPUs for the
+/// service, nothing is sent from those. While a collector does not answer, the sums wait, and nothing else does.
 pub struct Exporter {
-    shared: Arc<Shared>,
+    shared: Arc<ExporterState>,
     state: Mutex<State>,
 }
 
-struct Shared {
+struct ExporterState {
     figures: Mutex<Figures>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<CollectorState>,
 }
 
-/// What is wrong with the collector.
+/// Problems with the collector.
 #[derive(Default)]
-struct Trouble {
-    /// The warning, where it is not told yet.
+struct CollectorState {
+    /// The warning, until it is returned.
     untold: Option<String>,
-    /// Whether there was one: it is given once.
+    /// Whether there was a warning: only one is given.
     was_given: bool,
     /// Whether the last request failed.
     lasts: bool,
@@ -46,15 +46,15 @@ enum State {
     Waits(Box<Poster>),
     /// The thread is on.
     Sends { end: Sender<()>, ended: Receiver<()> },
-    /// It is not, and will not be.
+    /// The thread has ended and is not started again.
     Over,
 }
 
 impl Exporter {
-    /// Sends to this collector; `instance` names this process among those that send there.
+    /// Sends to this collector; `instance` identifies this process among the senders.
     pub fn new(collector: Collector, instance: String) -> Result<Self, CollectorError> {
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ExporterState {
                 figures: Mutex::new(Figures::new(instance)),
                 trouble: Mutex::default(),
             }),
@@ -62,7 +62,7 @@ impl Exporter {
         })
     }
 
-    /// Takes note of an interval.
+    /// Adds an interval to the sums.
     pub fn interval(&self, labels: &Labels, phase: Phase, interval: &Interval, times: &CompactHistogram) {
         lock(&self.shared.figures).take(labels, phase, interval, times);
         let mut state = lock(&self.state);
@@ -86,34 +86,34 @@ impl Exporter {
             Ok(_) => State::Sends { end, ended },
             Err(error) => {
                 self.shared.warn(&format!(
-                    "live metrics are not sent: no thread can be started: {error}"
+                    "live metrics are not sent: cannot start a thread: {error}"
                 ));
                 State::Over
             }
         }
     }
 
-    /// Sends what is left and ends. A collector that answers is waited for, two seconds at most.
+    /// Sends the remaining metrics and ends. Waits up to two seconds for a collector that answers.
     pub fn finish(&self) {
         let State::Sends { end, ended } = mem::replace(&mut *lock(&self.state), State::Over) else {
             return;
         };
         let waits = !lock(&self.shared.trouble).lasts;
-        // The thread may have ended by itself.
+        // The thread may have ended on its own.
         let _ = end.send(());
         if waits && ended.recv_timeout(LAST_PATIENCE) == Err(RecvTimeoutError::Timeout) {
             self.shared
-                .warn("the collector of live metrics did not answer in time: the last ones are lost");
+                .warn("the collector of live metrics did not answer in time: the last metrics are lost");
         }
     }
 
-    /// Why live metrics do not reach the collector, where they do not: once, then never again.
+    /// Why live metrics do not reach the collector, if they do not. Returned only once.
     pub fn warning(&self) -> Option<String> {
         lock(&self.shared.trouble).untold.take()
     }
 }
 
-impl Shared {
+impl ExporterState {
     /// Sends what is due until it is asked to end, or nothing more is taken.
     fn send_all(&self, mut poster: Poster, asked: &Receiver<()>) {
         loop {
@@ -134,19 +134,19 @@ impl Shared {
         match sent {
             Ok(()) => true,
             Err(Refusal::Partly(reason)) => {
-                self.warn(&format!("{to} does not take all live metrics: {reason}"));
+                self.warn(&format!("{to} does not accept all live metrics: {reason}"));
                 true
             }
             Err(Refusal::ForNow(reason)) => {
                 lock(&self.figures).owe_all();
                 self.warn(&format!(
-                    "live metrics do not reach {to}: {reason}; the load goes on, and they are sent when it answers"
+                    "live metrics do not reach {to}: {reason}; the load continues, and they are sent once it answers"
                 ));
                 true
             }
             Err(Refusal::ForGood(reason)) => {
                 self.warn(&format!(
-                    "{to} takes no live metrics: {reason}; the load goes on without them"
+                    "{to} does not accept live metrics: {reason}; the load continues without them"
                 ));
                 false
             }
@@ -161,7 +161,7 @@ impl Shared {
     }
 }
 
-/// What a thread that panicked left is still a sum.
+/// The sums stay valid if a thread panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -160,7 +160,7 @@ impl Moments {
 mod tests {
     use super::*;
     use prony_config::contract::{Contract, Delivery};
-    use prony_load::{Body, Expectation, Reach, Request, Target, Template};
+    use prony_load::{Body, ConnectOptions, Expectation, Request, Target, Template};
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::path::Path;
@@ -205,7 +205,7 @@ mod tests {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         };
         let request = CheckRequest {
             contract: &contract,
@@ -223,7 +223,7 @@ mod tests {
                 body: Body::None,
             },
             expect: Expectation::default(),
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         };

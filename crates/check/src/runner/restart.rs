@@ -1,4 +1,4 @@
-//! Cases in which a companion goes away and comes back.
+//! Cases in which a backing service goes away and comes back.
 //!
 //! While it is away each request must be answered with a status that says so, or wait until it is back and be answered rightly.
 //! Then all calls of the case must hold at once, on connections of their own, within the time that the case gives.
@@ -15,22 +15,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pause between two requests while the companion is away, and between two tries afterwards: services log what fails.
+/// Pause between two requests while the backing service is away, and between two tries afterwards: services log what fails.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Requests at once when it is back: more than the connections that a service keeps.
 const AT_ONCE: usize = 32;
-/// What a service says that lacks its companion.
+/// What a service says that lacks its backing service.
 const REFUSALS: [u16; 2] = [500, 503];
 /// The same over gRPC: `INTERNAL`, `UNAVAILABLE`.
 const GRPC_REFUSALS: [u32; 2] = [13, 14];
 
 /// Stops and starts the backing services of a service under check. `E` is what may fail in that.
 pub trait BackingControl<E> {
-    /// Ends a companion in order; its data stays.
-    fn stop(&mut self, companion: &str) -> Result<(), E>;
+    /// Ends a backing service in order; its data stays.
+    fn stop(&mut self, backing_service: &str) -> Result<(), E>;
 
     /// Starts it again where it was, with its data, and waits until it is ready.
-    fn start(&mut self, companion: &str) -> Result<(), E>;
+    fn start(&mut self, backing_service: &str) -> Result<(), E>;
 }
 
 /// Tries such a case. The error says what failed other than the service.
@@ -66,7 +66,7 @@ struct Trial<'a> {
     patience: Duration,
     case: &'a Case,
     restart: &'a Restart,
-    /// Whether the companion is about to be there again.
+    /// Whether the backing service is about to be there again.
     back: AtomicBool,
 }
 
@@ -81,13 +81,13 @@ enum Seen {
 
 impl Trial<'_> {
     fn run<E>(&self, beside: &mut dyn BackingControl<E>) -> Result<Tally, E> {
-        let companion = &self.restart.companion;
-        beside.stop(companion)?;
+        let backing_service = &self.restart.backing_service;
+        beside.stop(backing_service)?;
         let (meanwhile, ready) = thread::scope(|scope| {
             let calls = scope.spawn(|| self.meanwhile());
             thread::sleep(self.restart.away);
             self.back.store(true, Ordering::SeqCst);
-            let started = beside.start(companion).map(|()| Instant::now());
+            let started = beside.start(backing_service).map(|()| Instant::now());
             let calls = calls
                 .join()
                 .expect("invariant: the checking client does not panic");
@@ -102,7 +102,7 @@ impl Trial<'_> {
         Ok(tally)
     }
 
-    /// Requests while the companion is away, one after the other.
+    /// Requests while the backing service is away, one after the other.
     fn meanwhile(&self) -> Tally {
         let mut tally = Tally::default();
         for exchange in self.case.exchanges.iter().cycle() {
@@ -130,9 +130,9 @@ impl Trial<'_> {
 
     fn away(&self, got: &str) -> Failure {
         let [one, other] = REFUSALS;
-        let companion = &self.restart.companion;
+        let backing_service = &self.restart.backing_service;
         failure(
-            &format!("while companion `{companion}` is away"),
+            &format!("while backing service `{backing_service}` is away"),
             format!("{one} or {other}"),
             got.to_owned(),
         )
@@ -149,7 +149,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Whether they hold, and whether one was answered in a way that a service without its companion must not answer either.
+    /// Whether they hold, and whether one was answered in a way that a service without its backing service must not answer either.
     fn all_at_once(&self) -> (Tally, bool) {
         let mut tally = Tally::default();
         let mut hopeless = false;
@@ -176,11 +176,13 @@ impl Trial<'_> {
 
     fn back(&self, failure: Failure) -> Failure {
         let Restart {
-            companion, recovers, ..
+            backing_service,
+            recovers,
+            ..
         } = self.restart;
         Failure {
             what: format!(
-                "within {recovers:?} after companion `{companion}` was back: {}",
+                "within {recovers:?} after backing service `{backing_service}` was back: {}",
                 failure.what
             ),
             ..failure

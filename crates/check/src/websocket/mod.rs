@@ -31,13 +31,13 @@ pub(super) fn talk(
         patience,
         deadline: Instant::now() + patience,
     };
-    if matches!(exchange.talk.first(), Some(Turn::By(_))) {
+    if matches!(exchange.script.first(), Some(Turn::By(_))) {
         return room::talk(way, exchange);
     }
     let Some(mut talk) = Talk::open(way, exchange)? else {
         return Ok(());
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::Say(frame) => talk.say(frame),
             Turn::Hear(Heard::Echo) => talk.echo()?,

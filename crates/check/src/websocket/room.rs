@@ -23,7 +23,7 @@ pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
         said: Vec::new(),
         current: 0,
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::By(member) => room.turn_of(member)?,
             Turn::Say(frame) => room.say(frame),
@@ -106,7 +106,7 @@ impl Room<'_> {
     /// All that was said comes to every member of the room in which it was said.
     fn hear(&mut self) -> Result<(), Wrong> {
         let said = std::mem::take(&mut self.said);
-        let patience = SILENCE + of_messages(&self.exchange.talk);
+        let patience = SILENCE + of_messages(&self.exchange.script);
         let due: Vec<usize> = self
             .guests
             .iter()

@@ -1,26 +1,26 @@
-//! A line of `curl`, as browsers copy it: what of it a load can take over.
+//! Parses a `curl` command line, as browsers copy it.
 
-/// What a line of `curl` asks for.
+/// The request of a `curl` command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CurlRequest {
-    /// The URL.
+    /// The URL, with a scheme.
     pub url: String,
-    /// The method, where it is said.
+    /// The method, if given.
     pub method: Option<String>,
     /// Headers, as `Name: value`.
     pub headers: Vec<String>,
-    /// The body.
+    /// The body, if given.
     pub body: Option<String>,
     /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// Whether HTTP/2 is asked for.
+    /// Whether HTTP/2 is requested.
     pub http2: bool,
-    /// Whether compressed bodies are asked for.
+    /// Whether compressed replies are requested.
     pub compressed: bool,
 }
 
 impl CurlRequest {
-    /// The method that is sent: what is said, else POST where there is a body.
+    /// The method to send: the given one, else POST if there is a body, else GET.
     pub fn method(&self) -> &str {
         match (&self.method, &self.body) {
             (Some(method), _) => method,
@@ -30,15 +30,15 @@ impl CurlRequest {
     }
 }
 
-/// What is wrong with a line of `curl`.
+/// Why a `curl` command line cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CurlError {
-    /// A line that begins otherwise.
-    #[error("it does not begin with `curl`: give the whole line in quotes, as in --curl 'curl http://…'")]
+    /// It does not start with `curl`.
+    #[error("it does not start with `curl`: give the whole line in quotes, as in --curl 'curl http://…'")]
     NoCurl,
-    /// A quote that does not end.
+    /// A quote that is not closed.
     #[error(
-        "a quote does not end: put the whole line in quotes of the other kind, or in a file and give --curl @FILE"
+        "a quote is not closed: put the whole line in quotes of the other kind, or in a file and give --curl @FILE"
     )]
     OpenQuote,
     /// No URL.
@@ -46,7 +46,7 @@ pub enum CurlError {
     NoUrl,
     /// More than one URL.
     #[error(
-        "there are two URLs in it, `{0}` and `{1}`: a load of several takes them from a file, --urls FILE"
+        "there are two URLs in it, `{0}` and `{1}`: to send to several, put them in a file and give --urls FILE"
     )]
     TwoUrls(String, String),
     /// A switch without its value.
@@ -54,17 +54,15 @@ pub enum CurlError {
     NoValue(String),
     /// A switch that follows redirects.
     #[error(
-        "`{0}` of curl follows redirects, which no load does: leave it out, and give the URL where they end"
+        "`{0}` of curl follows redirects, which prony does not: leave it out, and give the URL where they end"
     )]
     Redirects(String),
-    /// A switch that would change the request in a way that is not understood.
-    #[error(
-        "`{0}` of curl is not taken over: leave it out, and say what it means with a switch of `prony load`"
-    )]
+    /// A switch that would change the request in an unsupported way.
+    #[error("`{0}` of curl is not supported: leave it out, and use the matching option of `prony load`")]
     Unknown(String),
 }
 
-/// Switches of curl that say nothing about the request, and take no value.
+/// Switches of curl without a value that do not affect the request.
 const IGNORED: [&str; 12] = [
     "-s",
     "--silent",
@@ -79,7 +77,7 @@ const IGNORED: [&str; 12] = [
     "-#",
     "--http1.1",
 ];
-/// The same with a value.
+/// Switches of curl with a value that do not affect the request.
 const IGNORED_WITH_VALUE: [&str; 8] = [
     "-o",
     "--output",
@@ -91,13 +89,13 @@ const IGNORED_WITH_VALUE: [&str; 8] = [
     "--connect-timeout",
 ];
 
-/// Reads a line of `curl`.
+/// Parses a `curl` command line.
 pub fn parse(line: &str) -> Result<CurlRequest, CurlError> {
     let mut words = words(line)?.into_iter();
     if words.next().as_deref() != Some("curl") {
         return Err(CurlError::NoCurl);
     }
-    let mut reading = Reading::default();
+    let mut reading = CurlParser::default();
     while let Some(word) = words.next() {
         let (switch, joined) = apart(&word);
         if !switch.starts_with('-') || switch == "-" {
@@ -115,7 +113,7 @@ pub fn parse(line: &str) -> Result<CurlRequest, CurlError> {
     reading.finish()
 }
 
-/// A switch and the value that is written together with it, as in `-XPOST` and `--request=POST`.
+/// Splits a switch from a value attached to it, as in `-XPOST` and `--request=POST`.
 fn apart(word: &str) -> (String, Option<String>) {
     if word.starts_with("--") {
         return match word.split_once('=') {
@@ -133,13 +131,13 @@ fn apart(word: &str) -> (String, Option<String>) {
 }
 
 #[derive(Default)]
-struct Reading {
+struct CurlParser {
     request: CurlRequest,
     data: Vec<String>,
     as_query: bool,
 }
 
-impl Reading {
+impl CurlParser {
     fn url(&mut self, url: String) -> Result<(), CurlError> {
         if !self.request.url.is_empty() {
             return Err(CurlError::TwoUrls(self.request.url.clone(), url));
@@ -221,7 +219,7 @@ impl Reading {
     }
 }
 
-/// Splits a line as a shell does: quotes of both kinds, `$'…'` as browsers write it, and lines that go on after `\`.
+/// Splits a line like a shell: both kinds of quotes, `$'…'` as browsers write it, and lines continued with `\`.
 fn words(line: &str) -> Result<Vec<String>, CurlError> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -274,7 +272,7 @@ fn double_quoted(letters: &mut Letters<'_>, word: &mut String) -> Result<(), Cur
     }
 }
 
-/// `$'…'`, with the escapes of C.
+/// Parses `$'…'` with the escapes of C.
 fn escaped(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError> {
     loop {
         match letters.next().ok_or(CurlError::OpenQuote)? {
@@ -292,7 +290,7 @@ fn escaped(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError
     }
 }
 
-/// The letter that up to so many hexadecimal digits name.
+/// The character given by up to `most` hexadecimal digits.
 fn coded(letters: &mut Letters<'_>, most: usize) -> char {
     let mut code = 0;
     for _ in 0..most {
@@ -309,7 +307,7 @@ fn coded(letters: &mut Letters<'_>, most: usize) -> char {
 mod tests {
     use super::*;
 
-    /// As a browser copies it.
+    /// In the format that browsers copy.
     #[test]
     fn a_copied_line_is_understood() {
         let line = "curl 'https://h.example/api?a=1' \\\n  -X 'PUT' -H 'Accept: */*' \\\n  --data-raw $'{\"a\":\"it\\'s\\u0021\"}' --compressed -k";
@@ -338,14 +336,14 @@ mod tests {
     #[test]
     fn what_is_not_understood_is_told() {
         for (line, part) in [
-            ("", "begin with `curl`"),
-            ("wget http://h", "begin with `curl`"),
+            ("", "start with `curl`"),
+            ("wget http://h", "start with `curl`"),
             ("curl -s", "no URL"),
             ("curl 'http://h", "quote"),
             ("curl http://h http://i", "two URLs"),
             ("curl http://h -H", "no value"),
             ("curl http://h -F a=b", "`-F`"),
-            ("curl http://h -d @file", "not taken over"),
+            ("curl http://h -d @file", "not supported"),
             ("curl -L http://h", "`-L` of curl follows redirects"),
             ("curl http://h --location", "give the URL where they end"),
         ] {

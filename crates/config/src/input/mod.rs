@@ -1,5 +1,5 @@
-//! What people bring along as text: a line of `curl`, a list of URLs, a table of data, prompts. Text goes in, values come
-//! out; no file is opened here.
+//! Parsers for user input: a `curl` command line, a list of URLs, a table of data, prompts. They map text to values
+//! and open no files.
 
 pub mod curl;
 pub mod prompts;

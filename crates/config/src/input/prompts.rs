@@ -1,4 +1,4 @@
-//! Prompts for language models: those of a file, and made ones.
+//! Prompts for language models: read from a file, or generated.
 
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 use serde_json::{Value, json};
@@ -6,31 +6,31 @@ use serde_json::{Value, json};
 /// Prompts, ready to be sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prompts {
-    /// The messages of each, as JSON: `[{"content":"…","role":"user"}]`.
+    /// The messages of each prompt in JSON: `[{"content":"…","role":"user"}]`.
     pub messages: Vec<String>,
-    /// The words of each.
+    /// The number of words of each prompt.
     pub words: Vec<usize>,
 }
 
-/// A file that holds no prompts.
+/// Why a file of prompts cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromptsError {
-    /// No line.
-    #[error("there is no prompt in it: write one a line, as JSON")]
+    /// It has no line.
+    #[error("it contains no prompt: write one per line, as JSON")]
     Empty,
-    /// A line that is none.
+    /// A line that is not a prompt.
     #[error(
         "line {line}: {reason}; write a text in quotes, {{\"prompt\": \"…\"}} or {{\"messages\": [{{\"role\": \"user\", \"content\": \"…\"}}]}}"
     )]
     Line {
-        /// From 1 on.
+        /// The line number, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Reads JSON Lines, a prompt a line: a text, an object with a `prompt`, or one with `messages`.
+/// Parses JSON Lines with one prompt per line: a string, an object with a `prompt`, or one with `messages`.
 pub fn parse(text: &str) -> Result<Prompts, PromptsError> {
     let mut prompts = Prompts {
         messages: Vec::new(),
@@ -42,8 +42,8 @@ pub fn parse(text: &str) -> Result<Prompts, PromptsError> {
         }
         let wrong = |reason: String| PromptsError::Line { line, reason };
         let value: Value =
-            serde_json::from_str(text).map_err(|error| wrong(format!("it is no JSON ({error})")))?;
-        let messages = messages(value).ok_or_else(|| wrong("there is no prompt in it".to_owned()))?;
+            serde_json::from_str(text).map_err(|error| wrong(format!("it is not JSON ({error})")))?;
+        let messages = messages(value).ok_or_else(|| wrong("it contains no prompt".to_owned()))?;
         prompts.words.push(words(&messages));
         prompts.messages.push(messages.to_string());
     }
@@ -53,7 +53,7 @@ pub fn parse(text: &str) -> Result<Prompts, PromptsError> {
     Ok(prompts)
 }
 
-/// The messages of a prompt that is one text.
+/// The messages of a prompt that is a single text.
 pub fn message_of(text: &str) -> Value {
     json!([{ "role": "user", "content": text }])
 }
@@ -70,7 +70,7 @@ fn messages(line: Value) -> Option<Value> {
     }
 }
 
-/// The words of all contents.
+/// The number of words in all contents.
 fn words(messages: &Value) -> usize {
     let all = messages.as_array().into_iter().flatten();
     all.filter_map(|message| message["content"].as_str())
@@ -78,15 +78,15 @@ fn words(messages: &Value) -> usize {
         .sum()
 }
 
-/// Made texts, at most.
+/// Largest number of generated texts.
 const MADE: usize = 1_024;
-/// Bytes of all made texts, at most.
+/// Largest total size of generated texts, bytes.
 const MOST_BYTES: usize = 16 << 20;
-/// The seed of made texts: what differs from load to load stands before them.
+/// The seed of generated texts: the part that differs between loads is put in front of them.
 const SEED: u64 = 1;
 
-/// Texts of as many words as drawn from `low..=high`, the same ones each time. What is sent should differ in its first word
-/// already: a server may know again what begins alike.
+/// Generates texts with a random number of words from `low..=high`, the same texts each time. Put a different word in
+/// front of each request: servers may cache common prefixes.
 pub fn made(low: usize, high: usize) -> Vec<String> {
     let mut random = SmallRng::seed_from_u64(SEED);
     let mut texts = Vec::new();
@@ -103,7 +103,7 @@ pub fn made(low: usize, high: usize) -> Vec<String> {
     texts
 }
 
-/// Words that most models know as one token each.
+/// Words that are a single token for most models.
 #[rustfmt::skip]
 const WORDS: [&str; 120] = [
     "about", "after", "again", "air", "all", "also", "and", "animal", "answer", "apple", "area", "ask", "away", "back", "bank",
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn what_is_no_prompt_is_told_with_its_line() {
         for (text, part) in [
-            ("", "no prompt in it: write"),
-            ("\"a\"\nwhat", "line 2: it is no JSON"),
-            ("{\"text\": \"a\"}", "line 1: there is no prompt"),
+            ("", "no prompt: write"),
+            ("\"a\"\nwhat", "line 2: it is not JSON"),
+            ("{\"text\": \"a\"}", "line 1: it contains no prompt"),
             ("{\"messages\": []}", "line 1"),
             ("7", "line 1"),
         ] {

@@ -1,39 +1,39 @@
-//! A table of data: CSV with a line of names, or JSON Lines.
+//! Tables of data: CSV with a header line, or JSON Lines.
 
 use std::path::Path;
 
-/// Names with their values, row by row.
+/// Named columns of values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// The columns: a name and its value in each row. All are equally long, and not empty.
+    /// The columns: a name, and the value of each row. All have the same length, and at least one row.
     pub columns: Vec<(String, Vec<String>)>,
 }
 
-/// What is wrong with a table.
+/// Why a table cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// No row.
     #[error(
-        "there is no row in it: CSV has a line of names and then a row a line, JSON Lines an object a line"
+        "it contains no row: CSV has a header line and then one row per line, JSON Lines one object per line"
     )]
     Empty,
     /// A column without a usable name.
-    #[error("`{0}` is no name of a column: use letters, digits and _, as in user_id")]
+    #[error("`{0}` is not a column name: use letters, digits and _, as in user_id")]
     Name(String),
-    /// Two columns with one name.
+    /// Two columns with the same name.
     #[error("two columns are called `{0}`")]
     Twice(String),
     /// A row that does not fit.
     #[error("row {row}: {reason}")]
     Row {
-        /// From 1 on.
+        /// The row number, from 1; 0 for the header line.
         row: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Reads a table: JSON Lines where the name of its file says so (`.jsonl`, `.ndjson`, `.json`), else CSV.
+/// Parses a table: JSON Lines if the file extension says so (`.jsonl`, `.ndjson`, `.json`), else CSV.
 pub fn parse(path: &Path, text: &str) -> Result<Table, TableError> {
     let extension = path.extension().and_then(|extension| extension.to_str());
     match extension {
@@ -42,7 +42,7 @@ pub fn parse(path: &Path, text: &str) -> Result<Table, TableError> {
     }
 }
 
-/// Reads CSV. Its first line names the columns.
+/// Parses CSV. Its first line names the columns.
 pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     let mut reader = csv::Reader::from_reader(text.as_bytes());
     let broken = |row: usize, error: &csv::Error| TableError::Row {
@@ -63,7 +63,8 @@ pub fn parse_csv(text: &str) -> Result<Table, TableError> {
     checked(columns)
 }
 
-/// Reads JSON Lines: an object a line, all with the members of the first. Texts are taken as they are, other values as JSON.
+/// Parses JSON Lines: one object per line, all with the members of the first. Strings are used without quotes, other
+/// values as JSON.
 pub fn parse_json_lines(text: &str) -> Result<Table, TableError> {
     let mut columns: Vec<(String, Vec<String>)> = Vec::new();
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -71,14 +72,14 @@ pub fn parse_json_lines(text: &str) -> Result<Table, TableError> {
         let row = number + 1;
         let wrong = |reason: String| TableError::Row { row, reason };
         let object: serde_json::Map<String, serde_json::Value> =
-            serde_json::from_str(line).map_err(|error| wrong(format!("no JSON object: {error}")))?;
+            serde_json::from_str(line).map_err(|error| wrong(format!("not a JSON object: {error}")))?;
         if columns.is_empty() {
             columns = object.keys().map(|name| (name.clone(), Vec::new())).collect();
         }
         for (name, values) in &mut columns {
             let value = object
                 .get(name)
-                .ok_or_else(|| wrong(format!("it has no `{name}`, as the first row has")))?;
+                .ok_or_else(|| wrong(format!("it has no `{name}`, which the first row has")))?;
             values.push(match value {
                 serde_json::Value::String(text) => text.clone(),
                 other => other.to_string(),
@@ -103,7 +104,7 @@ fn checked(columns: Vec<(String, Vec<String>)>) -> Result<Table, TableError> {
     Ok(Table { columns })
 }
 
-/// Whether a place of a template may be called so.
+/// Whether this is a valid name of a placeholder in templates.
 pub fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name
@@ -131,7 +132,7 @@ mod tests {
         for (text, part) in [
             ("", "no row"),
             ("id,name\n", "no row"),
-            ("a b\n1\n", "no name"),
+            ("a b\n1\n", "not a column name"),
             ("a,a\n1,2\n", "two columns"),
             ("a,b\n1\n", "row 1"),
         ] {
@@ -143,7 +144,7 @@ mod tests {
             ("{}", "no row"),
             ("[1]", "row 1"),
             ("{\"a\":1}\n{\"b\":1}", "row 2"),
-            ("{\"a-b\":1}", "no name"),
+            ("{\"a-b\":1}", "not a column name"),
         ] {
             let told = parse_json_lines(text).expect_err(text).to_string();
             assert!(told.contains(part), "{told}");

@@ -1,41 +1,41 @@
-//! A list of requests: one a line, `[WEIGHT] METHOD URL [BODY]`.
+//! Lists of requests: one per line, `[WEIGHT] METHOD URL [BODY]`.
 
 /// One line of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlLine {
-    /// Its share, relative to the others.
+    /// Its weight, relative to the other lines.
     pub weight: u32,
     /// The method.
     pub method: String,
     /// The URL, or its path alone.
     pub url: String,
-    /// What follows it on the line.
+    /// The rest of the line.
     pub body: Option<String>,
 }
 
-/// What is wrong with a list.
+/// Why a list cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlsError {
-    /// No line at all.
-    #[error("there is no request in it: write one a line, as in `GET http://127.0.0.1:8080/a`")]
+    /// It has no request.
+    #[error("it contains no request: write one per line, as in `GET http://127.0.0.1:8080/a`")]
     Empty,
     /// A line without a URL.
-    #[error("line {line}: `{text}` is no request: write [WEIGHT] METHOD URL [BODY]")]
+    #[error("line {line}: `{text}` is not a request: write [WEIGHT] METHOD URL [BODY]")]
     Line {
-        /// From 1 on.
+        /// The line number, from 1.
         line: usize,
-        /// The line.
+        /// The line as written.
         text: String,
     },
-    /// Weights that choose nothing.
+    /// A weight that is 0 or too large.
     #[error("line {line}: a weight is 1 to 1000000")]
     Weight {
-        /// From 1 on.
+        /// The line number, from 1.
         line: usize,
     },
 }
 
-/// Reads a list. Empty lines and those that begin with `#` say nothing.
+/// Parses a list. Empty lines and lines that start with `#` are skipped.
 pub fn parse(text: &str) -> Result<Vec<UrlLine>, UrlsError> {
     let mut all = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -84,7 +84,7 @@ fn parse_line(text: &str, line: usize) -> Result<UrlLine, UrlsError> {
     })
 }
 
-/// The first word, and what follows the space after it.
+/// Splits off the first word and the space after it.
 fn next_word(text: &str) -> (&str, &str) {
     match text.split_once(char::is_whitespace) {
         Some((word, rest)) => (word, rest.trim_start()),

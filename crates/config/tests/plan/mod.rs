@@ -1,4 +1,5 @@
 //! Catalogues and suites, from files to plans.
 
 mod files;
+mod repository;
 mod suites;

@@ -1,17 +1,17 @@
-//! What every request of a load came to, warm-up and drain included.
+//! Counts the results of all requests of a load, including warm-up and drain.
 
 use prony_load::Job;
-use prony_merge::{Answered, STATUSES};
+use prony_merge::{STATUSES, StatusCounts};
 
-/// A row of counters for each operation, one for each status. The first one is of requests without a complete reply: no reply
-/// has status 0.
+/// A row of counters per operation, with one counter per status. The first counter is for requests without a complete
+/// reply: no reply has status 0.
 #[derive(Debug)]
 pub(super) struct Answers {
     counts: Box<[u64]>,
 }
 
 impl Answers {
-    /// Of a job, where it counts them.
+    /// The counters of a job, if it counts replies.
     pub(super) fn of(job: &Job) -> Option<Self> {
         let places = job.workload.operations.len() * STATUSES;
         job.count_replies.then(|| Self {
@@ -25,8 +25,8 @@ impl Answers {
         self.counts[usize::from(operation) * STATUSES + status] += 1;
     }
 
-    pub(super) fn sum(&self) -> Answered {
-        let mut sum = Answered::default();
+    pub(super) fn sum(&self) -> StatusCounts {
+        let mut sum = StatusCounts::default();
         for (operation, row) in (0..).zip(self.counts.chunks(STATUSES)) {
             for (status, &count) in (0_u16..).zip(row) {
                 sum.add(operation, (status > 0).then_some(status), count);

@@ -1,12 +1,12 @@
-//! How many of something there are, summed over the time of a window.
+//! Integrates a count over the time of a window.
 
-/// A count that rises and falls. Its sum over time is exact however often it changes: a thing that comes takes away the time that
-/// has passed, and one that goes adds it.
+/// A count that rises and falls. Its integral over time is exact however often it changes: a rise subtracts the time
+/// elapsed so far, and a fall adds it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Level {
     count: u64,
     begin: u64,
-    /// Modulo 2^64: it may pass below zero on its way.
+    /// Modulo 2^64: it may temporarily be negative.
     sum: u64,
     closed: bool,
 }
@@ -24,7 +24,7 @@ impl Level {
         self.closed = true;
     }
 
-    /// One more.
+    /// Increments the count.
     pub(crate) const fn rise(&mut self, now: u64) {
         self.count += 1;
         if !self.closed {
@@ -32,7 +32,7 @@ impl Level {
         }
     }
 
-    /// One less.
+    /// Decrements the count.
     pub(crate) const fn fall(&mut self, now: u64) {
         self.count = self.count.saturating_sub(1);
         if !self.closed {
@@ -40,7 +40,7 @@ impl Level {
         }
     }
 
-    /// The count summed over the window, ns, once it has closed.
+    /// The count integrated over the window, ns, once the window is closed.
     pub(crate) const fn sum(&self) -> u64 {
         self.sum
     }
@@ -59,7 +59,7 @@ mod tests {
         level.fall(150);
         level.rise(180);
         level.close(200);
-        // 100 of the first, 20 of the second, 20 of the third.
+        // 100 from the first, 20 from the second, 20 from the third.
         assert_eq!(level.sum(), 140);
         level.fall(250);
         assert_eq!(level.sum(), 140);

@@ -1,48 +1,48 @@
-//! What one thread counts: a [`Tally`] for each interval.
+//! The counters of one thread: a [`Tally`] for each interval.
 
 mod answers;
-mod finished;
+mod completed_request;
 mod level;
 
-use finished::since;
-pub(crate) use finished::{Ending, Epoch, Finished};
+use completed_request::since;
+pub(crate) use completed_request::{CompletedRequest, Epoch, StreamEnd};
 
-use crate::log::{Line, Logbook};
+use crate::log::{Logbook, RequestLogEntry};
 use answers::Answers;
 use level::Level;
 use prony_load::Job;
 use prony_load::events::{Chat, IdStep};
-use prony_merge::{Answer, Answered, GRPC_STATUSES, LlmTally, STATUSES, Shape, Tally};
+use prony_merge::{Answer, GRPC_STATUSES, LlmTally, STATUSES, StatusCounts, Tally, TallyLayout};
 use prony_records::{Outcome, Phase};
 
-/// Counts for one worker.
+/// The recorder of one worker.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     tally: Box<Tally>,
     epoch: Epoch,
-    /// Begin of the phase: a request belongs to it when it was due from here on.
+    /// Start of the phase: it covers the requests that are due from here on.
     begin: u64,
-    /// Whether what happens now is inside the phase, not in the drain after it.
+    /// Whether the phase is running; `false` in the drain after it.
     window_open: bool,
     /// When the drain began.
     closed: u64,
-    /// Whether the drain is over: a request that ends now ends because nobody waits for it any longer.
+    /// Whether the drain is over: a request that ends now is cancelled by the end of the load.
     drain_over: bool,
-    /// Longest time from when a request was due to its reply.
+    /// Longest time from the due time of a request to its reply.
     timeout: u64,
     /// Open connections, and slots that pause.
     pub(crate) connections: Level,
     pub(crate) pauses: Level,
-    /// Where a log is wanted.
+    /// Set if the job has a log.
     log: Option<Box<Logbook>>,
-    /// Where the replies of the whole load are counted.
+    /// Set if replies are counted over the whole load.
     answers: Option<Answers>,
 }
 
 impl Recorder {
     pub(crate) fn new(job: &Job) -> Self {
         Self {
-            tally: Box::new(Tally::new(Shape::of(job))),
+            tally: Box::new(Tally::new(TallyLayout::of(job))),
             epoch: Epoch::FIRST,
             begin: 0,
             window_open: false,
@@ -56,24 +56,24 @@ impl Recorder {
         }
     }
 
-    /// What all requests came to, where that is counted.
-    pub(crate) fn answered(&self) -> Answered {
+    /// The results of all requests, if they are counted.
+    pub(crate) fn answered(&self) -> StatusCounts {
         self.answers.as_ref().map(Answers::sum).unwrap_or_default()
     }
 
-    /// Logs what is recorded from now on.
+    /// Logs requests from now on.
     pub(crate) fn log_to(&mut self, log: Option<Logbook>) {
         self.log = log.map(Box::new);
     }
 
-    /// A phase begins: what is measured is logged.
+    /// Called at the start of a phase: only the measurement is logged.
     pub(crate) fn log_in(&mut self, phase: Phase) {
         if let Some(log) = &mut self.log {
             log.is_on = phase == Phase::Measurement;
         }
     }
 
-    /// A phase begins: from now on its requests are recorded, and no others.
+    /// Starts a phase: from now on, only its requests are recorded.
     pub(crate) const fn begin(&mut self, begin: u64) {
         self.begin = begin;
         self.epoch = self.epoch.next();
@@ -82,8 +82,8 @@ impl Recorder {
         self.pauses.begin(begin);
     }
 
-    /// The phase is over. Every request that is still open belongs to the sample, whenever it was due, and is recorded when it
-    /// ends.
+    /// Ends the phase. Every request that is still open belongs to the sample, whatever its due time, and is recorded
+    /// when it ends.
     pub(crate) const fn close_window(&mut self, now: u64) {
         self.window_open = false;
         self.closed = now;
@@ -91,35 +91,35 @@ impl Recorder {
         self.pauses.close(now);
     }
 
-    /// The drain is over: what is still open now counts with its age.
+    /// Ends the drain: requests that are still open count with their age.
     pub(crate) const fn end_drain(&mut self) {
         self.drain_over = true;
     }
 
-    /// A connection has opened, on which so many slots pause.
+    /// Called when a connection opens on which `pausing` slots pause.
     pub(crate) fn connection_opened(&mut self, pausing: u32, now: u64) {
         self.connections.rise(now);
         (0..pausing).for_each(|_| self.pauses.rise(now));
     }
 
-    /// A connection has closed, on which so many slots pause: from now on they wait for it.
+    /// Called when a connection closes on which `pausing` slots pause: from now on they wait for it.
     pub(crate) fn connection_closed(&mut self, pausing: u32, now: u64) {
         self.connections.fall(now);
         (0..pausing).for_each(|_| self.pauses.fall(now));
     }
 
-    /// Whether a request is one of the sample that the phase records. What ends in the drain was due in the phase, or before it
-    /// and still open when it closed.
+    /// Whether a request belongs to the sample of the phase. A request that ends in the drain was due in the phase,
+    /// or before it and still open at its end.
     fn samples(&self, epoch: Epoch) -> bool {
         epoch == self.epoch || !self.window_open
     }
 
-    /// Whether a request that ends now without a valid reply is still open: the drain was too short for its timeout.
+    /// Whether a request that ends now without a valid reply is still open: the drain was shorter than its timeout.
     const fn is_open(&self, intended: u64, now: u64) -> bool {
         self.drain_over && now.saturating_sub(intended) < self.timeout
     }
 
-    /// Hands out what was recorded, and goes on with `empty`.
+    /// Returns the current tally, and continues with `empty`.
     pub(crate) const fn swap(&mut self, empty: Box<Tally>) -> Box<Tally> {
         std::mem::replace(&mut self.tally, empty)
     }
@@ -140,21 +140,21 @@ impl Recorder {
         }
     }
 
-    /// An arrival became due.
+    /// Called when an arrival becomes due.
     pub(crate) const fn arrived(&mut self, intended: u64) {
         if self.owns(intended) {
             self.tally.arrivals += 1;
         }
     }
 
-    /// The first request of an arrival was sent.
+    /// Called when the first request of an arrival is sent.
     pub(crate) const fn started(&mut self) {
         if self.window_open {
             self.tally.window.started += 1;
         }
     }
 
-    /// A request was sent; gives the phase that it belongs to.
+    /// Called when a request is sent; returns the phase that it belongs to.
     pub(crate) fn sent(&mut self, operation: u16, intended: u64) -> Epoch {
         self.tally.window.sent += u64::from(self.window_open);
         if !self.owns(intended) {
@@ -166,14 +166,15 @@ impl Recorder {
         self.epoch
     }
 
-    /// A request is sent again because its connection ended as it came.
+    /// Called when a request is sent again because its connection ended while it was on its way.
     pub(crate) fn retried(&mut self, epoch: Epoch) {
         if self.samples(epoch) {
             self.tally.retried += 1;
         }
     }
 
-    /// A request that was due at `intended` is not sent, or not sent again: then `sent` is the phase in which it was sent.
+    /// Called when a request due at `intended` is not sent, or not sent again. In the latter case, `sent` is the
+    /// phase in which it was sent.
     pub(crate) fn lost(
         &mut self,
         (operation, intended): (u16, u64),
@@ -209,11 +210,15 @@ impl Recorder {
             tally.open.get_or_insert_default().record(age);
         }
         if let Some(log) = &mut self.log {
-            log.note(Line::unsent(operation, since(self.begin, intended), outcome));
+            log.note(RequestLogEntry::unsent(
+                operation,
+                since(self.begin, intended),
+                outcome,
+            ));
         }
     }
 
-    /// Counts a request that was sent before the phase began, and is still open when it closes.
+    /// Counts a request that was sent before the phase began and is still open when it ends.
     fn carry(&mut self, epoch: Epoch, operation: u16) {
         if epoch != self.epoch {
             self.tally.window.carried += 1;
@@ -223,7 +228,7 @@ impl Recorder {
         }
     }
 
-    /// A status code came.
+    /// Called when a status code arrives.
     pub(crate) fn status(&mut self, epoch: Epoch, status: u16, grpc_status: Option<u32>) {
         if self.samples(epoch) {
             self.tally.statuses[usize::from(status).min(STATUSES - 1)] += 1;
@@ -233,7 +238,8 @@ impl Recorder {
         }
     }
 
-    /// A message of a stream came, `gap` ns after the one before it; of the first one, `first` ns after the request was sent.
+    /// Called when a message of a stream arrives: `gap` ns after the previous one or, for the first one, `first` ns
+    /// after the request was sent.
     pub(crate) fn message(&mut self, epoch: Epoch, (first, gap): (Option<u64>, Option<u64>), id: IdStep) {
         let Some(messages) = &mut self.tally.messages else {
             return;
@@ -259,7 +265,7 @@ impl Recorder {
         ids.counted += 1;
     }
 
-    /// A message came to a member of a room, so many ns after it was sent.
+    /// Called when a message is delivered to a member of a room, `ns` after it was sent.
     pub(crate) fn delivered(&mut self, epoch: Epoch, ns: u64) {
         if epoch == self.epoch
             && let Some(messages) = &mut self.tally.messages
@@ -268,8 +274,8 @@ impl Recorder {
         }
     }
 
-    /// A message came to so many of the members to whom it should have; to the last one, where it came to all, so many ns after it
-    /// was sent.
+    /// Called when the deliveries of a message are final: it reached `reached` of the `expected` members, the last
+    /// one `last_ns` after it was sent if it reached all of them.
     pub(crate) fn reached(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
         let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
             return;
@@ -282,34 +288,35 @@ impl Recorder {
         }
     }
 
-    /// A stream of events ended; where it ended well, its last message came so many ns after the request was sent.
-    pub(crate) fn stream(&mut self, epoch: Epoch, ending: Ending, last_ns: Option<u64>) {
+    /// Called when a stream of events ends. If it ended successfully, its last message arrived `last_ns` after the
+    /// request was sent.
+    pub(crate) fn stream(&mut self, epoch: Epoch, ending: StreamEnd, last_ns: Option<u64>) {
         let samples = self.samples(epoch);
         let Some(messages) = self.tally.messages.as_mut().filter(|_| samples) else {
             return;
         };
         let streams = &mut messages.streams;
         match ending {
-            Ending::ByItself => streams.completed += 1,
-            Ending::AtBound => {
+            StreamEnd::ByItself => streams.completed += 1,
+            StreamEnd::AtBound => {
                 streams.completed += 1;
                 streams.at_bound += 1;
             }
-            Ending::Early => streams.ended_early += 1,
-            Ending::Cut => streams.cut += 1,
+            StreamEnd::Early => streams.ended_early += 1,
+            StreamEnd::Cut => streams.cut += 1,
         }
-        if let (Ending::ByItself | Ending::AtBound, Some(ns)) = (ending, last_ns) {
+        if let (StreamEnd::ByItself | StreamEnd::AtBound, Some(ns)) = (ending, last_ns) {
             messages.last.record(ns);
         }
     }
 
-    /// What is recorded of language models, where messages are.
+    /// The counters for language models, where messages are recorded.
     fn llm(&mut self) -> Option<&mut LlmTally> {
         let llm: &mut LlmTally = self.tally.messages.as_mut()?.llm.get_or_insert_default();
         Some(llm)
     }
 
-    /// The first token of an answer came, so many ns after its request was due.
+    /// Called when the first token of an answer arrives, `ns` after its request was due.
     pub(crate) fn first_token(&mut self, epoch: Epoch, ns: u64) {
         if epoch == self.epoch
             && let Some(llm) = self.llm()
@@ -318,7 +325,7 @@ impl Recorder {
         }
     }
 
-    /// An answer of a language model ended well, or was cut.
+    /// Called when an answer of a language model ends successfully or is cut off.
     pub(crate) fn answer(&mut self, epoch: Epoch, answer: &Answer, chat: &Chat) {
         let place = (self.samples(epoch), self.window_open);
         if let Some(llm) = self.llm() {
@@ -326,7 +333,7 @@ impl Recorder {
         }
     }
 
-    /// An answer has an error in it.
+    /// Called when an answer contains an error.
     pub(crate) fn error_in_answer(&mut self, epoch: Epoch) {
         if epoch == self.epoch
             && let Some(llm) = self.llm()
@@ -335,14 +342,15 @@ impl Recorder {
         }
     }
 
-    /// A request that was sent has its outcome. `complete`: a whole reply came.
-    pub(crate) fn finished(&mut self, request: &Finished, complete: bool) {
+    /// Called when a request that was sent has its outcome. `complete`: a whole reply was received.
+    pub(crate) fn finished(&mut self, request: &CompletedRequest, complete: bool) {
         if let Some(answers) = &mut self.answers {
             answers.count(request.operation, complete.then_some(request.status));
         }
         let valid = request.outcome == Outcome::Valid;
         let window = &mut self.tally.window;
-        // Its slot is taken from when the request is handed over: io_uring sends hundreds of them later than that.
+        // The slot is occupied from the time the request is handed over: `io_uring` sends hundreds of requests later
+        // than that.
         let taken = request.ready.max(self.begin);
         if self.window_open {
             window.completed += u64::from(complete);
@@ -357,7 +365,7 @@ impl Recorder {
         }
         self.carry(request.epoch, request.operation);
         let took = request.end.saturating_sub(request.intended);
-        // A stream that the end of the load cuts was open as well.
+        // A stream cut off by the end of the load was open as well.
         let is_open = self.is_open(request.intended, request.end) || (self.drain_over && valid);
         let operation = &mut self.tally.operations[usize::from(request.operation)];
         operation.outcomes.add(request.outcome, 1);
@@ -388,7 +396,7 @@ impl Recorder {
         }
     }
 
-    /// A whole sequence is complete, all of it valid.
+    /// Called when a whole sequence is complete and valid.
     pub(crate) fn sequence(&mut self, begin: u64, end: u64) {
         if self.window_open {
             self.tally.window.sequences += 1;

@@ -1,15 +1,14 @@
-//! Runs a job: starts the workers; `keeper` keeps the phases and merges what they record; `exchange` makes one
-//! call outside of a load.
+//! Runs a job: starts the workers; `coordinator` controls the phases and merges the results of the workers.
 
-mod collected;
-mod keeper;
+mod coordinator;
+mod part_builder;
 
 use crate::error::EngineError;
 use crate::log::LogWriter;
-use crate::reach::{Reached, reach};
-use crate::system;
+use crate::os;
+use crate::resolve::{ResolvedTarget, reach};
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
-use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
+use crate::worker::{Backlog, Control, Message, Pool, ProtocolStack, Worker, WorkerChannels};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_merge::{Part, Tally, assemble};
@@ -24,10 +23,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 
-/// Runs a job from the first connection to the last reply, and puts together what it recorded.
+/// Runs a job from the first connection to the last reply, and assembles its recording.
 ///
-/// `on_event` gets every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is looked at all the time; a
-/// sender that is gone has nothing more to say.
+/// `on_event` receives every [`Event::Phase`] and [`Event::Interval`] as it happens. `commands` is polled all the
+/// time; it is fine to drop the sender.
 pub fn run(
     job: &Job,
     on_event: &mut dyn FnMut(Event),
@@ -36,49 +35,49 @@ pub fn run(
     run_part(job, on_event, commands).map(|part| assemble(job, &part, None))
 }
 
-/// The same for a worker of several: what it recorded, to be merged with the parts of the others. Where the job has a share,
-/// `on_event` gets an [`Event::IntervalPart`] instead of each [`Event::Interval`].
+/// The same for one of several workers: returns its part, to be merged with the parts of the others. If the job has a
+/// share, `on_event` receives an [`Event::IntervalPart`] instead of each [`Event::Interval`].
 pub fn run_part(
     job: &Job,
     on_event: &mut dyn FnMut(Event),
     commands: &Receiver<Command>,
 ) -> Result<Part, EngineError> {
     check(job)?;
-    system::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
+    os::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
     let reached = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
-        Chosen::Epoll => start_on::<Epoll>(&shared, reached)?,
-        Chosen::IoUring => start_on::<Uring>(&shared, reached)?,
+        TransportKind::Epoll => start_on::<Epoll>(&shared, reached)?,
+        TransportKind::IoUring => start_on::<Uring>(&shared, reached)?,
     };
     run.carry_on(job, on_event, commands)
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Chosen {
+enum TransportKind {
     Epoll,
     IoUring,
 }
 
-/// Connections of a thread up to which `io_uring` is the cheaper one: as many as its ring has buffers. See docs/ENGINE.md.
+/// Connections per thread up to which `io_uring` is cheaper: as many as its ring has buffers. See docs/ENGINE.md.
 const MOST_ON_A_RING: u32 = 8_192;
 
-fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
-    // Of users it is not known how many will be there at once.
+fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<TransportKind, EngineError> {
+    // The number of users present at once is not known in advance.
     let are_many = !matches!(job.load, Load::Users { .. })
         && job.load.connections().div_ceil(job.all_threads()) > MOST_ON_A_RING;
     match job.transport {
-        TransportChoice::Epoll => Ok(Chosen::Epoll),
-        TransportChoice::Auto if are_many || probe().is_err() => Ok(Chosen::Epoll),
-        TransportChoice::Auto => Ok(Chosen::IoUring),
+        TransportChoice::Epoll => Ok(TransportKind::Epoll),
+        TransportChoice::Auto if are_many || probe().is_err() => Ok(TransportKind::Epoll),
+        TransportChoice::Auto => Ok(TransportKind::IoUring),
         TransportChoice::IoUring => match probe() {
-            Ok(()) => Ok(Chosen::IoUring),
+            Ok(()) => Ok(TransportKind::IoUring),
             Err(error) => Err(EngineError::NoIoUring(error)),
         },
     }
 }
 
-/// Most requests that may be in flight together: some gigabytes of memory, and far within the numbers of places.
+/// Most requests that may be in flight at once: some gigabytes of memory, and far below the limit of slot numbers.
 const MOST_IN_FLIGHT: u64 = 1 << 24;
 
 fn check(job: &Job) -> Result<(), EngineError> {
@@ -101,7 +100,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
         } => (max_users, requests_per_user),
     };
     if connections == 0 || in_flight == 0 {
-        return refuse("a load of no connections or no requests: give at least 1 of each");
+        return refuse("a load without connections or without requests: give at least 1 of each");
     }
     let places = match job.load {
         Load::Users { .. } => u64::from(connections),
@@ -110,7 +109,7 @@ fn check(job: &Job) -> Result<(), EngineError> {
     if places > MOST_IN_FLIGHT {
         return Err(EngineError::Job(format!(
             "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
-             generator should have: give at most {MOST_IN_FLIGHT} together, with fewer connections (-c) or a smaller \
+             generator should have: give at most {MOST_IN_FLIGHT} in total, with fewer connections (-c) or a smaller \
              --in-flight"
         )));
     }
@@ -118,28 +117,28 @@ fn check(job: &Job) -> Result<(), EngineError> {
     check_rooms(job)?;
     if job.threads == 0 || threads > connections {
         return Err(EngineError::Job(format!(
-            "{threads} threads for {connections} connections: each thread needs one of its own"
+            "{threads} threads for {connections} connections: each thread needs at least one"
         )));
     }
     if let Some(share) = &job.share
         && share.first_thread.saturating_add(job.threads) > share.of_threads
     {
         return Err(EngineError::Job(format!(
-            "a share of {} threads from thread {} on of a load that has {}: the shares of all workers come from one plan",
+            "a share of {} threads starting at thread {} in a load of {} threads: take the shares of all workers from one plan",
             job.threads, share.first_thread, share.of_threads
         )));
     }
     check_limits(job)?;
     if job.phases.measurement_ns == 0 {
-        return refuse("a measurement of no length: give a duration above 0");
+        return refuse("a measurement of length 0: give a duration above 0");
     }
     if job.timeout_ns == 0 {
-        return refuse("a timeout of 0 leaves no time for any reply");
+        return refuse("a timeout of 0 leaves no time for a reply: give a timeout above 0");
     }
     Ok(())
 }
 
-/// Rooms are whole, of a WebSocket, and their members stay.
+/// Checks that rooms are full, that they use WebSocket, and that their members stay.
 fn check_rooms(job: &Job) -> Result<(), EngineError> {
     let Some(members) = job.load.members() else {
         return Ok(());
@@ -154,17 +153,17 @@ fn check_rooms(job: &Job) -> Result<(), EngineError> {
     let rooms = connections / members;
     if job.threads > 0 && threads > rooms {
         return refuse(format!(
-            "{threads} threads for {rooms} rooms: each thread needs one of its own"
+            "{threads} threads for {rooms} rooms: each thread needs at least one"
         ));
     }
     if job.protocol != prony_load::Protocol::WebSocket {
-        return refuse("rooms are of a WebSocket: give a URL with ws:// or wss://".to_owned());
+        return refuse("rooms need WebSocket: give a URL with ws:// or wss://".to_owned());
     }
     if job.limits.requests_per_connection.is_some()
         || matches!(job.load, Load::Closed { growth: Some(_), .. })
     {
         return refuse(
-            "members of rooms are there from the begin to the end: leave out what ends or delays connections"
+            "members of rooms stay for the whole load: leave out options that end or delay connections"
                 .to_owned(),
         );
     }
@@ -174,10 +173,10 @@ fn check_rooms(job: &Job) -> Result<(), EngineError> {
 fn check_limits(job: &Job) -> Result<(), EngineError> {
     let refuse = |text: &str| Err(EngineError::Job(text.to_owned()));
     if job.limits.longest_message == Some(0) {
-        return refuse("a longest message of no bytes: give at least 1");
+        return refuse("a message limit of 0 bytes: give at least 1");
     }
     if job.limits.requests == Some(0) || job.limits.requests_per_connection == Some(0) {
-        return refuse("a limit of no requests: give at least 1");
+        return refuse("a limit of 0 requests: give at least 1");
     }
     match &job.load {
         Load::Closed {
@@ -185,15 +184,15 @@ fn check_limits(job: &Job) -> Result<(), EngineError> {
             growth: Some(growth),
             ..
         } if growth.from == 0 || growth.from > *connections => Err(EngineError::Job(format!(
-            "a load that grows from {} to {connections} connections: begin with at least 1, and with no more than there \
-             are in the end",
+            "a load that grows from {} to {connections} connections: start with at least 1, and with no more than at \
+             the end",
             growth.from
         ))),
-        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => {
-            refuse("a load of no stages: give at least one, with a length above 0")
-        }
+        Load::Open { arrival, .. } | Load::Users { arrival, .. } if has_no_stage(&arrival.profile) => refuse(
+            "a load without stages, or with a stage of length 0: give at least one, with a length above 0",
+        ),
         Load::Users { .. } if job.limits.requests.is_some() => refuse(
-            "a number of requests for users who arrive: each user has a number of requests; give a duration",
+            "a total number of requests for arriving users: each user has its own number of requests; give a duration",
         ),
         _ => Ok(()),
     }
@@ -203,19 +202,19 @@ fn has_no_stage(profile: &Profile) -> bool {
     matches!(profile, Profile::Stages { stages } if stages.is_empty() || stages.iter().any(|stage| stage.for_ns == 0))
 }
 
-/// Workers under way.
+/// Running workers.
 struct Run {
     control: Arc<Control>,
     messages: Receiver<Message>,
     empties: Vec<Sender<Box<Tally>>>,
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
-    reached: Reached,
+    reached: ResolvedTarget,
     log: Option<LogWriter>,
 }
 
-/// Starts the workers on a transport, with what the job wants to stand between its bytes and its protocol.
-fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<Run, EngineError> {
+/// Starts the workers on a transport, with the layer (plain or TLS) that the job needs between bytes and protocol.
+fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: ResolvedTarget) -> Result<Run, EngineError> {
     match &job.target.tls {
         None => start_through::<Plain, T>(job, reached, &()),
         Some(tls) => {
@@ -225,7 +224,7 @@ fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<
     }
 }
 
-fn start_through<L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+fn start_through<L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
 where
     L: Layer + 'static,
     T: Transport + 'static,
@@ -238,13 +237,13 @@ where
     }
 }
 
-fn start<P, L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+fn start<P, L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
 where
     P: Protocol + 'static,
     L: Layer + 'static,
     T: Transport + 'static,
 {
-    // Once for all threads, and before the first one, so that a bad workload is told.
+    // Prepared once for all threads and before the first one starts, so that an invalid workload is reported.
     let workload = Arc::new(PreparedWorkload::<P>::new(job)?);
     let pool = job.limits.requests.map(|requests| {
         let arrivals = requests.div_ceil(workload.order.length());
@@ -254,7 +253,7 @@ where
         })
     });
     let backlog = Backlog::of(job).map_err(|source| EngineError::System {
-        what: "making what threads wake each other with",
+        what: "creating the wake-up files of threads",
         source,
     })?;
     let control = Arc::new(Control::new(pool));
@@ -268,11 +267,11 @@ where
         reached,
         log: LogWriter::start(job)?,
     };
-    // Connections of the threads before, of all workers.
+    // Connections of all earlier threads, across workers.
     let mut begin = job.connections_before();
     for thread in 0..job.threads {
         let (to_worker, empties) = mpsc::channel();
-        let lines = Lines {
+        let lines = WorkerChannels {
             control: Arc::clone(&run.control),
             messages: to_us.clone(),
             empties,
@@ -282,7 +281,7 @@ where
                 .map(|log| log.book(job.partition(thread).thread())),
             backlog: backlog.clone(),
         };
-        let spoken = Spoken {
+        let spoken = ProtocolStack {
             workload: Arc::clone(&workload),
             layer: layer.clone(),
         };
@@ -303,20 +302,20 @@ where
     Ok(run)
 }
 
-/// What a thread does.
+/// The body of a worker thread.
 fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
     (thread, partition): (u32, Partition),
     route: &Route,
-    spoken: Spoken<P, L>,
-    lines: Lines,
+    spoken: ProtocolStack<P, L>,
+    lines: WorkerChannels,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
-        system::pin(job.cpus[thread as usize % job.cpus.len()])?;
+        os::pin(job.cpus[thread as usize % job.cpus.len()])?;
     }
-    system::wake_exactly();
+    os::wake_exactly();
     let moving = |source| EngineError::System {
-        what: "moving bytes",
+        what: "running the transport",
         source,
     };
     Worker::<P, L, T>::new(job, (thread, partition), route, spoken, lines)
@@ -328,8 +327,8 @@ fn work<P: Protocol, L: Layer, T: Transport>(
 pub(crate) mod tests {
     use super::*;
     use prony_load::{
-        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
-        Workload,
+        Body, Check, ConnectOptions, Expectation, Limits, Operation, Phases, Request, Target, Template,
+        WarmUp, Workload,
     };
 
     pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
@@ -346,7 +345,7 @@ pub(crate) mod tests {
                 port: 80,
                 authority: "a".into(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: prony_load::Protocol::Http1,
             load: Load::closed(connections, 1),
@@ -367,7 +366,6 @@ pub(crate) mod tests {
             transport,
             interval_ns: 1,
             seed: 1,
-            search: None,
             limits: Limits::default(),
             log: None,
             share: None,
@@ -398,12 +396,18 @@ pub(crate) mod tests {
         let (there, none) = (|| Ok(()), || Err(io::Error::other("forbidden")));
         let auto = |connections, threads| job(TransportChoice::Auto, connections, threads);
         let chosen = |job: &Job| choose_transport(job, there).expect("a transport");
-        assert_eq!(chosen(&auto(8_192, 1)), Chosen::IoUring);
-        assert_eq!(chosen(&auto(8_193, 1)), Chosen::Epoll);
-        assert_eq!(chosen(&auto(10_000, 2)), Chosen::IoUring);
-        assert_eq!(chosen(&job(TransportChoice::IoUring, 10_000, 1)), Chosen::IoUring);
-        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), Chosen::Epoll);
-        assert_eq!(choose_transport(&auto(1, 1), none).expect("epoll"), Chosen::Epoll);
+        assert_eq!(chosen(&auto(8_192, 1)), TransportKind::IoUring);
+        assert_eq!(chosen(&auto(8_193, 1)), TransportKind::Epoll);
+        assert_eq!(chosen(&auto(10_000, 2)), TransportKind::IoUring);
+        assert_eq!(
+            chosen(&job(TransportChoice::IoUring, 10_000, 1)),
+            TransportKind::IoUring
+        );
+        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), TransportKind::Epoll);
+        assert_eq!(
+            choose_transport(&auto(1, 1), none).expect("epoll"),
+            TransportKind::Epoll
+        );
         let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
         assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
     }

@@ -1,4 +1,4 @@
-//! Where connections go, and where they come from.
+//! Destinations and source addresses of connections.
 
 use super::socket::{self, KernelAddress};
 use std::fmt;
@@ -7,12 +7,12 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-/// What a connection goes to.
+/// The destination of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// An address and a port.
     Inet(SocketAddr),
-    /// A socket in the file system.
+    /// The path of a Unix socket.
     Unix(PathBuf),
 }
 
@@ -34,20 +34,21 @@ impl fmt::Display for Peer {
     }
 }
 
-/// The peers of a load and the addresses of this machine that it uses. Each new connection goes to the next peer, and each
-/// round of them comes from the next source.
+/// The peers of a load and the local addresses that it uses. Each new connection goes to the next peer, and each
+/// round over the peers uses the next source.
 #[derive(Debug, Clone)]
 pub(crate) struct Route {
     /// At least one.
     pub(crate) peers: Vec<Peer>,
     /// Empty: the kernel chooses.
     pub(crate) sources: Vec<IpAddr>,
-    /// Where this thread begins in the round, so that threads with few connections do not all begin at the first peer.
+    /// Where this thread starts in the round, so that threads with few connections do not all start at the first
+    /// peer.
     pub(crate) first: usize,
 }
 
 impl Route {
-    /// To one address, from wherever the kernel likes.
+    /// A route to one address; the kernel chooses the source.
     #[cfg(test)]
     pub(crate) fn to(address: SocketAddr) -> Self {
         Self {
@@ -57,7 +58,7 @@ impl Route {
         }
     }
 
-    /// The same route, begun after so many connections.
+    /// The same route, starting after `first` connections.
     pub(crate) fn from(&self, first: usize) -> Self {
         Self {
             first,
@@ -65,12 +66,12 @@ impl Route {
         }
     }
 
-    /// Whether a connection to this peer can come from one of the sources.
+    /// Whether a connection to this peer can use one of the sources.
     pub(crate) fn leads_to(&self, peer: &Peer) -> bool {
         self.sources.is_empty() || self.sources.iter().any(|source| fits(*source, peer))
     }
 
-    /// Every pair of a peer and a source, in the order in which connections take them.
+    /// All pairs of a peer and a source, in the order in which connections use them.
     fn pairs(&self) -> Vec<(usize, Option<IpAddr>)> {
         if self.sources.is_empty() {
             return (0..self.peers.len()).map(|peer| (peer, None)).collect();
@@ -91,16 +92,16 @@ fn fits(source: IpAddr, peer: &Peer) -> bool {
     matches!(peer, Peer::Inet(address) if address.is_ipv4() == source.is_ipv4())
 }
 
-/// What the sockets of one worker went through.
+/// Statistics of the sockets of one worker.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Network {
-    /// Connections begun to each peer, in the route's order.
+    /// Connection attempts to each peer, in the route's order.
     pub(crate) begun: Vec<u64>,
-    /// Segments that TCP sent again.
+    /// Segments that TCP retransmitted.
     pub(crate) retransmits: u64,
 }
 
-/// Opens the sockets of a transport. The addresses stay where they are as long as this lives.
+/// Opens the sockets of a transport. The addresses do not move during its lifetime.
 pub(super) struct Dial {
     peers: Box<[KernelAddress]>,
     pairs: Vec<(usize, Option<KernelAddress>)>,
@@ -134,7 +135,7 @@ impl Dial {
         })
     }
 
-    /// A socket for the next connection, bound to its source, and where it is to connect.
+    /// Opens a socket for the next connection, bound to its source; also returns the address to connect to.
     pub(super) fn open(&mut self) -> io::Result<(OwnedFd, &KernelAddress)> {
         let (peer, source) = &self.pairs[self.next];
         self.next = (self.next + 1) % self.pairs.len();
@@ -147,12 +148,12 @@ impl Dial {
         Ok((socket, address))
     }
 
-    /// A connection is over: takes note of what it went through.
+    /// Adds the statistics of a finished connection.
     pub(super) fn over(&mut self, socket: &OwnedFd) {
         self.network.retransmits += u64::from(socket::retransmits(socket));
     }
 
-    /// What all connections went through, those that are `open` with them.
+    /// The statistics of all connections, including those in `open`.
     pub(super) fn network<'a>(&self, open: impl Iterator<Item = &'a OwnedFd>) -> Network {
         let mut network = self.network.clone();
         for socket in open {
@@ -162,7 +163,7 @@ impl Dial {
     }
 }
 
-/// Whether a connection failed for want of something that this machine, not the service, ran out of: ports, files, memory.
+/// Whether a connection failed because this machine, not the service, ran out of something: ports, files, memory.
 pub(crate) fn is_own_shortage(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

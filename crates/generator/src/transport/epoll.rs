@@ -1,57 +1,58 @@
-//! epoll, edge-triggered: one `read` and one `write` a request, and no `epoll_ctl` after the connection is made.
+//! epoll, edge-triggered: one `read` and one `write` per request, and no `epoll_ctl` after the connection is
+//! established.
 
 use super::dial::{Dial, Network, Route};
 use super::{Event, Transport, socket};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
-/// Events that one wait takes; few enough that the clock is read again soon.
+/// Most events per wait; few, so that the clock is read again soon.
 const BATCH: usize = 128;
-/// Bytes that one read takes.
+/// Most bytes per read.
 const BUFFER: usize = 64 * 1024;
 
-/// The name of what other threads wake this one with. Each write to it is an edge, so that it need not be read.
+/// The key of the file with which other threads wake this one. Each write to it is an edge, so it need not be read.
 const BELL: u64 = u64::MAX;
 
-/// The transport over epoll.
+/// The transport based on epoll.
 pub(crate) struct Epoll {
     poll: OwnedFd,
     dial: Dial,
-    wires: Vec<Wire>,
+    wires: Vec<EpollSocket>,
     ready: Vec<libc::epoll_event>,
     next: usize,
     buffer: Vec<u8>,
-    /// Whether the kernel waits in nanoseconds (Linux 5.11, where no filter of system calls forbids it).
+    /// Whether the kernel supports waits in nanoseconds (since Linux 5.11, if no seccomp filter forbids the call).
     exact: bool,
 }
 
 /// The socket of a connection.
 #[derive(Default)]
-struct Wire {
+struct EpollSocket {
     socket: Option<OwnedFd>,
     connecting: bool,
-    /// Counts the uses of this number, so that an event of an earlier use is known.
+    /// Counts the uses of this number, to recognize events of an earlier use.
     generation: u32,
-    /// What the socket has not taken yet, from `sent` on.
+    /// Bytes that the socket has not accepted yet, from `sent` on.
     unsent: Vec<u8>,
     sent: usize,
 }
 
-impl Wire {
-    /// Sends what waits, as far as the socket takes it.
+impl EpollSocket {
+    /// Sends the pending bytes, as far as the socket accepts them.
     fn send_rest(&mut self) {
         let Some(socket) = &self.socket else { return };
         self.sent += socket::send_now(socket, &self.unsent[self.sent..]);
         if self.sent == self.unsent.len() {
-            // Its memory is not kept: few sockets are ever full, and what they leave may be large.
+            // The memory is not kept: few sockets are ever full, and the remainder may be large.
             self.unsent = Vec::new();
             self.sent = 0;
         }
     }
 }
 
-/// What one read gave.
-enum Taken {
+/// The result of one read.
+enum ReadResult {
     Bytes(usize),
     Nothing,
     End(Option<io::Error>),
@@ -78,7 +79,7 @@ impl Epoll {
         }
     }
 
-    /// Waits in nanoseconds; gives how many events there are, or -1 and an error.
+    /// Waits with nanosecond precision; returns the number of events, or -1 for an error.
     fn wait_exactly(&mut self, timeout_ns: u64) -> i64 {
         let timeout = libc::timespec {
             tv_sec: (timeout_ns / 1_000_000_000) as libc::time_t,
@@ -98,7 +99,8 @@ impl Epoll {
         }
     }
 
-    /// Waits in whole milliseconds, rounded down: what is due is never sent late, and the rest is spent looking.
+    /// Waits in whole milliseconds, rounded down, so that nothing due is sent late; the remaining time is spent
+    /// polling.
     fn wait_roughly(&mut self, timeout_ns: u64) -> i64 {
         let timeout = i32::try_from(timeout_ns / 1_000_000).unwrap_or(i32::MAX);
         // SAFETY: `ready` has room for BATCH events.
@@ -113,25 +115,25 @@ impl Epoll {
         i64::from(count)
     }
 
-    fn read(&mut self, fd: RawFd) -> Taken {
+    fn read(&mut self, fd: RawFd) -> ReadResult {
         loop {
             // SAFETY: the buffer is valid for its length.
             let got = unsafe { libc::read(fd, self.buffer.as_mut_ptr().cast(), self.buffer.len()) };
             match got {
-                0 => return Taken::End(None),
-                1.. => return Taken::Bytes(got as usize),
+                0 => return ReadResult::End(None),
+                1.. => return ReadResult::Bytes(got as usize),
                 _ => {}
             }
             let error = io::Error::last_os_error();
             match error.kind() {
-                io::ErrorKind::WouldBlock => return Taken::Nothing,
+                io::ErrorKind::WouldBlock => return ReadResult::Nothing,
                 io::ErrorKind::Interrupted => {}
-                _ => return Taken::End(Some(error)),
+                _ => return ReadResult::End(Some(error)),
             }
         }
     }
 
-    /// Finishes a connect; `None` while it is still under way.
+    /// Finishes a connect; `None` while it is still in progress.
     fn finish_connect(&mut self, number: u32, flags: i32) -> Option<Result<(), io::Error>> {
         let wire = &mut self.wires[number as usize];
         let socket = wire.socket.as_ref()?;
@@ -164,7 +166,7 @@ impl Transport for Epoll {
             // SAFETY: the kernel has just given us this descriptor.
             poll: unsafe { OwnedFd::from_raw_fd(poll) },
             dial: Dial::new(route)?,
-            wires: (0..connections).map(|_| Wire::default()).collect(),
+            wires: (0..connections).map(|_| EpollSocket::default()).collect(),
             ready: Vec::with_capacity(BATCH),
             next: 0,
             buffer: vec![0; BUFFER],
@@ -248,7 +250,7 @@ impl Transport for Epoll {
             let fd = socket.as_raw_fd();
             if wire.connecting {
                 match self.finish_connect(number, flags) {
-                    // The same event may say that bytes came too: it is looked at again.
+                    // The same event may also report received bytes: it is processed again.
                     Some(Ok(())) => return Some(Event::Connected(number)),
                     Some(Err(error)) => {
                         self.next += 1;
@@ -269,20 +271,20 @@ impl Transport for Epoll {
                 continue;
             }
             let taken = self.read(fd);
-            // A short read has emptied the socket, and the next bytes come with an edge of their own; but the end of the
-            // stream may have come with this one.
-            let more = matches!(taken, Taken::Bytes(count) if count == BUFFER || flags & end_flags != 0);
+            // A short read has emptied the socket, and further bytes trigger a new edge; but this edge may already
+            // include the end of the stream.
+            let more = matches!(taken, ReadResult::Bytes(count) if count == BUFFER || flags & end_flags != 0);
             if !more {
                 self.next += 1;
             }
-            if !matches!(taken, Taken::Nothing) {
+            if !matches!(taken, ReadResult::Nothing) {
                 break (number, taken);
             }
         };
         Some(match taken {
-            Taken::Bytes(count) => Event::Received(number, &self.buffer[..count]),
-            Taken::End(error) => Event::Ended(number, error),
-            Taken::Nothing => unreachable!("the loop goes on when nothing came"),
+            ReadResult::Bytes(count) => Event::Received(number, &self.buffer[..count]),
+            ReadResult::End(error) => Event::Ended(number, error),
+            ReadResult::Nothing => unreachable!("the loop continues if nothing was received"),
         })
     }
 
@@ -298,7 +300,7 @@ mod tests {
     use std::io::{Read as _, Write as _};
     use std::net::TcpListener;
 
-    /// On a kernel without the exact wait the same bytes come, and no wait is longer than asked for.
+    /// A kernel without nanosecond waits delivers the same bytes, and no wait is longer than requested.
     #[test]
     fn a_kernel_without_the_exact_wait_serves_too() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

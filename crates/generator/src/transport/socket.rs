@@ -1,4 +1,4 @@
-//! Sockets as both transports make them.
+//! Sockets as used by both transports.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// An address in the kernel's form.
+/// An address in the kernel's format.
 #[derive(Clone, Copy)]
 pub(super) struct KernelAddress {
     storage: libc::sockaddr_storage,
@@ -14,15 +14,15 @@ pub(super) struct KernelAddress {
 }
 
 impl KernelAddress {
-    /// Of a socket in the file system.
+    /// The address of a Unix socket.
     pub(super) fn in_file_system(path: &Path) -> io::Result<Self> {
         let bytes = path.as_os_str().as_bytes();
         // SAFETY: all-zero bytes are a valid sockaddr_un.
         let mut form: libc::sockaddr_un = unsafe { std::mem::zeroed() };
-        // One byte is left: the path ends with a zero.
+        // One byte is reserved: the path ends with NUL.
         if bytes.is_empty() || bytes.len() >= form.sun_path.len() || bytes.contains(&0) {
             return Err(io::Error::other(format!(
-                "the path of a socket has 1 to {} bytes",
+                "the path of a Unix socket must have 1 to {} bytes",
                 form.sun_path.len() - 1
             )));
         }
@@ -40,7 +40,7 @@ impl KernelAddress {
         })
     }
 
-    /// Of an address and a port.
+    /// The address of a TCP socket.
     pub(super) fn new(address: SocketAddr) -> Self {
         // SAFETY: all-zero bytes are a valid sockaddr_storage.
         let mut storage: libc::sockaddr_storage = unsafe { std::mem::zeroed() };
@@ -79,7 +79,7 @@ impl KernelAddress {
         }
     }
 
-    /// Where the address lies, and its length. It must not move while the kernel reads it.
+    /// Pointer to the address, and its length. The address must not move while the kernel reads it.
     pub(super) const fn parts(&self) -> (*const libc::sockaddr, libc::socklen_t) {
         ((&raw const self.storage).cast(), self.length)
     }
@@ -89,7 +89,7 @@ impl KernelAddress {
     }
 }
 
-/// A non-blocking socket, of TCP without Nagle's delay.
+/// Opens a non-blocking socket; for TCP, without Nagle's algorithm.
 pub(super) fn open(address: &KernelAddress) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
     // SAFETY: no memory is involved.
@@ -97,9 +97,9 @@ pub(super) fn open(address: &KernelAddress) -> io::Result<OwnedFd> {
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the kernel has just given us this descriptor, and nobody else has it.
+    // SAFETY: the kernel has just returned this descriptor, and nothing else owns it.
     let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-    // A socket in the file system knows no such delay.
+    // This fails on a Unix socket, which has no such delay.
     let _ = switch_on(&socket, libc::IPPROTO_TCP, libc::TCP_NODELAY);
     Ok(socket)
 }
@@ -123,10 +123,10 @@ fn switch_on(socket: &OwnedFd, level: libc::c_int, option: libc::c_int) -> io::R
     }
 }
 
-/// Binds a socket to an address of this machine. The port is chosen when it connects: then a port may be in use towards
-/// other peers.
+/// Binds a socket to a local address. The port is chosen on connect, so that a port can be shared by connections to
+/// different peers.
 pub(super) fn bind(socket: &OwnedFd, address: &KernelAddress) -> io::Result<()> {
-    // Without it the port is chosen here, and there are fewer of them.
+    // Without this option, the port is chosen here, and fewer ports are available.
     let _ = switch_on(socket, libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
     // SAFETY: the address is valid for its length.
     let result = unsafe {
@@ -143,7 +143,7 @@ pub(super) fn bind(socket: &OwnedFd, address: &KernelAddress) -> io::Result<()> 
     }
 }
 
-/// Segments that TCP has sent again on this socket; 0 where it is none of TCP.
+/// Segments that TCP has retransmitted on this socket; 0 if it is not a TCP socket.
 pub(super) fn retransmits(socket: &OwnedFd) -> u32 {
     // SAFETY: all-zero bytes are a valid tcp_info.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
@@ -166,11 +166,11 @@ pub(super) fn send_now(socket: &OwnedFd, bytes: &[u8]) -> usize {
     let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
     // SAFETY: the bytes are valid for their length.
     let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
-    // A failure shows up on the reading side too, where it is told; a full socket becomes writable later.
+    // A failure is also reported on the reading side; a full socket becomes writable later.
     usize::try_from(sent).unwrap_or(0)
 }
 
-/// Begins to connect.
+/// Starts connecting.
 pub(super) fn begin_connect(socket: &OwnedFd, address: &KernelAddress) -> io::Result<()> {
     // SAFETY: the address is valid for its length.
     let result = unsafe {
@@ -190,7 +190,7 @@ pub(super) fn begin_connect(socket: &OwnedFd, address: &KernelAddress) -> io::Re
     }
 }
 
-/// The error that the socket holds, if it holds one; reading it takes it away.
+/// The pending error of the socket, if any; reading it clears it.
 pub(super) fn take_error(socket: &OwnedFd) -> Option<io::Error> {
     let mut code: libc::c_int = 0;
     let mut length = size_of::<libc::c_int>() as libc::socklen_t;

@@ -1,9 +1,10 @@
-//! Arrivals of an open load that found no free place on the thread whose they are. Any thread of the process that has one takes
-//! them, the oldest first, so that a load does not depend on how many threads make it: all of them serve one queue.
+//! Arrivals of an open load that found no free slot on their own thread. Any thread of the process with a free slot
+//! takes them, the oldest first: all threads serve one queue, so the result does not depend on the number of threads.
 //!
-//! An arrival that finds a place on its own thread never comes here. A thread that sleeps although it has a place is woken.
+//! An arrival that finds a slot on its own thread bypasses this queue. A thread that sleeps with a free slot is
+//! woken.
 
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use prony_load::Job;
 use prony_records::Phase;
 use std::collections::VecDeque;
@@ -13,16 +14,16 @@ use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What waits for a place on any thread.
+/// The queue of arrivals that wait for a slot on any thread.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     waiting: Mutex<VecDeque<Waiting>>,
     capacity: usize,
-    /// How many wait: looked at before the queue is.
+    /// Length of the queue, readable without its lock.
     count: AtomicUsize,
     /// Open connections of all threads.
     open: AtomicU32,
-    /// Threads that have no further arrival of their own.
+    /// Threads without further arrivals of their own.
     dry: AtomicU32,
     threads: Vec<Thread>,
 }
@@ -30,32 +31,32 @@ pub(crate) struct Backlog {
 #[derive(Debug)]
 struct Waiting {
     phase: Phase,
-    due: Due,
+    due: DueRequest,
 }
 
-/// What the others know of a thread.
+/// The shared state of a thread.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Thread {
-    /// Whether it has a free place.
+    /// Whether it has a free slot.
     has_place: AtomicBool,
-    /// Wakes it up.
+    /// An eventfd that wakes the thread.
     bell: File,
 }
 
-/// The backlog as one thread sees it.
+/// One thread's handle of the backlog.
 #[derive(Debug)]
 pub(in crate::worker) struct Share {
     backlog: Arc<Backlog>,
     thread: usize,
     phase: Phase,
-    /// Whether the others know that this thread has a free place.
+    /// Whether this thread has announced a free slot to the others.
     has_place: bool,
     is_dry: bool,
 }
 
 impl Backlog {
-    /// For a load whose threads can share arrivals.
+    /// The backlog of a load; `None` if its threads cannot share arrivals.
     pub(crate) fn of(job: &Job) -> io::Result<Option<Arc<Self>>> {
         let prony_load::Load::Open {
             backlog,
@@ -84,7 +85,7 @@ impl Backlog {
         })))
     }
 
-    /// What becomes readable when a thread is to look here.
+    /// The file that becomes readable when a thread should check the queue.
     pub(in crate::worker) fn bell(&self, thread: u32) -> BorrowedFd<'_> {
         self.threads[thread as usize].bell.as_fd()
     }
@@ -93,7 +94,7 @@ impl Backlog {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Wakes a thread that has a free place, the next one after `thread`.
+    /// Wakes a thread that has a free slot, the next one after `thread`.
     fn wake_another(&self, thread: usize) {
         let (before, after) = self.threads.split_at(thread);
         let others = after[1..].iter().chain(before);
@@ -101,7 +102,7 @@ impl Backlog {
             .into_iter()
             .find(|other| other.has_place.load(Ordering::SeqCst))
         {
-            // It counts up; where it is full, the thread is woken anyway.
+            // The write fails only if the counter is full; the thread is woken then, too.
             let _ = (&other.bell).write(&1_u64.to_ne_bytes());
         }
     }
@@ -116,7 +117,7 @@ impl Thread {
         }
         Ok(Self {
             has_place: AtomicBool::new(false),
-            // SAFETY: the kernel has just given us this descriptor.
+            // SAFETY: the kernel has just returned this descriptor.
             bell: File::from(unsafe { OwnedFd::from_raw_fd(bell) }),
         })
     }
@@ -133,7 +134,7 @@ impl Share {
         }
     }
 
-    /// This thread's next phase has begun. What is due in the phase that is over and would be due behind its end is forgotten.
+    /// Starts this thread's next phase. Arrivals of the warm-up that are due after its end are dropped.
     pub(in crate::worker) fn enter(&mut self, phase: Phase, begin: u64) {
         self.phase = phase;
         if phase == Phase::Measurement {
@@ -143,17 +144,17 @@ impl Share {
         }
     }
 
-    /// Whether anything waits.
+    /// Whether any arrival waits.
     pub(in crate::worker) fn is_waiting(&self) -> bool {
         self.backlog.count.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes the arrival that has waited longest, unless it belongs to a phase that this thread has not entered.
-    pub(in crate::worker) fn take(&self) -> Option<Due> {
+    /// Takes the oldest arrival, unless it belongs to a phase that this thread has not entered.
+    pub(in crate::worker) fn take(&self) -> Option<DueRequest> {
         self.take_if(|_| true)
     }
 
-    fn take_if(&self, wanted: impl Fn(&Due) -> bool) -> Option<Due> {
+    fn take_if(&self, wanted: impl Fn(&DueRequest) -> bool) -> Option<DueRequest> {
         if !self.is_waiting() {
             return None;
         }
@@ -164,18 +165,18 @@ impl Share {
         Some(due)
     }
 
-    /// Takes the arrival that has waited longest, if it was due by `limit`, and as [`Share::take`] does.
-    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<Due> {
+    /// Takes the oldest arrival, if it was due by `limit`, under the same condition as [`Share::take`].
+    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<DueRequest> {
         self.take_if(|due| due.intended <= limit)
     }
 
-    /// Leaves an arrival to whoever has a place first. Gives it back where too many wait.
-    pub(in crate::worker) fn put(&self, due: Due) -> Result<(), Due> {
+    /// Queues an arrival for the first thread with a free slot. Returns it as an error if the queue is full.
+    pub(in crate::worker) fn put(&self, due: DueRequest) -> Result<(), DueRequest> {
         let mut waiting = self.backlog.lock();
         if waiting.len() >= self.backlog.capacity {
             return Err(due);
         }
-        // Threads look at different moments.
+        // Threads check their clocks at different times, so arrivals may be out of order.
         let place = waiting.partition_point(|one| one.due.intended <= due.intended);
         waiting.insert(
             place,
@@ -190,8 +191,8 @@ impl Share {
         Ok(())
     }
 
-    /// Tells the others whether this thread has a free place, before it sleeps. Gives whether it must not: something waits that
-    /// it can take.
+    /// Announces whether this thread has a free slot before it sleeps. Returns whether it must not sleep, because an
+    /// arrival waits that it can take.
     pub(in crate::worker) fn settle_down(&mut self, has_place: bool) -> bool {
         if has_place != self.has_place {
             self.has_place = has_place;
@@ -203,18 +204,18 @@ impl Share {
             return false;
         }
         if !has_place {
-            // It may have been woken for what it has no place for any more.
+            // It may have been woken for an arrival for which it no longer has a slot.
             self.backlog.wake_another(self.thread);
         }
         has_place
     }
 
-    /// A connection of this thread has opened.
+    /// Called when a connection of this thread has opened.
     pub(in crate::worker) fn opened(&self) {
         self.backlog.open.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A connection of this thread takes no request any more.
+    /// Called when a connection of this thread accepts no further requests.
     pub(in crate::worker) fn closed(&self) {
         self.backlog.open.fetch_sub(1, Ordering::Relaxed);
     }
@@ -224,7 +225,7 @@ impl Share {
         self.backlog.open.load(Ordering::Relaxed) > 0
     }
 
-    /// This thread has no further arrival of its own. Gives whether none has.
+    /// Called when this thread has no further arrivals of its own. Returns whether that is true of all threads.
     pub(in crate::worker) fn all_dry(&mut self) -> bool {
         if !std::mem::replace(&mut self.is_dry, true) {
             self.backlog.dry.fetch_add(1, Ordering::SeqCst);
@@ -233,7 +234,7 @@ impl Share {
     }
 }
 
-/// Phases in their order.
+/// The order of phases.
 const fn rank(phase: Phase) -> u8 {
     match phase {
         Phase::WarmUp => 0,
@@ -258,8 +259,8 @@ mod tests {
         })
     }
 
-    fn due(intended: u64) -> Due {
-        Due {
+    fn due(intended: u64) -> DueRequest {
+        DueRequest {
             operation: 0,
             step: 0,
             number: intended,
@@ -283,7 +284,7 @@ mod tests {
         for (thread, intended) in [(0, 5), (1, 3), (0, 7)] {
             assert!(shares[thread].put(due(intended)).is_ok());
         }
-        assert!(shares[1].put(due(9)).is_err(), "three may wait");
+        assert!(shares[1].put(due(9)).is_err(), "the capacity is three");
         let taken = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
         assert_eq!(taken.collect::<Vec<_>>(), [3, 5, 7]);
     }
@@ -296,20 +297,20 @@ mod tests {
         assert!(shares[0].put(due(1)).is_ok());
         assert!(rings(&backlog, 1) && !rings(&backlog, 2));
         assert!(shares[1].settle_down(true), "it must not sleep now");
-        // Its place is gone meanwhile.
+        // Its slot has been used meanwhile.
         assert!(!shares[1].settle_down(false));
         assert!(rings(&backlog, 2));
         assert!(shares[2].take().is_some() && !shares[2].settle_down(true));
     }
 
-    /// Threads enter a phase at slightly different moments.
+    /// Threads enter a phase at slightly different times.
     #[test]
     fn no_thread_takes_what_belongs_to_a_phase_that_it_has_not_entered() {
         let backlog = backlog(2, 9);
         let mut shares = [0, 1].map(|thread| Share::new(Arc::clone(&backlog), thread));
         assert!(
             shares[0].put(due(99)).is_ok(),
-            "seen late, due behind the end of the warm-up"
+            "seen late, due after the end of the warm-up"
         );
         shares[0].enter(Phase::Measurement, 50);
         assert!(!shares[0].is_waiting());

@@ -1,10 +1,10 @@
-//! The intervals of a phase: which of them are over. Pure.
+//! Tracks the intervals of a phase and decides which of them are over. Pure.
 
-/// Where in the phases the worker is.
+/// The position of a worker in the phases.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct PhaseClock {
     pub(super) begin: u64,
-    /// Number of the interval that is being recorded, and when it began.
+    /// The index of the current interval, and when it began.
     pub(super) interval: u64,
     interval_begin: u64,
     /// End of the measurement, once it is over.
@@ -21,15 +21,15 @@ impl PhaseClock {
         }
     }
 
-    /// When the interval that is being recorded ends, in a phase that ends at `end`.
+    /// When the current interval ends, in a phase that ends at `end`.
     pub(super) fn interval_end(&self, length: u64, end: u64) -> u64 {
         self.begin
             .saturating_add((self.interval + 1).saturating_mul(length))
             .min(end)
     }
 
-    /// The interval that is over by `now`, if one is: its number, its begin and its end. Whoever is late gets one after the
-    /// other, so that each thread hands over each of them.
+    /// The next interval that is over by `now`, if any: its index, start and end. A late caller gets them one after
+    /// the other, so that each thread hands over each of them.
     pub(super) fn next_over(&mut self, now: u64, length: u64, end: u64) -> Option<(u64, u64, u64)> {
         let until = self.interval_end(length, end);
         if now < until || self.interval_begin >= end {
@@ -42,14 +42,14 @@ impl PhaseClock {
     }
 }
 
-/// How connections come before the load begins.
+/// Progress of the connections before the load starts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gathering {
-    /// Open at once so far.
+pub(super) struct ConnectProgress {
+    /// Most connections open at once so far.
     pub(super) open: u32,
-    /// When the last of them opened; at first when it was looked for the first time. 0: not yet.
+    /// When the last of them opened; initially, the time of the first check. 0: not set yet.
     pub(super) since: u64,
-    /// Whether the caller knows that the worker is ready.
+    /// Whether the caller has been informed that the worker is ready.
     pub(super) is_told: bool,
 }
 
@@ -61,7 +61,7 @@ mod tests {
         std::iter::from_fn(|| clock.next_over(now, 100, end)).collect()
     }
 
-    /// A thread that could not run for long hands over as many intervals as the others did.
+    /// A thread that could not run for some time hands over the same intervals as the others.
     #[test]
     fn a_late_worker_leaves_no_interval_out() {
         let expected: Vec<(u64, u64, u64)> = (0..4)
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// The end of a measurement that counts its requests is known only when it is past.
+    /// The end of a measurement with a limited number of requests is known only after it.
     #[test]
     fn an_end_in_the_past_gives_no_interval_behind_it() {
         let mut clock = PhaseClock::at(0);

@@ -1,14 +1,15 @@
-//! One thread: it owns its connections, its histograms and its counters, and runs the phases of the load.
+//! One thread of the generator: it owns its connections, histograms and counters, and runs the phases of the load.
 //!
-//! [`policy`] says how requests arrive; `core` does what it says, without sockets: what happened goes in, what to do comes
-//! out as actions. [`run`] is the loop around it: it moves the core's bytes and tells it the time.
+//! [`policy`] decides how requests arrive; `core` executes that without sockets: events go in, and actions come out.
+//! [`run`] is the loop around it: it sends and receives the core's bytes and passes it the time.
 
 mod backlog;
+mod channels;
 mod core;
 mod intervals;
-mod lines;
 mod phases;
 mod policy;
+mod reply_stream;
 mod run;
 mod sample;
 #[cfg(test)]
@@ -16,9 +17,8 @@ mod simulated;
 mod sink;
 mod slots;
 mod source;
-mod stream;
 mod timers;
 
 pub(crate) use self::backlog::Backlog;
-pub(crate) use self::lines::{Control, Counted, Lines, Message, Pool, Report};
-pub(crate) use self::run::{Spoken, Worker};
+pub(crate) use self::channels::{Control, Message, Pool, Report, WorkerChannels, WorkerInterval};
+pub(crate) use self::run::{ProtocolStack, Worker};

@@ -1,7 +1,7 @@
-//! The phases of a load: ready, warm-up, measurement, drain; and the intervals in them.
+//! The phases of a load (ready, warm-up, measurement, drain) and their intervals.
 
+use super::channels::{Message, Times, WorkerInterval};
 use super::intervals::PhaseClock;
-use super::lines::{Counted, Message, Times};
 use super::run::Worker;
 use crate::clock::{ThreadTime, now_ns};
 use crate::transport::Transport;
@@ -11,12 +11,12 @@ use prony_protocols::protocol::Protocol;
 use prony_records::Phase;
 use std::sync::atomic::Ordering;
 
-/// The load begins without the connections that are still missing when none has opened for so long, ns. A lost first packet
-/// is sent again after one second, and after two more.
+/// The load starts without the missing connections if none has opened for this time, ns. A lost first packet is
+/// retransmitted after one second, and again after two more.
 const PATIENCE: u64 = 3_000_000_000;
 
 impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
-    /// Moves on to the next phase or interval where its time has come; `false`: all is over.
+    /// Enters the next phase or interval if it is time; `false`: everything is over.
     pub(super) fn keep_phases(&mut self, now: u64) -> bool {
         if self.lines.control.abort.load(Ordering::Relaxed) {
             return false;
@@ -65,10 +65,10 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         }
     }
 
-    /// Whether no connection has opened for long. A server that serves one connection at a time waits for the request of the
-    /// first one while the others wait for it: only the load itself gets them further.
+    /// Whether no connection has opened for a long time. A server that serves one connection at a time waits for the
+    /// request of the first one while the others wait for it: only the load itself makes progress then.
     fn gathering_is_over(&self, now: u64) -> bool {
-        // Where none is open yet, the first attempts must have failed, so that there is a reason to tell.
+        // If none is open yet, wait until the first attempts must have failed, so that there is an error to report.
         let patience = if self.core.totals.most_open == 0 {
             self.core.timeout().saturating_add(PATIENCE)
         } else {
@@ -106,7 +106,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.act();
     }
 
-    /// Where the requests of the measurement are counted: tells once that all have ended.
+    /// If the requests of the measurement are counted: reports once that all have ended.
     fn tell_exhausted(&mut self, phase: Phase) {
         if phase == Phase::Measurement
             && self.lines.control.pool.is_some()
@@ -135,7 +135,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         });
     }
 
-    /// Hands over what was recorded since the last time.
+    /// Hands over the data recorded since the last time.
     fn hand_over(&mut self, phase: Phase, (index, begin, end): (u64, u64, u64)) {
         let empty = self
             .lines
@@ -143,7 +143,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             .try_recv()
             .unwrap_or_else(|_| Box::new(Tally::new(self.shape)));
         let tally = self.core.ledger.recorder.swap(empty);
-        let counted = Counted {
+        let counted = WorkerInterval {
             thread: self.thread,
             phase,
             index,
@@ -154,7 +154,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.tell(Message::Interval(Box::new(counted)));
     }
 
-    /// The caller may be gone already; then nobody wants to know.
+    /// The send fails if the caller is gone; the message is not needed then.
     pub(super) fn tell(&self, message: Message) {
         let _ = self.lines.messages.send(message);
     }

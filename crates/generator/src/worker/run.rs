@@ -1,24 +1,24 @@
-//! The loop of a worker: it moves the bytes of the core, and tells it the time.
+//! The loop of a worker: it transfers the core's bytes, and passes it the time.
 
+use super::channels::{Message, Report, WorkerChannels, WorkerUsage};
 use super::core::{Action, Core};
-use super::intervals::{Gathering, PhaseClock};
-use super::lines::{Lines, Measured, Message, Report};
+use super::intervals::{ConnectProgress, PhaseClock};
 use crate::clock::now_ns;
 use crate::transport::{Event, Route, Transport};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Partition};
-use prony_merge::Shape;
+use prony_merge::TallyLayout;
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_records::Phase;
 use std::io;
 use std::sync::Arc;
 
-/// Longest sleep, ns: a change of plan is seen after this.
+/// Longest sleep, ns: changes of the plan are noticed within this time.
 const TICK: u64 = 5_000_000;
 
-/// What a worker speaks, and through what.
-pub(crate) struct Spoken<P: Protocol, L: Layer> {
+/// The protocol and the layer of a worker.
+pub(crate) struct ProtocolStack<P: Protocol, L: Layer> {
     pub(crate) workload: Arc<PreparedWorkload<P>>,
     pub(crate) layer: L::Config,
 }
@@ -29,32 +29,32 @@ pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     pub(super) core: Core<P, L>,
     /// When the last wait ended.
     seen: u64,
-    pub(super) lines: Lines,
-    /// Among the threads of this process.
+    pub(super) lines: WorkerChannels,
+    /// Its number among the threads of this process.
     pub(super) thread: u32,
-    /// Among the threads of all workers.
+    /// Its number among the threads of all workers.
     number: u32,
-    pub(super) shape: Shape,
+    pub(super) shape: TallyLayout,
     pub(super) interval_ns: u64,
     pub(super) drain_ns: u64,
     pub(super) clock: PhaseClock,
-    wake: Wake,
-    pub(super) gathering: Gathering,
+    wake: WakeLead,
+    pub(super) gathering: ConnectProgress,
     pub(super) told_exhausted: bool,
-    /// Time spent looking for something to do, ns, since the phase began.
+    /// Time spent polling since the phase began, ns.
     pub(super) looked_ns: u64,
-    pub(super) measured: Measured,
+    pub(super) measured: WorkerUsage,
 }
 
-/// How long before a due time the worker wakes up, since the kernel wakes it late.
+/// How long before a due time the worker wakes up, because the kernel wakes it late.
 #[derive(Debug, Clone, Copy)]
-struct Wake {
-    /// Running mean of how late it was, ns.
+struct WakeLead {
+    /// Running mean of the delay of wake-ups, ns.
     late: u64,
     looking_since: Option<u64>,
 }
 
-/// Earliest wake before a due time, ns: the CPU time that exact sending may cost.
+/// Earliest wake-up before a due time, ns: limits the CPU time that precise sending may cost.
 const MOST_EARLY: u64 = 80_000;
 
 impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
@@ -62,8 +62,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         job: &Job,
         (thread, partition): (u32, Partition),
         route: &Route,
-        spoken: Spoken<P, L>,
-        mut lines: Lines,
+        spoken: ProtocolStack<P, L>,
+        mut lines: WorkerChannels,
     ) -> io::Result<Self> {
         let mut core = Core::new(job, partition, spoken.workload, spoken.layer, T::DEFERS);
         core.log_to(lines.log.take());
@@ -79,18 +79,18 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             lines,
             thread,
             number: partition.thread(),
-            shape: Shape::of(job),
+            shape: TallyLayout::of(job),
             interval_ns: job.interval_ns.max(1_000_000),
             drain_ns: job.phases.drain_ns,
             clock: PhaseClock::default(),
-            wake: Wake {
+            wake: WakeLead {
                 late: 30_000,
                 looking_since: None,
             },
-            gathering: Gathering::default(),
+            gathering: ConnectProgress::default(),
             told_exhausted: false,
             looked_ns: 0,
-            measured: Measured::default(),
+            measured: WorkerUsage::default(),
         })
     }
 
@@ -116,12 +116,12 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             totals: self.core.totals,
             measured: self.measured,
         };
-        // The caller may be gone already; then nobody wants to know.
+        // The send fails if the caller is gone; the report is not needed then.
         let _ = self.lines.messages.send(Message::Done(Box::new(report)));
         Ok(())
     }
 
-    /// Sends what is due by now.
+    /// Sends the requests that are due by now.
     fn send_due(&mut self, now: u64) {
         if self.core.policy.next_due() <= now || self.core.settle_down() {
             self.core.take_arrivals(now);
@@ -136,7 +136,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.act();
     }
 
-    /// Does what the core has decided.
+    /// Executes the actions of the core.
     pub(super) fn act(&mut self) {
         let output = &mut self.core.output;
         if let [
@@ -152,7 +152,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             return output.clear();
         }
         let mut index = 0;
-        // Carrying out an action may bring more of them.
+        // Executing an action may add further ones.
         while let Some(&action) = self.core.output.actions.get(index) {
             index += 1;
             match action {
@@ -170,7 +170,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.core.output.clear();
     }
 
-    /// When something is due that is to be met exactly.
+    /// When something is due that requires precision.
     fn exactly(&self) -> u64 {
         let due = self.core.policy.next_due();
         if self.core.policy.thinks() {
@@ -180,7 +180,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         }
     }
 
-    /// When the worker has to look again, even if nothing happens.
+    /// When the worker has to check again, even if nothing happens.
     fn alarm(&self, now: u64) -> u64 {
         let times = self.lines.control.times();
         let (phase, interval) = match self.core.phase {
@@ -198,8 +198,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             .min(self.core.timers.next_due())
     }
 
-    /// Waits for events until the alarm, or until something is due to be sent. The kernel wakes late, so the last bit is
-    /// spent looking.
+    /// Waits for events until the alarm, or until a request is due. The kernel wakes threads late, so the last bit is
+    /// spent polling.
     fn wait(&mut self) -> io::Result<()> {
         let due = self.exactly();
         let now = now_ns();
@@ -213,7 +213,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.seen = now_ns();
             let late = self.seen.saturating_sub(until);
             if late > 0 && due != u64::MAX {
-                // One in sixteen of the new value: one slow wake does not make all the next ones early.
+                // A weight of 1/16 for the new value: one slow wake-up does not make all later ones early.
                 self.wake.late = (self.wake.late * 15 + late.min(MOST_EARLY)) / 16;
             }
         } else {
@@ -231,7 +231,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             let Some(event) = self.transport.next_event() else {
                 return;
             };
-            // Those of a batch were seen together, when the wait ended.
+            // The events of a batch were seen together, when the wait ended.
             let now = if T::DEFERS { self.seen } else { now_ns() };
             let core = &mut self.core;
             if let Some(since) = self.wake.looking_since.take() {

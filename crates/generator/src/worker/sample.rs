@@ -1,4 +1,4 @@
-//! A sample of wrong replies, to show the user what came instead.
+//! A sample of unexpected replies, for display.
 
 use prony_load::Mismatch;
 use prony_merge::{SampleEntry, WrongSample};
@@ -12,7 +12,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// `thread` is the number among those of all workers: no two threads draw the same keys.
+    /// `thread` is the number across all workers: no two threads draw the same keys.
     pub(crate) const fn new(room: u32, seed: u64, thread: u32) -> Self {
         Self {
             key: mix(seed ^ (thread as u64).rotate_left(32)),
@@ -20,13 +20,13 @@ impl Sample {
         }
     }
 
-    /// The key of the next wrong reply, where it would be kept: then it is worth describing.
+    /// The key of the next unexpected reply, if it would be kept: only then is it worth describing.
     pub(crate) fn draw(&mut self) -> Option<u64> {
         self.key = mix(self.key);
         self.kept.wants(self.key).then_some(self.key)
     }
 
-    /// Keeps a wrong reply under the key that [`Sample::draw`] gave.
+    /// Keeps an unexpected reply under the key that [`Sample::draw`] returned.
     pub(crate) fn keep(&mut self, key: u64, operation: u16, mismatch: Mismatch) {
         let Mismatch { what, expected, got } = mismatch;
         self.kept.keep(SampleEntry {
@@ -38,7 +38,6 @@ impl Sample {
         });
     }
 
-    /// Forgets what was kept.
     pub(crate) fn clear(&mut self) {
         self.kept.clear();
     }

@@ -1,14 +1,14 @@
-//! Loads in virtual time, on servers whose delays, losses and freezes are known: every percentile is compared with what follows
-//! from the definition. The core is the real one; only sockets and clock are missing.
+//! Loads in virtual time, on servers with known delays, losses and freezes: every percentile is compared with the one
+//! that follows from its definition. The core is the real one; only sockets and clock are simulated.
 
 use super::core::{Action, Core};
 use crate::clock::now_ns;
 use crate::workload::PreparedWorkload;
 use prony_load::{
-    Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Phases, Profile, Protocol, Rate, Reach,
-    Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Phases, Profile,
+    Protocol, Rate, Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{Part, Shape, Tally, ThreadPart, assemble};
+use prony_merge::{Part, Tally, TallyLayout, ThreadPart, assemble};
 use prony_protocols::http1::Http1;
 use prony_protocols::layer::Plain;
 use prony_records::Quantile::{AtLeast, Exact, Unbounded};
@@ -24,7 +24,7 @@ const WARM_UP: u64 = 1_000 * MS;
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 const BUSY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n";
 
-/// What comes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy)]
 enum Reply {
     /// A reply at this time.
@@ -32,11 +32,11 @@ enum Reply {
     Never,
 }
 
-/// A server: times are in ns from the begin of the measurement.
+/// A server: times are in ns since the start of the measurement.
 struct Server<'a> {
-    /// What comes of the request that arrives at this time; the number counts requests.
+    /// The reply to the request that arrives at this time; the number counts requests.
     answers: &'a mut dyn FnMut(i64, u64) -> Reply,
-    /// Whether it takes a connection; the number counts attempts.
+    /// Whether it accepts a connection; the number counts attempts.
     accepts: &'a mut dyn FnMut(u64) -> bool,
 }
 
@@ -54,9 +54,9 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
             port: 80,
             authority: "a".into(),
             tls: None,
-            reach: Reach {
+            connect: ConnectOptions {
                 connect_timeout_ns: Some(3_600_000 * MS),
-                ..Reach::default()
+                ..ConnectOptions::default()
             },
         },
         protocol: Protocol::Http1,
@@ -78,7 +78,6 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
         transport: TransportChoice::Auto,
         interval_ns: 100 * MS,
         seed: 1,
-        search: None,
         limits: Limits::default(),
         log: None,
         share: None,
@@ -105,7 +104,7 @@ fn open(rate: f64, connections: u32) -> Load {
     }
 }
 
-/// What happens to a connection, with how often it was made before.
+/// An event on a connection, with the number of times it was established before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Connected(u32),
@@ -115,7 +114,7 @@ enum Event {
 
 struct World<'a> {
     core: Core<Http1, Plain>,
-    /// Begin of the measurement.
+    /// Start of the measurement.
     origin: u64,
     now: u64,
     events: BinaryHeap<Reverse<(u64, u64, Event)>>,
@@ -132,7 +131,7 @@ impl World<'_> {
         self.events.push(Reverse((at, self.happened, event)));
     }
 
-    /// Carries out what the core has decided.
+    /// Executes the actions of the core.
     fn act(&mut self) {
         let mut index = 0;
         while let Some(&action) = self.core.output.actions.get(index) {
@@ -161,7 +160,7 @@ impl World<'_> {
         self.core.output.clear();
     }
 
-    /// Does all that is due by now.
+    /// Handles everything that is due by now.
     fn step(&mut self) {
         self.core.keep_timers(self.now);
         self.settle();
@@ -196,7 +195,7 @@ impl World<'_> {
         self.act();
     }
 
-    /// Goes on to the next thing that happens, at most to `until`.
+    /// Advances to the next event, but not beyond `until`.
     fn go_on(&mut self, until: u64) {
         let event = self.events.peek().map_or(u64::MAX, |&Reverse((at, ..))| at);
         let next = event
@@ -208,7 +207,7 @@ impl World<'_> {
 
     fn go_on_until(&mut self, until: u64) {
         while self.now < until {
-            // What happens at the very end happens after it.
+            // Events at exactly `until` belong to the time after it.
             let event = self.events.peek().map_or(u64::MAX, |&Reverse((at, ..))| at);
             let timers = self.core.timers.next_due().min(self.core.policy.next_due());
             if event.min(timers) >= until {
@@ -220,7 +219,7 @@ impl World<'_> {
     }
 }
 
-/// A load on a server, from warm-up to drain.
+/// Runs a load on a server, from warm-up to drain.
 fn simulate(job: &Job, server: Server<'_>) -> Recording {
     let workload = Arc::new(PreparedWorkload::<Http1>::new(job).expect("a good workload"));
     let core = Core::new(job, job.partition(0), workload, (), false);
@@ -249,7 +248,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     world.step();
     world.go_on_until(origin);
     world.core.begin_phase(Phase::Measurement, (origin, end), None);
-    let empty = || Box::new(Tally::new(Shape::of(job)));
+    let empty = || Box::new(Tally::new(TallyLayout::of(job)));
     world.core.ledger.recorder.swap(empty());
     world.go_on_until(end);
     world.core.begin_drain(end, end);
@@ -276,7 +275,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     assemble(job, &part, None)
 }
 
-/// A server that takes `delay` for a reply, and answers what arrives within a freeze when that is over.
+/// A server that takes `delay` for a reply, and handles requests of a freeze once it is over.
 fn frozen(delay: i64, (from, until): (i64, i64)) -> impl FnMut(i64, u64) -> Reply {
     move |at, _| {
         let begins = if (from..until).contains(&at) { until } else { at };
@@ -284,7 +283,7 @@ fn frozen(delay: i64, (from, until): (i64, i64)) -> impl FnMut(i64, u64) -> Repl
     }
 }
 
-/// A server that answers after a millisecond, except for one request in `every`.
+/// A server that replies after a millisecond, except to one request in `every`.
 fn losing_each(every: u64) -> impl FnMut(i64, u64) -> Reply {
     move |at, number| {
         if number.is_multiple_of(every) {
@@ -299,7 +298,7 @@ fn always(_: u64) -> bool {
     true
 }
 
-/// Compares each percentile with that of the sorted list of what each request came to.
+/// Compares each percentile with that of the sorted list of true results.
 #[track_caller]
 fn assert_is(recording: &Recording, mut truth: Vec<Quantile>) {
     truth.sort();
@@ -330,7 +329,7 @@ fn assert_is(recording: &Recording, mut truth: Vec<Quantile>) {
     }
 }
 
-/// Histograms have three digits.
+/// Histograms have a resolution of three digits.
 fn is_near(found: Quantile, wanted: Quantile) -> bool {
     match (found, wanted) {
         (Exact(found), Exact(wanted)) | (AtLeast(found), AtLeast(wanted)) => {
@@ -344,7 +343,7 @@ fn ms(count: u64) -> Quantile {
     Exact(count * MS)
 }
 
-/// 1,000 requests a second; what is due at millisecond k of a freeze waits until its end.
+/// 1,000 requests per second; requests due during a freeze wait until its end.
 fn of_open(window_ms: u64, (from, until): (u64, u64)) -> Vec<Quantile> {
     (0..window_ms)
         .map(|due| {
@@ -370,7 +369,7 @@ fn open_with_freeze(window_ms: u64, (from, until): (u64, u64)) -> Recording {
 #[test]
 fn an_open_load_tells_a_freeze_as_it_was() {
     for window in [200, 1_000] {
-        // In the middle, to the end, beyond the end (replies come in the drain), and all of it.
+        // In the middle, to the end, beyond the end (replies arrive in the drain), and all of it.
         for freeze in [(50, 90), (150, window), (100, 400), (0, window + 50)] {
             let recording = open_with_freeze(window, freeze);
             assert_is(&recording, of_open(window, freeze));
@@ -380,11 +379,12 @@ fn an_open_load_tells_a_freeze_as_it_was() {
     }
 }
 
-/// Requests that were due before the measurement and are still open when it ends belong to it; those that ended in it do not.
+/// Requests that were due before the measurement and are still open at its end belong to it; those that ended in it
+/// do not.
 #[test]
 fn what_was_due_earlier_and_is_still_open_at_the_end_counts() {
     let job = job(open(1_000.0, 2_000), 200 * MS, 10_000 * MS);
-    // From 30 ms before the begin to 100 ms after the end.
+    // From 30 ms before the start to 100 ms after the end.
     let mut answers = frozen(MS as i64, (-30 * MS as i64, 300 * MS as i64));
     let server = Server {
         answers: &mut answers,
@@ -418,24 +418,24 @@ fn a_closed_load_tells_a_freeze_as_it_was() {
             };
             simulate(&job, server)
         };
-        // Each slot sends at each millisecond but for the fifty of the freeze.
+        // Each slot sends at each millisecond except for the fifty of the freeze.
         let recording = run(100, 150);
         let mut truth = vec![ms(1); 64 * (window as usize - 51)];
         truth.extend([ms(51); 64]);
         assert_is(&recording, truth);
         assert_eq!(recording.contradictions(), None);
-        // All slots wait from before the begin to after the end: each has one request.
+        // All slots wait from before the start to after the end: each has one request.
         let recording = run(-50, window as i64 + 100);
         assert_is(&recording, vec![ms(window + 151); 64]);
         assert_eq!((recording.replies(), recording.requests.offered), (0, 64));
         assert_eq!(recording.contradictions(), None);
-        // Of a freeze that was over before the end nothing is left but what came after it.
+        // A freeze that ended early leaves only the requests after it.
         let recording = run(-50, 20);
         assert_is(&recording, vec![ms(1); 64 * (window as usize - 21)]);
     }
 }
 
-/// Every tenth request is never answered, or answered at once with 503, or not at all.
+/// Every tenth request gets no reply, or an immediate 503.
 #[test]
 fn losses_have_no_bound_and_errors_are_no_answers() {
     for (bytes, name) in [(None, "lost"), (Some(BUSY), "503")] {
@@ -505,7 +505,7 @@ fn pauses_and_reconnects_take_up_the_time_of_slots() {
     assert!((time.accounted_s() / time.slots_s - 1.0).abs() < 0.01, "{time:?}");
 }
 
-/// One connection and a server that takes 200 ms, offered a request each 190 or 100 ms, with a timeout of 500 ms.
+/// One connection and a server that takes 200 ms, with one request due every 190 or 100 ms, and a timeout of 500 ms.
 #[test]
 fn the_timeout_counts_from_when_a_request_was_due() {
     for spacing in [190_i64, 100] {
@@ -516,8 +516,8 @@ fn the_timeout_counts_from_when_a_request_was_due() {
             accepts: &mut always,
         };
         let recording = simulate(&job, server);
-        // The warm-up, from -1 s on, fills the queue in the same way. A connection that times out is made again at once, and
-        // after a millisecond where no reply came on it.
+        // The warm-up, starting at -1 s, fills the queue in the same way. A connection that times out reconnects at
+        // once, or after a millisecond if it had no reply.
         let (mut free, mut truth, mut sent, mut answered) = (-1_000_i64, Vec::new(), 0, false);
         let all = (-1_000..0)
             .step_by(spacing as usize)
@@ -537,10 +537,10 @@ fn the_timeout_counts_from_when_a_request_was_due() {
         }
         let count = truth.len() as f64;
         assert_is(&recording, truth);
-        assert_eq!(recording.outcomes.not_sent, 0, "{:?}", recording.outcomes);
+        assert_eq!(recording.outcomes.dropped, 0, "{:?}", recording.outcomes);
         assert_eq!(recording.offered_per_s, Some(count / 3.0));
         assert_eq!(recording.sent_per_s, Some(sent as f64 / 3.0));
-        // Who serves the oldest first serves in time at 5.3 requests a second for a while, and nobody at ten.
+        // Serving the oldest first, it meets the timeout for a while at 5.3 requests per second, and never at ten.
         let valid = recording.valid_time_ns.map(|times| times.max);
         assert!(
             valid.is_some_and(|ns| ns < 500 * MS) == (spacing == 190),
@@ -549,7 +549,8 @@ fn the_timeout_counts_from_when_a_request_was_due() {
     }
 }
 
-/// A hundred users a second with ten requests each; every second one is refused, and with that ten requests.
+/// A hundred users per second with ten requests each; every second user gets a connect error, which counts for ten
+/// requests.
 #[test]
 fn a_user_who_is_refused_counts_all_requests_of_the_plan() {
     for window in [200_u64, 1_000] {
@@ -572,14 +573,14 @@ fn a_user_who_is_refused_counts_all_requests_of_the_plan() {
         assert_is(&recording, truth);
         let outcomes = Outcomes {
             valid: window / 2,
-            refused: window / 2,
+            connect_error: window / 2,
             ..Outcomes::default()
         };
         assert_eq!(recording.outcomes, outcomes);
     }
 }
 
-/// A drain that is shorter than the timeout: what is open then has its age.
+/// A drain shorter than the timeout: requests still open at its end count with their age.
 #[test]
 fn what_is_open_at_the_end_has_its_age() {
     let mut job = job(open(1_000.0, 500), 200 * MS, 10_000 * MS);
@@ -597,14 +598,14 @@ fn what_is_open_at_the_end_has_its_age() {
             ms(1)
         }
     });
-    // What is lost of the warm-up is open, too: its age is above that of all others.
+    // Lost requests of the warm-up are open, too: they are older than all others.
     let earlier = (0..1_000)
         .filter(|number| number % 10 == 9)
         .map(|number| AtLeast((1_300 - number) * MS));
     assert_is(&recording, truth.chain(earlier).collect());
 }
 
-/// Five windows of 0.2 s of one service, each a load of its own, as services have that take turns.
+/// Five windows of 0.2 s for one service, each a separate load, as in an interleaved run.
 #[test]
 fn interleaved_windows_are_one_sample() {
     let freezes = [(0, 0), (0, 250), (150, 320), (20, 60), (0, 0)];

@@ -1,9 +1,9 @@
-//! Takes replies from a protocol, judges them, and records what became of each request.
+//! Receives replies from a protocol, judges them, and records the outcome of each request.
 
 use super::sample::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
-use crate::kept::{Budget, Kept, SHOWN};
-use crate::recorder::{Ending, Epoch};
+use crate::kept::{Budget, PartialReply, SHOWN};
+use crate::recorder::{Epoch, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
 use prony_load::{Bag, Memory, Mismatch, Reply};
@@ -12,24 +12,24 @@ use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplyS
 use prony_protocols::request_values::Parameters;
 use prony_records::Outcome;
 
-/// How often a request is sent again that the peer leaves unprocessed.
+/// How often a request is sent again that the peer left unprocessed.
 const MOST_REFUSALS: u8 = 8;
 
-/// The status of gRPC for a call whose deadline has passed.
+/// The gRPC status of a call whose deadline has passed.
 const DEADLINE_EXCEEDED: u32 = 4;
 
-/// How much sooner than its deadline a service may give up a call, ns: many timers count in milliseconds.
+/// How much earlier than its deadline a service may abort a call, ns: many timers count in milliseconds.
 const EARLY: u64 = 1_000_000;
 
-/// Takes the replies of one connection while it reads.
+/// Receives the replies of one connection while it parses bytes.
 pub(super) struct Sink<'a, P: Protocol> {
     pub(super) ledger: &'a mut Ledger,
     pub(super) operations: &'a [PreparedOperation<P>],
     pub(super) parameters: &'a Parameters,
     pub(super) sample: &'a mut Sample,
-    /// What each operation's expectation judges with.
+    /// The judging memory of each operation's expectation.
     pub(super) memories: &'a mut [Memory],
-    /// What the sequence in each place has taken.
+    /// The values captured by the sequence in each slot.
     pub(super) bags: &'a mut [Bag],
     pub(super) budget: &'a Budget,
     /// When the bytes were seen.
@@ -37,14 +37,14 @@ pub(super) struct Sink<'a, P: Protocol> {
 }
 
 impl<P: Protocol> Sink<'_, P> {
-    /// Keeps a wrong reply for the user, if the sample wants it.
+    /// Keeps an unexpected reply for display, if it belongs to the sample.
     pub(super) fn show(&mut self, operation: u16, mismatch: impl FnOnce() -> Mismatch) {
         if let Some(key) = self.sample.draw() {
             self.sample.keep(key, operation, mismatch());
         }
     }
 
-    /// Keeps a piece of a body of which all is needed.
+    /// Keeps a piece of a body that is needed whole.
     fn keep(&mut self, number: u32, piece: &[u8]) {
         let slot = self.ledger.slots.get(number);
         let kept = slot.kept.get_or_insert_default();
@@ -54,7 +54,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Begins to judge a reply that rules for JSON read as it arrives.
+    /// Starts judging a reply by JSON rules while it arrives.
     fn begin_json(&mut self, number: u32) {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
@@ -67,7 +67,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Takes the next piece of such a reply.
+    /// Passes the next piece of the body to the JSON rules.
     fn push_json(&mut self, number: u32, piece: &[u8]) {
         let slot = self.ledger.slots.get(number);
         let values = self.parameters.values(slot.number);
@@ -87,16 +87,16 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Judges the whole of what was kept.
+    /// Judges everything that was kept.
     pub(super) fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
         let slot = self.ledger.slots.get(number);
         let operation = &self.operations[usize::from(slot.operation)];
-        let mut none = Kept::default();
-        let Kept {
+        let mut none = PartialReply::default();
+        let PartialReply {
             body, json, headers, ..
         } = slot.kept.as_deref_mut().unwrap_or(&mut none);
         let headers: HeaderList<'_> = headers.iter().collect();
-        // What was compared is right, and was not kept.
+        // The bytes that were compared are equal, and were not kept.
         let whole;
         let body = match (operation.expectation.exact_body(), slot.check) {
             (Some(exact), BodyCheck::Compare { equal }) if body.is_empty() => &exact.begin()[..equal],
@@ -128,7 +128,7 @@ impl<P: Protocol> Sink<'_, P> {
         Ok(())
     }
 
-    /// Says what the service said about its `grpc-status`.
+    /// Adds the service's message to a mismatch of `grpc-status`.
     fn add_grpc_message(&mut self, number: u32, mismatch: &mut Mismatch) {
         let kept = self.ledger.slots.get(number).kept.as_deref();
         let text = kept.map_or(&[][..], |kept| kept.grpc_message.as_slice());
@@ -138,7 +138,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Leaves a request to be sent again, unless that was done often enough.
+    /// Leaves a request to be sent again, unless that was done too often.
     fn try_again(&mut self, number: u32) -> bool {
         let slot = self.ledger.slots.get(number);
         if slot.refusals == MOST_REFUSALS {
@@ -156,10 +156,11 @@ impl<P: Protocol> Sink<'_, P> {
         deadline.is_some_and(|ns| self.seen >= slot.sent.saturating_add(ns).saturating_sub(EARLY))
     }
 
-    /// A service may give up a call whose deadline has passed without a word: clients of gRPC have it on their own clock.
+    /// The outcome of a call that the service reset after its deadline. It may do that without a status: gRPC clients
+    /// enforce the deadline by their own clock.
     fn late(&mut self, number: u32) -> Outcome {
         if self.ledger.slots.get(number).messages > 0 && self.ledger.streams_well(number) {
-            self.ledger.note_ending(number, Ending::Early);
+            self.ledger.note_ending(number, StreamEnd::Early);
         }
         let index = self.ledger.slots.get(number).operation;
         let expected = self.operations[usize::from(index)].expectation.grpc_status();
@@ -173,7 +174,7 @@ impl<P: Protocol> Sink<'_, P> {
         Outcome::Status
     }
 
-    /// Whether a gRPC reply holds as many messages as it must.
+    /// Whether a gRPC reply has the expected number of messages.
     fn check_messages(&mut self, number: u32) -> bool {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
@@ -187,7 +188,8 @@ impl<P: Protocol> Sink<'_, P> {
         }
     }
 
-    /// Whether a body whose begin was compared is the right one: all of its begin came, and what was kept behind it is right.
+    /// Whether a body is the expected one: all of its constant start was received and equal, and the kept bytes after
+    /// it match.
     fn is_equal_to_the_end(&mut self, number: u32, equal: usize) -> bool {
         let slot = self.ledger.slots.get(number);
         let exact = self.operations[usize::from(slot.operation)].exact_body();
@@ -211,7 +213,7 @@ impl<P: Protocol> Sink<'_, P> {
         let wrong_status = !operation.expectation.accepts_status(slot.status);
         if wrong_grpc || wrong_status {
             if slot.messages > 0 && self.ledger.streams_well(number) {
-                self.ledger.note_ending(number, Ending::Early);
+                self.ledger.note_ending(number, StreamEnd::Early);
             }
             if let Some(key) = self.sample.draw()
                 && let Err(mut mismatch) = self.judge(number, end.grpc_status)
@@ -224,7 +226,7 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Status;
         }
         if end.grpc_status == Some(0) && !self.check_messages(number) {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         let is_right = match check {
             BodyCheck::Ignore => true,
@@ -236,30 +238,30 @@ impl<P: Protocol> Sink<'_, P> {
         }
         if let BodyCheck::Excess(excess) = check {
             self.show(index, || {
-                Mismatch::new("body", "one that can be judged", excess.reason())
+                Mismatch::new("body", "a body that can be judged", excess.reason())
             });
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         if operation.expectation.events().is_some() {
             return self.end_of_events(number);
         }
         match self.judge(number, end.grpc_status) {
             Ok(()) if check != BodyCheck::Wrong => Outcome::Valid,
-            // Only its begin was kept, and that is right.
+            // Only its start was kept, and that is valid.
             Ok(()) => {
                 let wrong = || {
                     Mismatch::new(
                         "body",
                         "the expected one",
-                        "one that goes on differently, or is too long",
+                        "a body that continues differently, or is too long",
                     )
                 };
                 self.show(index, wrong);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
             Err(mismatch) => {
                 self.show(index, || mismatch);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         }
     }
@@ -388,7 +390,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 self.show(operation, || {
                     Mismatch::new("reply", "a well-formed reply", reason)
                 });
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         };
         self.ledger

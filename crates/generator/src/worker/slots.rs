@@ -1,7 +1,7 @@
-//! Places for requests under way. All are made before the run; each connection owns a fixed range of them.
+//! Slots for requests in flight. All are allocated before the run; each connection owns a fixed range of them.
 
-use crate::kept::{Excess, Kept};
-use crate::recorder::{Ending, Epoch, Finished, Recorder};
+use crate::kept::{Excess, PartialReply};
+use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
 use prony_protocols::protocol::Protocol;
@@ -10,26 +10,26 @@ use std::collections::VecDeque;
 
 /// A request that is due.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Due {
+pub(crate) struct DueRequest {
     pub(crate) operation: u16,
-    /// Step of its sequence.
+    /// Index of the step in its sequence.
     pub(super) step: u16,
-    /// Number that decides the values of its parameters.
+    /// Number of the request; it determines the values of its parameters.
     pub(super) number: u64,
     pub(crate) intended: u64,
-    /// How much later than that this thread noticed it: the generator's own delay.
+    /// How much later this thread noticed it: the generator's own delay.
     pub(super) late: u64,
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
     /// Whether it is the first request of an arrival.
     pub(super) opens: bool,
-    /// Where it was sent before and left unprocessed.
-    pub(crate) again: Option<Again>,
+    /// Set if it was sent before.
+    pub(crate) again: Option<ResendState>,
 }
 
-/// What a request keeps when it is sent again: it is counted as sent once.
+/// The state of a request that is sent again: it counts as sent once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Again {
+pub(crate) struct ResendState {
     pub(crate) epoch: Epoch,
     pub(super) refusals: u8,
     pub(super) retried: bool,
@@ -38,91 +38,92 @@ pub(crate) struct Again {
 /// Why a request is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resend {
-    /// The peer says that it has not begun with it.
+    /// The peer reported that it has not processed it.
     Unprocessed,
-    /// Its connection ended as it came.
+    /// Its connection ended while it was on its way.
     Retry,
 }
 
-/// The oldest comes first: else the same ones might stand at the end of one connection after the other, and be left
-/// unprocessed each time.
-pub(super) fn insert_by_age(queue: &mut VecDeque<Due>, due: Due) {
-    let age = |due: &Due| (due.intended, due.number);
+/// Inserts a request so that the oldest comes first. Otherwise the same requests might end up last on one connection
+/// after the other, and be left unprocessed each time.
+pub(super) fn insert_by_age(queue: &mut VecDeque<DueRequest>, due: DueRequest) {
+    let age = |due: &DueRequest| (due.intended, due.number);
     let place = queue.partition_point(|other| age(other) <= age(&due));
     queue.insert(place, due);
 }
 
-/// One place for a request under way.
+/// A slot for one request in flight.
 #[derive(Debug, Default)]
 pub(super) struct Slot {
-    /// When it was due; in a closed load when it was sent.
+    /// When it was due; in a closed load, when it was sent.
     pub(super) intended: u64,
     pub(super) sent: u64,
-    /// From when on nothing but the generator kept it from being sent, less what had been lost before.
+    /// From when on only the generator delayed it, minus delays of the generator before that.
     pub(super) ready: u64,
     pub(super) first_byte: u64,
-    /// Number of the request: decides the values of its parameters.
+    /// Number of the request; it determines the values of its parameters.
     pub(super) number: u64,
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
     pub(super) epoch: Epoch,
-    /// When the first and the last message of a reply that is a stream were complete.
+    /// When the first and the last message of a streamed reply were complete.
     pub(super) first_message: u64,
     pub(super) last_message: u64,
     pub(super) messages: u32,
     pub(super) operation: u16,
-    /// Step of its sequence.
+    /// Index of the step in its sequence.
     pub(super) step: u16,
     pub(super) status: u16,
-    /// Of the reply's body so far.
+    /// Length of the reply's body so far.
     pub(super) bytes: u64,
     /// How often the peer left it unprocessed so far.
     pub(super) refusals: u8,
-    /// Whether it was sent again because its connection had ended as it came.
+    /// Whether it was sent again because its connection ended while it was on its way.
     pub(super) retried: bool,
-    /// Why it is to be sent again, where it was left without an outcome just now.
+    /// Why it is to be sent again, if it was just left without an outcome.
     pub(super) resend: Option<Resend>,
     pub(super) active: bool,
-    /// Whether it pauses before its next request.
+    /// Whether the slot pauses before its next request.
     pub(super) asleep: bool,
-    /// Whether that is the next step of its sequence.
+    /// Whether that request is the next step of its sequence.
     pub(super) goes_on: bool,
-    /// Whether the last request in this place had a valid reply, so that its sequence goes on.
+    /// Whether the last request in this slot had a valid reply, so that its sequence continues.
     pub(super) went_well: bool,
     pub(super) wants_headers: bool,
     pub(super) check: BodyCheck,
-    /// The reply as far as it has to be kept.
-    pub(super) kept: Option<Box<Kept>>,
-    /// The stream of events, where the reply is one.
+    /// The parts of the reply that have to be kept.
+    pub(super) kept: Option<Box<PartialReply>>,
+    /// The stream of events, if the reply is one.
     pub(super) live: Option<Box<Live>>,
-    /// The next free place of the connection.
+    /// The next free slot of the connection.
     next_free: Option<u32>,
 }
 
-/// What is done with the body of a reply.
+/// How the body of a reply is handled.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum BodyCheck {
-    /// Nothing.
+    /// It is ignored.
     #[default]
     Ignore,
-    /// It is compared with the only right one: so many bytes of its begin were equal. Those behind the begin are kept.
+    /// It is compared with the only valid one: `equal` bytes of its constant start have matched. Bytes after the
+    /// constant start are kept.
     Compare { equal: usize },
-    /// It is kept to be judged.
+    /// It is kept for judging.
     Keep,
-    /// Rules for JSON read it as it arrives; its begin is kept to be shown.
+    /// JSON rules read it as it arrives; its start is kept for display.
     Walk,
-    /// It is not the only right one; its begin is kept to be shown.
+    /// It differs from the only valid one; its start is kept for display.
     Wrong,
-    /// It needs more memory than it may have, and is not kept.
+    /// It exceeds a memory limit, and is not kept.
     Excess(Excess),
-    /// It should be a stream; the head says whether it is.
+    /// It should be a stream; the head of the reply shows whether it is.
     AwaitsEvents,
     /// It is read as a stream.
     Events,
 }
 
 impl BodyCheck {
-    /// What is done with the reply to an operation, which is judged if it is `sampled`.
+    /// How the reply to an operation is handled; it is judged if it is `sampled`.
     pub(super) fn of<P: Protocol>(
         operation: &PreparedOperation<P>,
         sampled: bool,
@@ -130,7 +131,7 @@ impl BodyCheck {
     ) -> Self {
         match operation.expectation.exact_body() {
             Some(exact) if exact.is_constant() || (sampled && !wants_headers) => Self::Compare { equal: 0 },
-            // With headers that are checked, too, all of it is judged at once.
+            // If headers are checked, too, everything is judged together.
             Some(_) if sampled => Self::Keep,
             None if sampled && operation.judges_json_alone => Self::Walk,
             None if operation.takes.body || (sampled && operation.judges_body) => Self::Keep,
@@ -140,36 +141,36 @@ impl BodyCheck {
     }
 }
 
-/// A stream of events in a place. Its memory is used again for the next one.
+/// A stream of events in a slot. Its memory is reused for the next one.
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) stream: EventStream,
-    pub(super) standing: Standing,
-    /// When bytes of it were seen last.
+    pub(super) standing: StreamDecision,
+    /// When its last bytes were seen.
     pub(super) heard: u64,
 }
 
-/// Whether more of a stream is wanted.
+/// Whether more of a stream is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum StreamDecision {
     Open,
-    /// The number of messages that is its bound has come.
+    /// It has reached its number of messages.
     AtBound,
-    /// Something in it is wrong, and was shown.
+    /// It is invalid, and that was recorded for display.
     Wrong,
 }
 
-/// All places of a worker.
+/// All slots of a worker.
 #[derive(Debug)]
 pub(super) struct Slots {
     all: Vec<Slot>,
     depth: u32,
-    /// First free place of each connection.
+    /// First free slot of each connection.
     free: Vec<Option<u32>>,
-    /// Requests under way on each connection, and on all.
+    /// Requests in flight on each connection, and in total.
     active_on: Vec<u32>,
     active: u32,
-    /// Places of each connection that pause.
+    /// Number of pausing slots of each connection.
     asleep_on: Vec<u32>,
 }
 
@@ -193,17 +194,17 @@ impl Slots {
         slots
     }
 
-    /// The places of a connection.
+    /// The slots of a connection.
     pub(super) const fn of(&self, connection: u32) -> std::ops::Range<u32> {
         connection * self.depth..(connection + 1) * self.depth
     }
 
-    /// The connection that a place belongs to.
+    /// The connection that a slot belongs to.
     pub(super) const fn connection_of(&self, place: u32) -> u32 {
         place / self.depth
     }
 
-    /// How many places there are.
+    /// Number of slots.
     pub(super) const fn len(&self) -> usize {
         self.all.len()
     }
@@ -212,14 +213,14 @@ impl Slots {
         self.free[connection as usize].is_some()
     }
 
-    /// Takes a free place of a connection.
+    /// Takes a free slot of a connection.
     pub(super) fn take(&mut self, connection: u32) -> Option<u32> {
         let slot = self.free[connection as usize]?;
         self.free[connection as usize] = self.all[slot as usize].next_free.take();
         Some(slot)
     }
 
-    /// Gives a place back that was taken and is not active.
+    /// Returns a slot that was taken and is not active.
     pub(super) fn give_back(&mut self, slot: u32) {
         let connection = (slot / self.depth) as usize;
         self.all[slot as usize].next_free = self.free[connection];
@@ -243,55 +244,55 @@ impl Slots {
         self.active -= 1;
     }
 
-    /// A place pauses.
+    /// Starts the pause of a slot.
     pub(super) fn lay_down(&mut self, slot: u32) {
         self.all[slot as usize].asleep = true;
         self.asleep_on[(slot / self.depth) as usize] += 1;
     }
 
-    /// Ends the pause of a place. Gives whether there was one.
+    /// Ends the pause of a slot. Returns whether there was one.
     pub(super) fn wake(&mut self, slot: u32) -> bool {
         let was_asleep = std::mem::take(&mut self.all[slot as usize].asleep);
         self.asleep_on[(slot / self.depth) as usize] -= u32::from(was_asleep);
         was_asleep
     }
 
-    /// What pauses in one place pauses in another one from now on, which was taken.
+    /// Moves a paused request to another slot, which was taken.
     pub(super) fn move_sleeper(&mut self, from: u32, to: u32) {
         self.wake(from);
         self.all.swap(from as usize, to as usize);
         self.lay_down(to);
     }
 
-    /// Places of a connection that pause.
+    /// Number of pausing slots of a connection.
     pub(super) fn asleep_on(&self, connection: u32) -> u32 {
         self.asleep_on[connection as usize]
     }
 
-    /// Requests under way on a connection, and places that pause.
+    /// Number of requests in flight on a connection and of its pausing slots.
     pub(super) fn busy_on(&self, connection: u32) -> u32 {
         self.active_on[connection as usize] + self.asleep_on[connection as usize]
     }
 
-    /// Requests under way on a connection.
+    /// Number of requests in flight on a connection.
     pub(super) fn active_on(&self, connection: u32) -> u32 {
         self.active_on[connection as usize]
     }
 
-    /// Requests under way.
+    /// Number of requests in flight.
     pub(super) const fn active(&self) -> u32 {
         self.active
     }
 }
 
-/// The places and what becomes of the requests in them.
+/// The slots and the outcomes of their requests.
 #[derive(Debug)]
 pub(super) struct Ledger {
     pub(super) slots: Slots,
     pub(super) recorder: Recorder,
-    /// Places whose request has ended and that were not given to another one yet.
+    /// Slots whose request has ended and that were not reused yet.
     pub(super) ended: VecDeque<u32>,
-    /// Places whose stream of events is to be given up, by its bound or because it is wrong.
+    /// Slots whose stream of events is to be cancelled, because it met its end condition or is invalid.
     pub(super) stopped: Vec<u32>,
     /// When the last request ended.
     pub(super) last_end: u64,
@@ -308,15 +309,16 @@ impl Ledger {
         }
     }
 
-    /// A request that was sent has its outcome. `complete`: a whole reply came. Every request ends here, and once.
+    /// Records the outcome of a request that was sent. `complete`: a whole reply was received. Every request ends
+    /// here exactly once.
     #[inline]
     pub(super) fn end(&mut self, place: u32, outcome: Outcome, complete: bool, now: u64) {
         if !complete && outcome == Outcome::Reset && self.streams_well(place) {
-            self.note_ending(place, Ending::Early);
+            self.note_ending(place, StreamEnd::Early);
         }
         let slot = self.slots.get(place);
         slot.went_well = outcome == Outcome::Valid;
-        let request = Finished {
+        let request = CompletedRequest {
             epoch: slot.epoch,
             operation: slot.operation,
             intended: slot.intended,
@@ -333,20 +335,20 @@ impl Ledger {
     }
 
     /// Records how a stream of events ended.
-    pub(super) fn note_ending(&mut self, place: u32, ending: Ending) {
+    pub(super) fn note_ending(&mut self, place: u32, ending: StreamEnd) {
         let slot = self.slots.get(place);
         let last = (slot.messages > 0).then(|| slot.last_message.saturating_sub(slot.sent));
         self.recorder.stream(slot.epoch, ending, last);
     }
 
-    /// Whether a stream of events is under way in a place, and nothing wrong in it.
+    /// Whether a valid stream of events is in progress in a slot.
     pub(super) fn streams_well(&mut self, place: u32) -> bool {
         let slot = self.slots.get(place);
-        let is_wrong = |live: &Live| live.standing == Standing::Wrong;
+        let is_wrong = |live: &Live| live.standing == StreamDecision::Wrong;
         slot.active && slot.check == BodyCheck::Events && !slot.live.as_deref().is_some_and(is_wrong)
     }
 
-    /// A request is to be sent again: it has no outcome yet.
+    /// Frees the slot of a request that is to be sent again and has no outcome yet.
     pub(super) fn leave_to_resend(&mut self, place: u32, why: Resend, now: u64) {
         let slot = self.slots.get(place);
         match why {
@@ -376,7 +378,7 @@ mod tests {
     fn the_oldest_is_sent_first() {
         let mut queue = VecDeque::new();
         for (intended, number) in [(30, 3), (10, 2), (20, 9), (10, 1), (40, 4)] {
-            let due = Due {
+            let due = DueRequest {
                 operation: 0,
                 step: 0,
                 number,

@@ -1,27 +1,27 @@
-//! Which requests there are: their numbers, their operations, and how many may still come.
+//! Generates requests: their numbers, their operations, and how many may still start.
 
-use super::lines::Pool;
-use super::slots::Due;
-use crate::workload::Ready;
+use super::channels::Pool;
+use super::slots::DueRequest;
+use crate::workload::OperationPicker;
 use prony_load::Partition;
 use prony_protocols::request_values::{below, mix};
 use std::sync::Arc;
 
-/// Makes the requests of one thread. What request `n` of a job is depends on the seed and on `n` alone.
+/// Generates the requests of one thread. The content of request `n` of a job depends only on the seed and on `n`.
 #[derive(Debug)]
 pub(super) struct Source {
-    order: Arc<Ready>,
+    order: Arc<OperationPicker>,
     key: u64,
     partition: Partition,
-    /// Requests of this thread so far.
+    /// Number of requests of this thread so far.
     own: u64,
-    /// Where the arrivals of the measurement are counted: those that this thread may still begin.
+    /// If the arrivals of the measurement are counted: those that this thread may still start.
     left: Option<u64>,
     pool: Option<Arc<Pool>>,
 }
 
 impl Source {
-    pub(super) fn new(order: Arc<Ready>, seed: u64, partition: Partition) -> Self {
+    pub(super) fn new(order: Arc<OperationPicker>, seed: u64, partition: Partition) -> Self {
         Self {
             order,
             key: mix(seed ^ 0x6f70),
@@ -32,13 +32,13 @@ impl Source {
         }
     }
 
-    /// From now on each arrival is taken from this thread's own share, and then from a pool that all threads share.
+    /// From now on, takes arrivals from this thread's exact share, and then from a pool shared by all threads.
     pub(super) fn take_from(&mut self, pool: Option<Arc<Pool>>) {
         self.left = pool.as_ref().map(|pool| pool.own(self.partition));
         self.pool = pool;
     }
 
-    /// Whether one more arrival may come; it is counted.
+    /// Whether one more arrival may start; it is counted.
     pub(super) fn claim(&mut self) -> bool {
         let Some(left) = &mut self.left else { return true };
         if *left == 0
@@ -51,16 +51,16 @@ impl Source {
         is_there
     }
 
-    /// Whether no arrival may come any more.
+    /// Whether no more arrivals may start.
     pub(super) fn is_dry(&self) -> bool {
         self.left == Some(0) && self.pool.as_ref().is_some_and(|pool| pool.is_empty())
     }
 
-    /// The first request of an arrival that was due at `intended` and noticed so much later.
-    pub(super) fn arrival(&mut self, intended: u64, late: u64) -> Due {
+    /// The first request of an arrival that was due at `intended` and noticed `late` ns later.
+    pub(super) fn arrival(&mut self, intended: u64, late: u64) -> DueRequest {
         let number = self.partition.number(self.own);
         self.own += 1;
-        Due {
+        DueRequest {
             operation: self.operation(0, number),
             step: 0,
             number,
@@ -75,9 +75,9 @@ impl Source {
     /// The operation of step `step` of request `number`.
     fn operation(&self, step: u16, number: u64) -> u16 {
         match &*self.order {
-            Ready::One(operation) => *operation,
-            Ready::Sequence(steps) => steps[usize::from(step)],
-            Ready::Mix(weighted) => {
+            OperationPicker::One(operation) => *operation,
+            OperationPicker::Sequence(steps) => steps[usize::from(step)],
+            OperationPicker::Mix(weighted) => {
                 let total = weighted.last().map_or(1, |(sum, _)| *sum);
                 let drawn = below(mix(self.key ^ mix(number)), u128::from(total)) as u32;
                 weighted[weighted.partition_point(|(sum, _)| *sum <= drawn)].1
@@ -85,16 +85,16 @@ impl Source {
         }
     }
 
-    /// The operation of step `step` of the sequence; `None` past its end, or where there is no sequence.
+    /// The operation of step `step` of the sequence; `None` after its end, or if there is no sequence.
     pub(super) fn step(&self, step: u16) -> Option<u16> {
         match &*self.order {
-            Ready::Sequence(steps) => steps.get(usize::from(step)).copied(),
+            OperationPicker::Sequence(steps) => steps.get(usize::from(step)).copied(),
             _ => None,
         }
     }
 
     pub(super) fn is_sequence(&self) -> bool {
-        matches!(*self.order, Ready::Sequence(_))
+        matches!(*self.order, OperationPicker::Sequence(_))
     }
 }
 
@@ -102,7 +102,7 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn operations(threads: u32, order: &Arc<Ready>) -> Vec<(u64, u16)> {
+    fn operations(threads: u32, order: &Arc<OperationPicker>) -> Vec<(u64, u16)> {
         let mut all: Vec<(u64, u16)> = (0..threads)
             .flat_map(|thread| {
                 let partition = Partition::new(thread, threads, 6);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn requests_are_the_same_however_many_threads_make_them() {
-        let order = Arc::new(Ready::Mix(vec![(3, 0), (4, 1)]));
+        let order = Arc::new(OperationPicker::Mix(vec![(3, 0), (4, 1)]));
         let one = operations(1, &order);
         assert_eq!(one, operations(2, &order));
         assert_eq!(one, operations(3, &order));
@@ -136,10 +136,11 @@ mod tests {
         let pool = Arc::new(Pool::new(1_000, 2));
         let mut sources: Vec<Source> = (0..2)
             .map(|thread| {
-                let mut source = Source::new(Arc::new(Ready::One(0)), 1, Partition::new(thread, 2, 2));
+                let mut source =
+                    Source::new(Arc::new(OperationPicker::One(0)), 1, Partition::new(thread, 2, 2));
                 assert!(
                     source.claim() && !source.is_dry(),
-                    "without a pool there is no end"
+                    "without a pool, arrivals are unlimited"
                 );
                 source.take_from(Some(Arc::clone(&pool)));
                 source
@@ -152,7 +153,7 @@ mod tests {
         while sources[(claimed + 1) % 2].claim() {
             claimed += 1;
         }
-        // What one has taken for itself the other one cannot take.
+        // Arrivals that one thread has taken are not available to the other.
         while sources[claimed % 2].claim() {
             claimed += 1;
         }

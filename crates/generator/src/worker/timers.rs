@@ -1,20 +1,20 @@
-//! The times at which something is to be done, one for each connection and each place: a heap whose entries can be moved.
+//! Timers, one for each connection and each slot: a heap whose entries can be moved.
 
-/// Times by number. All memory is there from the begin.
+/// Due times by timer number. All memory is allocated up front.
 #[derive(Debug)]
 pub(super) struct Timers {
-    /// When each number is due.
+    /// When each timer is due.
     at: Vec<u64>,
-    /// Numbers that are due at some time, the earliest first.
+    /// The timers that are set, the earliest first.
     heap: Vec<u32>,
-    /// Where each number stands in the heap.
+    /// The position of each timer in the heap.
     stands: Vec<u32>,
 }
 
 const NOWHERE: u32 = u32::MAX;
 
 impl Timers {
-    /// Timers for the numbers below `count`, none of which is set.
+    /// Timers with numbers below `count`, none of which is set.
     pub(super) fn new(count: usize) -> Self {
         Self {
             at: vec![u64::MAX; count],
@@ -27,7 +27,7 @@ impl Timers {
         self.stands[number as usize] != NOWHERE
     }
 
-    /// Sets a timer, or moves it.
+    /// Sets or moves a timer.
     pub(super) fn set(&mut self, number: u32, when: u64) {
         self.at[number as usize] = when;
         if !self.is_set(number) {
@@ -39,7 +39,7 @@ impl Timers {
         self.sink(stands);
     }
 
-    /// Clears a timer; gives when it was due, where it was set.
+    /// Clears a timer; returns when it was due, if it was set.
     pub(super) fn clear(&mut self, number: u32) -> Option<u64> {
         let was_set = self.is_set(number);
         if was_set {
@@ -55,7 +55,7 @@ impl Timers {
             .map_or(u64::MAX, |&number| self.at[number as usize])
     }
 
-    /// Takes the earliest one that is due by `now`, with when it was due.
+    /// Takes the earliest timer that is due by `now`, with its due time.
     pub(super) fn pop(&mut self, now: u64) -> Option<(u32, u64)> {
         let number = *self.heap.first()?;
         let due = self.at[number as usize];

@@ -1,4 +1,4 @@
-//! Toy servers of known behaviour, and jobs for them.
+//! Toy servers with known behavior, and jobs for them.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Makes a test of a function for each transport.
+/// Creates a test for each transport from a function.
 #[macro_export]
 macro_rules! on_both_transports {
     ($($name:ident),+ $(,)?) => {
@@ -31,7 +31,7 @@ macro_rules! on_both_transports {
     };
 }
 
-/// A server that ends with the test. Connections are served by threads of their own.
+/// A server that ends with the test. Each connection has its own thread.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -70,17 +70,17 @@ impl Server {
         }
     }
 
-    /// Answers every request with the same bytes.
+    /// Replies to every request with the same bytes.
     pub(crate) fn answering(reply: &'static str) -> Self {
         Self::new(move |stream, _| {
             answer_all(stream, |_| reply.to_owned());
         })
     }
 
-    /// No connection is accepted any more.
+    /// Stops accepting connections.
     pub(crate) fn stop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // The acceptor looks at the flag when a connection comes.
+        // The acceptor checks the flag when a connection arrives.
         let _ = TcpStream::connect(self.address);
         if let Some(acceptor) = self.acceptor.take() {
             acceptor.join().expect("the acceptor");
@@ -94,7 +94,7 @@ impl Drop for Server {
     }
 }
 
-/// A request as a toy server reads it: its first line and its body.
+/// A request received by a toy server: its first line and its body.
 pub(crate) struct Got {
     pub(crate) line: String,
     pub(crate) head: String,
@@ -133,7 +133,7 @@ pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Got> {
     })
 }
 
-/// Answers each request with what `reply` makes of it, until the connection ends.
+/// Replies to each request with the result of `reply`, until the connection ends.
 pub(crate) fn answer_all(stream: TcpStream, mut reply: impl FnMut(&Got) -> String) {
     let mut writer = stream.try_clone().expect("a second handle");
     let mut reader = BufReader::new(stream);
@@ -180,7 +180,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
-            reach: prony_load::Reach::default(),
+            connect: prony_load::ConnectOptions::default(),
         },
         protocol: Protocol::Http1,
         load: Load::closed(4, 1),
@@ -197,7 +197,6 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         transport,
         interval_ns: 100 * MS,
         seed: 1,
-        search: None,
         limits: prony_load::Limits::default(),
         log: None,
         share: None,
@@ -205,8 +204,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
     }
 }
 
-/// Runs a job and gives its recording, whose sums must agree whatever happened.
-/// So many arrivals per second.
+/// Arrivals at `rate` per second.
 pub(crate) fn arrivals(rate: f64, spacing: Spacing) -> Arrival {
     Arrival {
         profile: Profile::Constant {
@@ -232,7 +230,7 @@ pub(crate) fn fails(job: &Job) -> EngineError {
     prony_generator::run(job, &mut |_| {}, &none).expect_err("no recording")
 }
 
-/// Whatever happened: each request that was offered has one outcome, and the parts add up.
+/// Checks that each offered request has exactly one outcome, and that the parts add up.
 pub(crate) fn check_sums(recording: &Recording) {
     let Recording {
         requests, outcomes, ..
@@ -245,7 +243,7 @@ pub(crate) fn check_sums(recording: &Recording) {
     );
     let responses = Responses::of(recording).expect("a histogram");
     assert_eq!(responses.len(), requests.offered);
-    // Streams that the end of the load cuts are valid, and still open.
+    // Streams cut off by the end of the load are valid, and still open.
     let open = responses.open.as_ref().map_or(0, Histogram::len);
     assert!(responses.valid.len() <= requests.valid && requests.valid <= responses.valid.len() + open);
     assert_eq!(
@@ -269,18 +267,17 @@ pub(crate) fn check_sums(recording: &Recording) {
     );
 }
 
-/// Runs `work` on a thread of its own and panics if it takes too long: a hang is a failure with a name.
+/// Runs `work` on a separate thread, and panics if it takes too long, so that a hang fails the test.
 pub(crate) fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> T {
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(work()));
-    result.recv_timeout(limit).expect("it hangs, or it panicked")
+    result.recv_timeout(limit).expect("it hung or panicked")
 }
 
-/// The head of a reply that is a stream of server-sent events in chunks.
+/// The head of a reply that is a chunked stream of server-sent events.
 pub(crate) const STREAM_HEAD: &str =
     "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n";
 
-/// An event.
 pub(crate) fn event(id: Option<u64>, name: &str, data: &str) -> String {
     let id = id.map(|id| format!("id: {id}\n")).unwrap_or_default();
     format!("{id}event: {name}\ndata: {data}\n\n")

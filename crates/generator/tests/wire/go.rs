@@ -1,4 +1,4 @@
-//! The gRPC service in Go, built from its folder as prony builds it.
+//! The gRPC service in Go, built from its folder like prony builds it.
 
 use super::Server;
 use crate::ports;
@@ -18,7 +18,7 @@ pub(crate) fn start() -> Server {
     Server::start(command, port)
 }
 
-/// Builds in a copy, so that the sources stay as they are.
+/// Builds in a copy, so that the sources stay unchanged.
 fn build() -> PathBuf {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../services/go-grpc");
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("engine/go-grpc");
@@ -29,7 +29,7 @@ fn build() -> PathBuf {
             std::fs::copy(entry.path(), folder.join(entry.file_name())).expect("a copy");
         }
     }
-    // What the service shares with others: `copies` in its service.toml.
+    // Files that the service shares with others: `copies` in its service.toml.
     let contracts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts");
     for shared in [
         "person/person.proto",

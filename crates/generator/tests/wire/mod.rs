@@ -1,4 +1,4 @@
-//! What the tests of HTTP/2, gRPC and TLS share: jobs, runs on every transport, servers that are processes.
+//! Shared parts of the HTTP/2, gRPC and TLS tests: jobs, runs on every transport, server processes.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
@@ -19,10 +19,10 @@ use std::process::{Child, Command};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long anything may take that a test waits for.
+/// Longest time that a test waits for anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A request without a body for `/`, with nothing expected.
+/// A request without a body and with no expectation.
 pub(crate) fn get(path: &str) -> Operation {
     Operation {
         name: path.to_owned(),
@@ -44,13 +44,13 @@ pub(crate) fn post(path: &str, body: &[u8]) -> Operation {
     operation
 }
 
-/// The operation with this body expected.
+/// The operation with an expected body.
 pub(crate) fn expecting(mut operation: Operation, body: &[u8]) -> Operation {
     operation.expect.body = vec![BodyRule::Exact(Template::literal(body.to_vec()))];
     operation
 }
 
-/// A closed load on a port of this machine for 300 ms.
+/// A closed load of 300 ms on a local port.
 pub(crate) fn job(
     port: u16,
     protocol: Protocol,
@@ -64,7 +64,7 @@ pub(crate) fn job(
             port,
             authority: format!("localhost:{port}"),
             tls: None,
-            reach: prony_load::Reach::default(),
+            connect: prony_load::ConnectOptions::default(),
         },
         protocol,
         load: Load::closed(connections, in_flight),
@@ -81,7 +81,6 @@ pub(crate) fn job(
         transport: TransportChoice::Epoll,
         interval_ns: 100_000_000,
         seed: 1,
-        search: None,
         limits: prony_load::Limits::default(),
         log: None,
         share: None,
@@ -89,14 +88,14 @@ pub(crate) fn job(
     }
 }
 
-/// The job with an end after so many requests, however long a slow machine takes for them.
+/// The job with an end after this number of requests, however long a slow machine takes for them.
 pub(crate) fn counted(mut job: Job, requests: u64) -> Job {
     job.limits.requests = Some(requests);
     job.phases.measurement_ns = 20_000_000_000;
     job
 }
 
-/// The job over TLS, with any certificate.
+/// The job over TLS, accepting any certificate.
 pub(crate) fn over_tls(mut job: Job) -> Job {
     job.target.tls = Some(Tls {
         server_name: "localhost".into(),
@@ -107,13 +106,12 @@ pub(crate) fn over_tls(mut job: Job) -> Job {
     job
 }
 
-/// Runs a job once.
 pub(crate) fn run(job: &Job) -> Result<Recording, EngineError> {
     let (_commands, none) = mpsc::channel();
     prony_generator::run(job, &mut |_| {}, &none)
 }
 
-/// Runs a job on each transport that this kernel has, and looks at each recording.
+/// Runs a job on each transport that this kernel supports, and checks each recording.
 pub(crate) fn on_each_transport(job: &Job, look: impl Fn(&Recording)) {
     let mut job = job.clone();
     job.transport = TransportChoice::Epoll;
@@ -128,7 +126,7 @@ pub(crate) fn on_each_transport(job: &Job, look: impl Fn(&Recording)) {
 
 /// Asserts that every request had a valid reply, and that there were some.
 pub(crate) fn assert_all_valid(recording: &Recording) {
-    let shown = (&recording.wrong_replies, &recording.warnings);
+    let shown = (&recording.unexpected_replies, &recording.warnings);
     assert_eq!(
         recording.outcomes.errors(),
         0,
@@ -139,7 +137,7 @@ pub(crate) fn assert_all_valid(recording: &Recording) {
     assert_eq!(recording.requests.valid, recording.requests.offered);
 }
 
-/// Whether a warning says this.
+/// Whether a warning contains this text.
 pub(crate) fn warns_of(recording: &Recording, part: &str) -> bool {
     recording
         .warnings
@@ -147,7 +145,7 @@ pub(crate) fn warns_of(recording: &Recording, part: &str) -> bool {
         .any(|warning| warning.text.contains(part))
 }
 
-/// A folder of its own for this test, empty.
+/// Creates an empty folder for this test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
         .join("engine")
@@ -157,7 +155,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A server process, ended when it is dropped.
+/// A server process, stopped on drop.
 pub(crate) struct Server {
     pub(crate) port: u16,
     child: Child,
@@ -174,7 +172,7 @@ impl Server {
         let deadline = Instant::now() + PATIENCE;
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             if let Some(status) = server.child.try_wait().expect("the state of a child") {
-                panic!("`{program}` ended at once: {status}");
+                panic!("`{program}` exited at once: {status}");
             }
             assert!(Instant::now() < deadline, "`{program}` does not listen");
             std::thread::sleep(Duration::from_millis(5));
@@ -185,7 +183,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // nginx has a worker process of its own, which ends with it on TERM alone.
+        // nginx has a worker process, which only stops with it on TERM.
         let pid = self.child.id().to_string();
         let _ = Command::new("kill").arg(pid).status();
         let deadline = Instant::now() + Duration::from_secs(5);

@@ -1,4 +1,4 @@
-//! A real nginx, with a configuration of the test's.
+//! A real nginx with a test configuration.
 
 use super::{Server, folder};
 use crate::ports;
@@ -6,19 +6,20 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// A body of a mebibyte that is not the same everywhere.
+/// A body of 1 MiB with varying content.
 pub(crate) fn large_body() -> Vec<u8> {
     (0..1u32 << 20).map(|place| (place % 251) as u8).collect()
 }
 
-/// Starts nginx. `listen` are the words after the address (`http2`, `ssl http2`), `server` more lines of the server.
+/// Starts nginx. `listen` are the options after the address (`http2`, `ssl http2`), `server` additional lines of the
+/// server block.
 ///
-/// `/` answers `Hello, World!`, `/large` a mebibyte, `/missing` 404.
+/// `/` replies with `Hello, World!`, `/large` with 1 MiB, `/missing` with 404.
 pub(crate) fn start(name: &str, listen: &str, server: &str) -> Server {
     start_with(name, listen, server, "")
 }
 
-/// Starts nginx with more lines outside its server.
+/// Starts nginx with additional lines outside its server block.
 pub(crate) fn start_with(name: &str, listen: &str, server: &str, http: &str) -> Server {
     let folder = folder(name);
     write_certificate(&folder);
@@ -57,7 +58,7 @@ pub(crate) fn start_with(name: &str, listen: &str, server: &str, http: &str) -> 
     Server::start(command, port)
 }
 
-/// Debian keeps it out of the PATH of ordinary users.
+/// Debian does not put it into the PATH of ordinary users.
 fn program() -> &'static str {
     if Path::new("/usr/sbin/nginx").exists() {
         "/usr/sbin/nginx"

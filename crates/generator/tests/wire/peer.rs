@@ -1,4 +1,4 @@
-//! A scripted HTTP/2 server that does just what a test wants, right or wrong.
+//! A scripted HTTP/2 server that does exactly what a test needs, valid or not.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ pub(crate) const PADDED: u8 = 8;
 /// `:status 200`.
 pub(crate) const OK: &[u8] = &[0x88];
 
-/// A header as a literal that touches no table.
+/// A header as a literal that does not use the dynamic table.
 pub(crate) fn literal(name: &str, value: &str) -> Vec<u8> {
     let mut bytes = vec![0];
     for text in [name, value] {
@@ -95,7 +95,7 @@ impl Peer {
         Some(peer)
     }
 
-    /// The next frame; `None` when the client is gone.
+    /// The next frame; `None` when the client has disconnected.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         let mut header = [0; 9];
         self.stream.read_exact(&mut header).ok()?;
@@ -108,7 +108,7 @@ impl Peer {
         Some(Frame { header, payload })
     }
 
-    /// The stream of the next request that is complete.
+    /// The stream of the next complete request.
     pub(crate) fn next_request(&mut self) -> Option<u32> {
         loop {
             let frame = self.next()?;
@@ -118,7 +118,7 @@ impl Peer {
         }
     }
 
-    /// Keeps a frame to be sent with the next [`Peer::flush`].
+    /// Buffers a frame for the next [`Peer::flush`].
     pub(crate) fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let length = (payload.len() as u32).to_be_bytes();
         self.buffer.extend_from_slice(&length[1..]);
@@ -131,7 +131,7 @@ impl Peer {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// Answers 200 with a body.
+    /// Replies with status 200 and a body.
     pub(crate) fn answer(&mut self, stream: u32, body: &[u8]) -> Option<()> {
         self.write(HEADERS, END_HEADERS, stream, OK);
         self.write(DATA, END_STREAM, stream, body);
@@ -144,7 +144,7 @@ impl Peer {
         sent.ok()
     }
 
-    /// Says goodbye: streams above `last` were not processed.
+    /// Sends GOAWAY: streams above `last` were not processed.
     pub(crate) fn go_away(&mut self, last: u32) -> Option<()> {
         let mut payload = last.to_be_bytes().to_vec();
         payload.extend_from_slice(&[0; 4]);
@@ -152,14 +152,14 @@ impl Peer {
         self.flush()
     }
 
-    /// Reads until the client is gone, so that closing resets nothing that is still on its way to it.
+    /// Reads until the client disconnects, so that closing does not reset data still on its way to it.
     pub(crate) fn linger(&mut self) {
         let _ = self.stream.shutdown(Shutdown::Write);
         while self.next().is_some() {}
     }
 }
 
-/// A server that runs a script on each connection, with the connection's number.
+/// A server that runs a script on each connection, given the connection's number.
 pub(crate) struct Scripted {
     pub(crate) port: u16,
     stop: Arc<AtomicBool>,
@@ -193,7 +193,7 @@ impl Scripted {
 impl Drop for Scripted {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // Wakes the listener up.
+        // Wakes the listener.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

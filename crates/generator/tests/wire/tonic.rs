@@ -1,4 +1,4 @@
-//! A gRPC server in Rust, with messages that are plain bytes.
+//! A gRPC server in Rust whose messages are plain bytes.
 
 use bytes::{Buf as _, BufMut as _};
 use std::convert::Infallible;
@@ -53,10 +53,10 @@ impl Decoder for Raw {
     }
 }
 
-/// `/toy.Echo/unary` gives the message back, `/toy.Echo/stream` each of its bytes as a message of its own, `/toy.Echo/endless` the
-/// message without end, `/toy.Echo/deadline` one message and then status 4 with the deadline of the call, `/toy.Echo/join` all
-/// messages as one, `/toy.Echo/both` each message as it comes,
-/// `/toy.Echo/fail` status 5 and a text with letters that must be coded; other paths are not implemented.
+/// `/toy.Echo/unary` echoes the message, `/toy.Echo/stream` sends each of its bytes as a separate message,
+/// `/toy.Echo/endless` repeats the message forever, `/toy.Echo/deadline` sends one message and then status 4 with the
+/// deadline of the call, `/toy.Echo/join` joins all messages into one, `/toy.Echo/both` echoes each message as it
+/// arrives, `/toy.Echo/fail` sends status 5 with a text that needs percent-encoding; other paths are not implemented.
 #[derive(Clone)]
 struct Echo;
 
@@ -132,7 +132,7 @@ async fn answer(request: http::Request<Body>) -> http::Response<Body> {
         }
         "/toy.Echo/fail" => {
             let fail = |_: Request<Vec<u8>>| async {
-                Err::<Response<Vec<u8>>, _>(Status::not_found("nobody's name is Zoë"))
+                Err::<Response<Vec<u8>>, _>(Status::not_found("no person is named Zoë"))
             };
             grpc.unary(service_fn(fail), request).await
         }
@@ -140,7 +140,7 @@ async fn answer(request: http::Request<Body>) -> http::Response<Body> {
     }
 }
 
-/// A server of its own, ended when it is dropped.
+/// A server, stopped on drop.
 pub(crate) struct Tonic {
     pub(crate) port: u16,
     _runtime: Runtime,

@@ -1,4 +1,4 @@
-//! What stays on a host between connections: prony's binaries, and content under its hash. Both are bounded.
+//! Data that stays on a host between connections: prony's binaries, and content stored under its hash. Both are limited in size.
 
 use super::folders::{Folders, remove};
 use std::fs::{self, File};
@@ -6,19 +6,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
+use walkdir::WalkDir;
 
-/// Binaries that are kept.
+/// Number of binaries that are kept.
 const BINARIES: usize = 4;
-/// Bytes of content that are kept.
+/// Maximum size of the cached content, bytes.
 const BYTES: u64 = 8 << 30;
-/// After this time a copy that is not complete never will be.
+/// An upload that is still incomplete after this time is abandoned.
 const GIVEN_UP: Duration = Duration::from_hours(24);
 
-/// Where content with this hash is. From now on it stays as long as this agent does.
+/// Finds content by its hash. From now on it is kept until this agent ends.
 pub(super) fn find(folders: &Folders, hash: &str) -> Option<PathBuf> {
     let folder = place(folders, hash)?;
     let lock = File::open(&folder).ok()?;
-    // Whoever removes it locks it for himself alone.
+    // An agent that removes content holds an exclusive lock on it.
     if matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)) {
         return None;
     }
@@ -32,16 +33,16 @@ pub(super) fn find(folders: &Folders, hash: &str) -> Option<PathBuf> {
     Some(content)
 }
 
-/// Moves content that has come to its place, and makes room.
+/// Moves received content into the cache, and evicts old content.
 pub(super) fn keep(folders: &Folders, part: &Path, name: &Path, hash: &str) -> io::Result<PathBuf> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "this is no name or no hash");
+    let invalid = || io::Error::new(io::ErrorKind::InvalidInput, "not a valid name or hash");
     let folder = place(folders, hash).ok_or_else(invalid)?;
     let name = name.file_name().ok_or_else(invalid)?;
     let whole = folders.fresh();
     fs::create_dir(&whole)?;
     fs::rename(part, whole.join(name))?;
     fs::create_dir_all(folders.cache().join("kept"))?;
-    // Where another agent was faster, its copy is as good.
+    // If another agent was faster, its copy is equally good.
     let moved = fs::rename(&whole, &folder);
     if moved.is_err() {
         remove(&whole)?;
@@ -53,7 +54,7 @@ pub(super) fn keep(folders: &Folders, part: &Path, name: &Path, hash: &str) -> i
         }
         None => Err(moved
             .err()
-            .unwrap_or_else(|| io::Error::other("it was removed again by another agent: try again"))),
+            .unwrap_or_else(|| io::Error::other("another agent has removed it: try again"))),
     }
 }
 
@@ -66,7 +67,7 @@ fn touch(file: &File) {
     let _ = file.set_modified(SystemTime::now());
 }
 
-/// Removes the least used content until the rest is within its bound. What an agent uses stays.
+/// Removes the least recently used content until the rest is within the limit. Content used by a running agent stays.
 fn bound(kept: &Path, most: u64) {
     let mut contents: Vec<(SystemTime, PathBuf, u64)> = fs::read_dir(kept)
         .into_iter()
@@ -92,19 +93,15 @@ fn bound(kept: &Path, most: u64) {
 }
 
 fn size(path: &Path) -> u64 {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| size(&entry.path()))
-            .sum(),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    }
+    WalkDir::new(path)
+        .into_iter()
+        .flatten()
+        .filter(|entry| !entry.file_type().is_dir())
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .sum()
 }
 
-/// Keeps the binaries that were used last, this one among them, and no half ones.
+/// Keeps the most recently used binaries, including the running one. Removes abandoned uploads.
 pub(super) fn tidy(cache: &Path) {
     let folder = cache.join("agent");
     let own = fs::read_link("/proc/self/exe").unwrap_or_default();

@@ -1,20 +1,20 @@
-//! Files from the controller and to it.
+//! Copies files between the controller and this host.
 
 use super::cache;
 use super::folders::{Folders, remove};
 use crate::free_bytes;
-use crate::wire::{Entry, EntryKind, Fault, Outgoing, Reply};
+use crate::wire::{Entry, EntryKind, Fault, OutboundWriter, Reply};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
 use std::path::{Component, Path, PathBuf};
 
-/// Longest head of an entry, bytes.
+/// Longest header of an entry, bytes.
 const MOST_HEAD: usize = 64 << 10;
-/// Room that is left to others.
+/// Disk space that is left free for others, bytes.
 const SPARE: u64 = 16 << 20;
 
-/// Takes a file or a folder from a stream of entries. It is complete at its place, or not there.
+/// Receives a file or a folder as a stream of entries. Atomic: it appears at its path when complete, or not at all.
 pub(super) fn put(
     folders: &Folders,
     to: &Path,
@@ -40,7 +40,7 @@ pub(super) fn put(
     fs::create_dir_all(parent).map_err(failed)?;
     let part = match hash {
         Some(_) => folders.fresh(),
-        // Beside its place, so that it can be moved there.
+        // Next to its final path, so that a rename is possible.
         None => beside(&place, folders),
     };
     let path = take(&part, stream)
@@ -68,13 +68,13 @@ fn beside(place: &Path, folders: &Folders) -> PathBuf {
 fn replace(part: &Path, place: &Path) -> io::Result<()> {
     let before = fs::symlink_metadata(place).is_ok_and(|data| data.is_dir()) || part.is_dir();
     if before {
-        // A folder is not replaced by moving another one there.
+        // Renaming cannot replace a folder.
         remove(place)?;
     }
     fs::rename(part, place)
 }
 
-/// Takes entries until the stream ends, as files below `root`.
+/// Receives entries until the stream ends, and writes them as files below `root`.
 fn take(root: &Path, stream: &mut impl Read) -> io::Result<()> {
     let mut folders = Vec::new();
     let mut any = false;
@@ -97,7 +97,7 @@ fn take(root: &Path, stream: &mut impl Read) -> io::Result<()> {
                 if written < entry.bytes {
                     return Err(io::Error::new(
                         io::ErrorKind::UnexpectedEof,
-                        "it ended in the middle of a file",
+                        "the stream ended in the middle of a file",
                     ));
                 }
                 file.set_permissions(Permissions::from_mode(entry.mode))?;
@@ -105,16 +105,19 @@ fn take(root: &Path, stream: &mut impl Read) -> io::Result<()> {
         }
     }
     if !any {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "nothing came"));
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the stream was empty",
+        ));
     }
-    // Inner ones first: one that forbids it cannot be changed any more.
+    // Innermost first: permissions of files in a folder that forbids access could not be changed any more.
     for (folder, mode) in folders.into_iter().rev() {
         fs::set_permissions(folder, Permissions::from_mode(mode))?;
     }
     Ok(())
 }
 
-/// The next head; `None`: it was the last one.
+/// Reads the next header; `None` at the end of the stream.
 fn head(stream: &mut impl Read) -> io::Result<Option<Entry>> {
     let mut length = [0; 4];
     let mut read = 0;
@@ -127,7 +130,7 @@ fn head(stream: &mut impl Read) -> io::Result<Option<Entry>> {
     }
     let length = u32::from_be_bytes(length) as usize;
     if length > MOST_HEAD {
-        let text = format!("a name of {length} bytes came");
+        let text = format!("received a header of {length} bytes, which is too long");
         return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
     let mut head = vec![0; length];
@@ -135,7 +138,7 @@ fn head(stream: &mut impl Read) -> io::Result<Option<Entry>> {
     Ok(Some(serde_json::from_slice(&head)?))
 }
 
-/// Where an entry goes. Only the first has no path.
+/// The path of an entry on this host. Only the first entry has an empty path.
 fn below(root: &Path, path: &Path, any: bool) -> io::Result<PathBuf> {
     let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
     match (plain, any, path.as_os_str().is_empty()) {
@@ -143,33 +146,32 @@ fn below(root: &Path, path: &Path, any: bool) -> io::Result<PathBuf> {
         (true, true, false) => Ok(root.join(path)),
         _ => Err(io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("{} is no path within what is put", path.display()),
+            format!("{} is not a path inside the transferred folder", path.display()),
         )),
     }
 }
 
-/// Opens a file that is to be sent.
+/// Opens a file for [`send`].
 pub(super) fn open(folders: &Folders, from: &Path) -> Result<File, Fault> {
     let path = folders.resolve(from);
     let file = File::open(&path).and_then(|file| {
         if file.metadata()?.is_file() {
             Ok(file)
         } else {
-            Err(io::Error::other("it is no file"))
+            Err(io::Error::other("it is not a file"))
         }
     });
     file.map_err(|error| Fault::other(format!("cannot read {}: {error}", path.display())))
 }
 
-/// Sends it.
-pub(super) fn send(mut file: File, mut stream: Outgoing) {
+pub(super) fn send(mut file: File, mut stream: OutboundWriter) {
     match io::copy(&mut file, &mut stream).and_then(|_| stream.flush()) {
         Ok(()) => {}
         Err(error) => stream.break_off(&error.to_string()),
     }
 }
 
-/// What there is at a path.
+/// The kind and size of whatever exists at a path.
 pub(super) fn look(folders: &Folders, path: &Path) -> Reply {
     let metadata = fs::metadata(folders.resolve(path)).ok();
     let kind = metadata.as_ref().map(|metadata| {
@@ -185,22 +187,22 @@ pub(super) fn look(folders: &Folders, path: &Path) -> Reply {
     }
 }
 
-/// Makes a folder with all above it.
+/// Creates a folder and its parents.
 pub(super) fn make(folders: &Folders, path: &Path) -> Result<Reply, Fault> {
     let path = folders.resolve(path);
     fs::create_dir_all(&path)
-        .map_err(|error| Fault::other(format!("cannot make {}: {error}", path.display())))?;
+        .map_err(|error| Fault::other(format!("cannot create {}: {error}", path.display())))?;
     Ok(Reply::Path { path: Some(path) })
 }
 
-/// Removes what is below one of the agent's folders.
+/// Removes a path that is inside one of the agent's folders.
 pub(super) fn forget(folders: &Folders, path: &Path) -> Result<Reply, Fault> {
     let path = folders.inside(path).map_err(Fault::other)?;
     remove(&path).map_err(|error| Fault::other(format!("cannot remove {}: {error}", path.display())))?;
     Ok(Reply::Done)
 }
 
-/// Where a program is that is named without a path.
+/// Searches `PATH` for a program.
 pub(super) fn which(program: &str) -> Reply {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let may_run =

@@ -1,4 +1,4 @@
-//! The folders of an agent: one of its own, which goes with it, and a cache that stays.
+//! The folders of an agent: a work folder, which is removed with the agent, and a cache, which stays.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io;
@@ -8,23 +8,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Names another folder for the cache.
+/// Environment variable that overrides the folder of the cache.
 const VARIABLE: &str = "PRONY_AGENT_CACHE";
 
-/// The folders of an agent. Dropping it removes its own.
+/// The folders of an agent. Dropping the value removes the work folder.
 #[derive(Debug)]
 pub(super) struct Folders {
     cache: PathBuf,
     work: PathBuf,
-    /// Locked as long as this agent lives, however it ends.
+    /// Locked while this agent lives. The kernel releases it however the agent ends.
     _lock: File,
     number: AtomicU32,
-    /// Content of the cache that is used, locked in the same way.
+    /// Content of the cache that is in use, locked in the same way.
     pub(super) used: Mutex<Vec<File>>,
 }
 
 impl Folders {
-    /// Makes them where this user may write, and removes what agents left that were killed.
+    /// Creates the folders where this user may write, and removes work folders of agents that were killed.
     pub(super) fn make() -> io::Result<Self> {
         let cache = place()?;
         let all = cache.join("work");
@@ -34,14 +34,14 @@ impl Folders {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let work = all.join(format!("{}-{}", std::process::id(), now.as_nanos()));
             private(&work)?;
-            // Another agent that starts may have swept it before it was locked.
+            // Another agent that is starting may have removed it before it was locked.
             let lock = match File::open(&work) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 other => other?,
             };
-            // A file system without locks is not worth failing for: then nobody's folder is swept.
+            // On a file system without locks no folder is ever swept, but the agent still works.
             let _ = lock.try_lock();
-            // Or before it was seen to be locked.
+            // Or removed between opening and locking.
             if fs::metadata(&work).is_ok_and(|data| lock.metadata().is_ok_and(|own| own.ino() == data.ino()))
             {
                 return Ok(Self {
@@ -63,12 +63,12 @@ impl Folders {
         &self.work
     }
 
-    /// A path that the controller gave: a relative one is below the own folder.
+    /// Resolves a path from the controller: relative paths are below the work folder.
     pub(super) fn resolve(&self, path: &Path) -> PathBuf {
         self.work.join(path)
     }
 
-    /// The same, which must be below one of the agent's folders, and none of them itself.
+    /// Like [`Self::resolve`], but the path must be inside one of the agent's folders.
     pub(super) fn inside(&self, path: &Path) -> Result<PathBuf, String> {
         let path = self.resolve(path);
         let plain = path
@@ -80,19 +80,19 @@ impl Folders {
             return Ok(path);
         }
         Err(format!(
-            "{} is not removed: it is not below {} or {}",
+            "refused to remove {}: it is not below {} or {}",
             path.display(),
             self.work.display(),
             self.cache.display()
         ))
     }
 
-    /// Removes the own folder.
+    /// Removes the work folder.
     pub(super) fn clear(&self) {
         let _ = remove(&self.work);
     }
 
-    /// A path in the own folder that nobody has.
+    /// An unused path in the work folder.
     pub(super) fn fresh(&self) -> PathBuf {
         let number = self.number.fetch_add(1, Ordering::Relaxed);
         self.work.join(format!(".part-{number}"))
@@ -105,7 +105,7 @@ impl Drop for Folders {
     }
 }
 
-/// The first folder for the cache that may be written: as the script that brings the binary looks for one.
+/// The first writable candidate for the cache, in the same order as in the script that brings the binary.
 fn place() -> io::Result<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).map(PathBuf::from);
     let own = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|home| home.join(".cache")));
@@ -121,7 +121,7 @@ fn place() -> io::Result<PathBuf> {
         .flatten()
         .filter(|place| place.is_absolute())
     {
-        // What another user made must not be trusted.
+        // A folder that another user made must not be trusted.
         let own = private(&place.join("work")).and_then(|()| fs::metadata(place.join("work")));
         match own {
             Ok(data) if data.uid() == user.as_raw() => return Ok(place),
@@ -130,17 +130,17 @@ fn place() -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other(format!(
-        "no folder for its files can be made: set {VARIABLE} to one that this user may write ({})",
+        "cannot create a folder for its files: set {VARIABLE} to a folder that this user may write to ({})",
         failed.unwrap_or_default()
     )))
 }
 
-/// Makes a folder that only this user can see.
+/// Creates a folder that only this user can access.
 fn private(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Removes the folders of agents that are gone.
+/// Removes the work folders of agents that have ended.
 fn sweep(all: &Path) {
     for entry in fs::read_dir(all).into_iter().flatten().flatten() {
         let Ok(folder) = File::open(entry.path()) else {
@@ -155,7 +155,7 @@ fn sweep(all: &Path) {
     }
 }
 
-/// Removes whatever is at a path. Folders that forbid it are told to allow it.
+/// Removes whatever exists at a path. Changes the permissions of folders that forbid it.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     let metadata = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

@@ -1,5 +1,5 @@
-//! The agent: prony on a host of a lab. It serves a [`Local`] to a controller over its standard input and output, and
-//! listens nowhere. It ends everything that it started when its input ends, or when nothing came for the time of its lease.
+//! The agent: prony on another host of a testbed. It serves a [`Local`] to a controller over its standard input and output,
+//! and does not listen on any port. It ends everything that it started when its input ends or when its lease expires.
 
 mod cache;
 mod files;
@@ -8,7 +8,7 @@ mod processes;
 mod session;
 
 use crate::supervisor::pin_thread;
-use crate::wire::Hello;
+use crate::wire::AgentHello;
 use crate::{Cpus, Host as _, HostError, Local, free_bytes, hostname};
 use folders::Folders;
 use nix::sys::signal::{SigSet, Signal};
@@ -22,16 +22,16 @@ use std::os::fd::AsFd as _;
 use std::sync::mpsc;
 use std::thread;
 
-/// The main function of the agent: call it first thing when the binary is started in that role. `supervisor` is the command
-/// that ends up in [`crate::supervise`]; `hash` is the SHA-256 of the binary, where who started it knew. Returns when
-/// everything that it started is gone.
+/// The main function of the agent: call it first when the binary is started in that role. `supervisor` is the command that
+/// runs [`crate::supervise`]; `hash` is the SHA-256 of the binary, if the process that started it knows it. Returns when
+/// everything that it started has ended.
 pub fn agent(supervisor: Vec<OsString>, hash: Option<String>) -> io::Result<()> {
     let (input, output) = own_streams()?;
     let mut handled = SigSet::empty();
     for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         handled.add(signal);
     }
-    // Before there are threads, which inherit it. What is started is freed of it by the standard library.
+    // Before any thread exists: threads inherit the mask. The standard library resets it in child processes.
     handled.thread_block()?;
     let address = address_of(&std::env::var("SSH_CONNECTION").unwrap_or_default());
     let host = Local::new(supervisor);
@@ -42,7 +42,7 @@ pub fn agent(supervisor: Vec<OsString>, hash: Option<String>) -> io::Result<()> 
     let folders = Folders::make()?;
     cache::tidy(folders.cache());
     let now = session::clocks();
-    let hello = Hello {
+    let hello = AgentHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hash,
         architecture: std::env::consts::ARCH.to_owned(),
@@ -62,14 +62,14 @@ pub fn agent(supervisor: Vec<OsString>, hash: Option<String>) -> io::Result<()> 
     let signalled = end.clone();
     thread::spawn(move || {
         if let Ok(signal) = handled.wait() {
-            let _ = signalled.send(format!("it got {signal}"));
+            let _ = signalled.send(format!("it received {signal}"));
         }
     });
     Session::new(Box::new(host), folders, end).serve(&hello, input, output, &ended);
     Ok(())
 }
 
-/// Takes the standard streams for the protocol alone: whatever prints by mistake prints to the error output.
+/// Reserves the standard streams for the protocol: anything that prints to stdout by mistake prints to stderr.
 fn own_streams() -> io::Result<(File, File)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
@@ -78,14 +78,14 @@ fn own_streams() -> io::Result<(File, File)> {
     Ok((input.into(), output.into()))
 }
 
-/// Pins all threads of this process.
+/// Pins all threads of this process, also those that run already.
 fn pin(cpus: &Cpus) -> Result<(), HostError> {
     for entry in fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let Some(thread) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
             continue;
         };
         match pin_thread(thread, cpus) {
-            // It has ended meanwhile.
+            // The thread has ended meanwhile.
             Ok(()) | Err(nix::errno::Errno::ESRCH) => {}
             Err(error) => {
                 return Err(HostError::Pin {
@@ -98,10 +98,10 @@ fn pin(cpus: &Cpus) -> Result<(), HostError> {
     Ok(())
 }
 
-/// The address that a connection of ssh came to: the third word of `SSH_CONNECTION`.
+/// The server address of an ssh connection: the third word of `SSH_CONNECTION`.
 fn address_of(connection: &str) -> Option<String> {
     let word = connection.split(' ').nth(2)?;
-    // A link-local address has a zone behind it.
+    // A link-local address is followed by a zone.
     let (address, zone) = word.split_at(word.find('%').unwrap_or(word.len()));
     let address: IpAddr = address.parse().ok()?;
     Some(format!("{}{zone}", address.to_canonical()))

@@ -1,6 +1,6 @@
-//! The processes that an agent looks after, each in a thread of its own, so that none waits for another.
+//! The processes that an agent manages, each in its own thread, so that none waits for another.
 
-use crate::wire::{Answer, Fault, Incoming, Link, Notice, Order, Outgoing, Reply};
+use crate::wire::{AgentEvent, AgentLink, AgentResponse, Fault, InboundReader, Order, OutboundWriter, Reply};
 use crate::{AttachSpec, Ending, Host, HostError, Process, ProcessSpec};
 use std::collections::HashMap;
 use std::io;
@@ -9,33 +9,32 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// Time between two looks at a process that does not tell by itself.
+/// Time between two polls of a process without notifications.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// What begins.
 #[derive(Debug)]
-pub(super) enum Begin {
-    /// A process, and the streams that become its input and output.
-    Start(Box<ProcessSpec>, Option<(Incoming, Outgoing)>),
-    /// A look at one that runs already.
+pub(super) enum ProcessStart {
+    /// Start a process, with the streams that become its input and output.
+    Start(Box<ProcessSpec>, Option<(InboundReader, OutboundWriter)>),
+    /// Attach to a process that already runs.
     Attach(Box<AttachSpec>),
 }
 
-/// What a thread of a process is told.
+/// A job for the thread of a process.
 #[derive(Debug)]
 enum Job {
-    /// Obey this order, and answer under this number.
+    /// Execute this order, and reply with this request id.
     Order(u32, Order),
-    /// Something happened.
+    /// Something happened to the process: look at it.
     Look,
-    /// End it.
+    /// End the process.
     End,
 }
 
-/// All of them.
+/// All processes of an agent.
 pub(super) struct Processes {
     host: Arc<dyn Host>,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     table: Mutex<Table>,
 }
 
@@ -47,8 +46,8 @@ struct Table {
 }
 
 impl Processes {
-    /// None yet, on this host; what happens to them is told over this link.
-    pub(super) fn new(host: &Arc<dyn Host>, link: &Arc<Link>) -> Self {
+    /// No processes yet. They will run on `host` and send their notices over `link`.
+    pub(super) fn new(host: &Arc<dyn Host>, link: &Arc<AgentLink>) -> Self {
         Self {
             host: Arc::clone(host),
             link: Arc::clone(link),
@@ -60,14 +59,14 @@ impl Processes {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins in a thread, which answers under this number.
-    pub(super) fn begin(&self, id: u32, number: u32, begin: Begin) {
+    /// Starts or attaches to a process in a new thread, which sends the reply to request `id`.
+    pub(super) fn begin(&self, id: u32, number: u32, begin: ProcessStart) {
         let mut table = self.table();
         if table.closed {
             return;
         }
         let (sender, jobs) = mpsc::channel();
-        let keeper = Keeper {
+        let keeper = ProcessMonitor {
             number,
             host: Arc::clone(&self.host),
             link: Arc::clone(&self.link),
@@ -80,7 +79,7 @@ impl Processes {
             .push(thread::spawn(move || keeper.run(id, begin, sender, &jobs)));
     }
 
-    /// Passes an order on.
+    /// Passes an order to the thread of a process.
     pub(super) fn order(&self, id: u32, number: u32, order: Order) -> Result<(), Fault> {
         let mut table = self.table();
         if order == Order::Forget {
@@ -98,7 +97,7 @@ impl Processes {
         }
     }
 
-    /// Ends all of them, at the same time, and waits for it.
+    /// Ends all processes concurrently and waits for them.
     pub(super) fn end(&self) {
         let threads = {
             let mut table = self.table();
@@ -114,26 +113,26 @@ impl Processes {
     }
 }
 
-/// Says an answer.
-pub(super) fn answer(link: &Link, id: u32, answer: &Answer) {
+/// Sends a reply.
+pub(super) fn answer(link: &AgentLink, id: u32, answer: &AgentResponse) {
     let json = serde_json::to_vec(answer).or_else(|error| {
-        let unsaid: Answer = Err(Fault::other(format!("its answer cannot be sent: {error}")));
+        let unsaid: AgentResponse = Err(Fault::other(format!("the reply cannot be encoded: {error}")));
         serde_json::to_vec(&unsaid)
     });
-    link.send_message(id, &json.expect("invariant: a sentence is plain data"));
+    link.send_message(id, &json.expect("invariant: a fault is plain data"));
 }
 
-/// Looks after one process.
-struct Keeper {
+/// Manages one process.
+struct ProcessMonitor {
     number: u32,
     host: Arc<dyn Host>,
-    link: Arc<Link>,
-    /// What the controller knows: how it ended, and how many warnings there are.
+    link: Arc<AgentLink>,
+    /// The state that the controller knows: how the process ended, and the number of warnings.
     told: (Option<Ending>, usize),
 }
 
-impl Keeper {
-    fn run(mut self, id: u32, begin: Begin, own: Sender<Job>, jobs: &Receiver<Job>) {
+impl ProcessMonitor {
+    fn run(mut self, id: u32, begin: ProcessStart, own: Sender<Job>, jobs: &Receiver<Job>) {
         let mut process = match start(begin, &*self.host) {
             Ok(process) => process,
             Err(error) => return answer(&self.link, id, &Err(error.into())),
@@ -149,7 +148,7 @@ impl Keeper {
         let tells = process.on_news(Box::new(move || {
             let _ = own.send(Job::Look);
         }));
-        // What happened before it was listened to.
+        // For events before the callback was registered.
         self.look(&mut *process);
         loop {
             let job = if tells {
@@ -160,7 +159,7 @@ impl Keeper {
             match job {
                 Ok(Job::Order(id, order)) => {
                     let done = obey(&mut *process, order);
-                    // Before the answer: whoever gets it knows all.
+                    // Before the reply, so that its receiver knows the newest state.
                     self.look(&mut *process);
                     answer(&self.link, id, &done.map_err(Fault::from));
                 }
@@ -170,7 +169,7 @@ impl Keeper {
         }
     }
 
-    /// Tells what is new.
+    /// Sends a notice if the state has changed.
     fn look(&mut self, process: &mut dyn Process) {
         let ended = process.ended();
         let now = (ended.clone(), process.warnings().len());
@@ -178,7 +177,7 @@ impl Keeper {
             return;
         }
         self.told = now;
-        let notice = Notice::Process {
+        let notice = AgentEvent::Process {
             process: self.number,
             ended,
             warnings: process.warnings().to_vec(),
@@ -188,10 +187,10 @@ impl Keeper {
     }
 }
 
-fn start(begin: Begin, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
+fn start(begin: ProcessStart, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
     match begin {
-        Begin::Attach(spec) => host.attach(&spec),
-        Begin::Start(spec, streams) => {
+        ProcessStart::Attach(spec) => host.attach(&spec),
+        ProcessStart::Start(spec, streams) => {
             let mut process = host.start(&spec)?;
             if let (Some((input, output)), Some(streams)) = (process.take_pipes(), streams) {
                 pump(streams.0, input);
@@ -202,7 +201,7 @@ fn start(begin: Begin, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
     }
 }
 
-/// Moves bytes until there are none any more, or nobody wants them. Then it closes both.
+/// Copies bytes until the reader ends or the writer fails. Then it closes both.
 fn pump(mut from: impl io::Read + Send + 'static, mut to: impl io::Write + Send + 'static) {
     thread::spawn(move || {
         let _ = io::copy(&mut from, &mut to);

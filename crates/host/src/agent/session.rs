@@ -2,13 +2,13 @@
 
 use super::files;
 use super::folders::Folders;
-use super::processes::{Begin, Processes, answer};
+use super::processes::{ProcessStart, Processes, answer};
 use super::{cache, pin};
 use crate::wire::{
-    AGENT, Answer, Fault, Hello, Inbox, Incoming, Item, Link, Notice, Outgoing, PROTOCOL, Reply, Request,
-    Welcome,
+    AGENT, AgentEvent, AgentHello, AgentLink, AgentRequest, AgentResponse, ControllerHello, Fault,
+    InboundReader, Inbox, Item, OutboundWriter, PROTOCOL, Reply,
 };
-use crate::{Host, Locks, claim::Held};
+use crate::{Host, Locks, cpu_lease::Held};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -18,35 +18,34 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time for a controller to answer the greeting.
+/// Time for the controller to reply to the greeting.
 const WELCOME: Duration = Duration::from_mins(1);
-/// Time between two looks whether it has come.
+/// Poll interval until the welcome has arrived.
 const SHORT: Duration = Duration::from_millis(200);
-/// Most requests that are worked at.
+/// Maximum number of requests that are processed concurrently.
 const MOST_AT_ONCE: u32 = 256;
 
-/// One connection.
 pub(super) struct Session {
     host: Arc<dyn Host>,
     folders: Folders,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     processes: Processes,
     claims: Mutex<HashMap<u32, Held>>,
     at_work: AtomicU32,
-    life: Mutex<Life>,
+    life: Mutex<LeaseClock>,
     end: Sender<String>,
 }
 
-/// When the other side was last heard of, and how long it may be silent.
+/// When the controller last sent something, and for how long it may be silent.
 #[derive(Debug)]
-struct Life {
+struct LeaseClock {
     heard: Instant,
     lease: Duration,
     welcome: bool,
 }
 
 impl Session {
-    /// For a host; `end` ends it, with the reason.
+    /// A connection to `host`. A reason sent to `end` ends it.
     pub(super) fn new(host: Box<dyn Host>, folders: Folders, end: Sender<String>) -> Self {
         let (host, link) = (Arc::from(host), Arc::default());
         Self {
@@ -56,7 +55,7 @@ impl Session {
             link,
             claims: Mutex::default(),
             at_work: AtomicU32::new(0),
-            life: Mutex::new(Life {
+            life: Mutex::new(LeaseClock {
                 heard: Instant::now(),
                 lease: WELCOME,
                 welcome: false,
@@ -65,16 +64,16 @@ impl Session {
         }
     }
 
-    /// Serves until the input ends, the lease runs out or something else ends it; then ends everything.
+    /// Serves until the input ends, the lease expires or something else ends the session; then ends everything.
     pub(super) fn serve(
         self,
-        hello: &Hello,
+        hello: &AgentHello,
         input: impl Read + Send + 'static,
         mut output: impl Write + Send + 'static,
         ended: &Receiver<String>,
     ) {
         let session = Arc::new(self);
-        // A line of its own: what was printed before may have left one open.
+        // On a line of its own: earlier output may lack a line end.
         let marker = format!("\n{AGENT}{PROTOCOL}]]\n");
         let hello = serde_json::to_vec(hello).expect("invariant: a greeting is plain data");
         session.link.send_message(0, &hello);
@@ -85,7 +84,7 @@ impl Session {
             if let Err(error) = written {
                 let _ = writer.end.send(format!("its output ended: {error}"));
             }
-            // Its end is the sign that all is cleared up.
+            // Closing it tells the controller that everything is cleaned up.
             output
         });
         let reader = Arc::clone(&session);
@@ -99,14 +98,14 @@ impl Session {
         session.processes.end();
         session.claims().clear();
         session.folders.clear();
-        // One that hangs in a network that is cut ends with this process.
+        // A writer that hangs on a broken network ends with this process.
         let deadline = Instant::now() + Duration::from_millis(500);
         while !writer.is_finished() && Instant::now() < deadline {
             thread::sleep(Duration::from_millis(2));
         }
     }
 
-    fn life(&self) -> MutexGuard<'_, Life> {
+    fn life(&self) -> MutexGuard<'_, LeaseClock> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -114,7 +113,7 @@ impl Session {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for the end and says why it came.
+    /// Waits for the end of the session and returns the reason.
     fn until_end(&self, ended: &Receiver<String>) -> String {
         loop {
             let (until, lease, welcome) = {
@@ -123,9 +122,12 @@ impl Session {
             };
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return format!("nothing came from its controller for {} s", lease.as_secs());
+                return format!(
+                    "it received nothing from its controller for {} s",
+                    lease.as_secs()
+                );
             }
-            // The lease is known with the welcome.
+            // The lease is set by the welcome.
             let sleep = if welcome { left } else { left.min(SHORT) };
             match ended.recv_timeout(sleep) {
                 Ok(reason) => return reason,
@@ -135,23 +137,23 @@ impl Session {
     }
 
     fn say_leaving(&self, reason: &str) {
-        let notice = Notice::Leaving {
+        let notice = AgentEvent::Leaving {
             reason: reason.to_owned(),
         };
         let json = serde_json::to_vec(&notice).expect("invariant: a notice is plain data");
         self.link.send_message(0, &json);
     }
 
-    /// Reads until the end and says why it came.
+    /// Reads until the input ends and returns the reason.
     fn read(self: &Arc<Self>, mut input: impl Read) -> String {
         let mut inbox = Inbox::default();
         let mut buffer = vec![0; 128 << 10];
         loop {
             let length = match input.read(&mut buffer) {
-                Ok(0) => return "its controller is gone".to_owned(),
+                Ok(0) => return "its controller disconnected".to_owned(),
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return format!("its input ended: {error}"),
+                Err(error) => return format!("its input failed: {error}"),
             };
             let clocks = clocks();
             self.life().heard = Instant::now();
@@ -165,16 +167,16 @@ impl Session {
                 };
                 match taken {
                     Ok(()) => {}
-                    Err(reason) => return format!("its controller speaks in another way: {reason}"),
+                    Err(reason) => return format!("its controller violated the protocol: {reason}"),
                 }
             }
         }
     }
 
-    /// Takes a message. What takes time goes to a thread: beats and times of day wait for nothing.
+    /// Handles a message. Slow requests go to a thread, so that beats and clock samples never wait.
     fn hear(self: &Arc<Self>, id: u32, json: &[u8], clocks: (u64, u64)) -> Result<(), String> {
         if !self.life().welcome {
-            let welcome: Welcome = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+            let welcome: ControllerHello = serde_json::from_slice(json).map_err(|error| error.to_string())?;
             let mut life = self.life();
             (life.welcome, life.lease) = (true, Duration::from_millis(welcome.lease_ms));
             return Ok(());
@@ -182,46 +184,43 @@ impl Session {
         let request = match serde_json::from_slice(json) {
             Ok(request) => request,
             Err(error) => {
-                self.answer(
-                    id,
-                    &Err(Fault::other(format!("this request is not known: {error}"))),
-                );
+                self.answer(id, &Err(Fault::other(format!("unknown request: {error}"))));
                 return Ok(());
             }
         };
         match request {
-            Request::Beat => self.answer_first(id, Reply::Done),
-            Request::Clock => self.answer_first(
+            AgentRequest::Beat => self.answer_first(id, Reply::Done),
+            AgentRequest::Clock => self.answer_first(
                 id,
                 Reply::Clock {
                     monotonic_ns: clocks.0,
                     wall_ns: clocks.1,
                 },
             ),
-            Request::Bye => {
-                let _ = self.end.send("it was told to".to_owned());
+            AgentRequest::Bye => {
+                let _ = self.end.send("its controller requested it".to_owned());
             }
-            Request::Process { process, order } => {
+            AgentRequest::Process { process, order } => {
                 if let Err(fault) = self.processes.order(id, process, order) {
                     self.answer(id, &Err(fault));
                 }
             }
-            Request::Start { .. } | Request::Attach { .. } => self.begin(id, request),
-            Request::Put {
+            AgentRequest::Start { .. } | AgentRequest::Attach { .. } => self.begin(id, request),
+            AgentRequest::Put {
                 to,
                 hash,
                 bytes,
                 stream,
             } => {
-                // Opened here, since its first bytes may be behind this message.
-                let mut stream = Incoming::open(&self.link, stream);
+                // Opened here, since its first bytes may directly follow this message.
+                let mut stream = InboundReader::open(&self.link, stream);
                 self.work(id, move |session| {
                     files::put(&session.folders, &to, hash.as_deref(), bytes, &mut stream)
                 });
             }
-            Request::Get { from, stream } => self.work(id, move |session| {
+            AgentRequest::Get { from, stream } => self.work(id, move |session| {
                 let file = files::open(&session.folders, &from)?;
-                let stream = Outgoing::open(&session.link, stream);
+                let stream = OutboundWriter::open(&session.link, stream);
                 thread::spawn(move || files::send(file, stream));
                 Ok(Reply::Done)
             }),
@@ -230,10 +229,10 @@ impl Session {
         Ok(())
     }
 
-    /// Begins with a process.
-    fn begin(&self, id: u32, request: Request) {
+    /// Starts or attaches to a process.
+    fn begin(&self, id: u32, request: AgentRequest) {
         match request {
-            Request::Start {
+            AgentRequest::Start {
                 process,
                 mut spec,
                 streams,
@@ -242,32 +241,35 @@ impl Session {
                 spec.log = self.folders.resolve(&spec.log);
                 let streams = streams.map(|(input, output)| {
                     (
-                        Incoming::open(&self.link, input),
-                        Outgoing::open(&self.link, output),
+                        InboundReader::open(&self.link, input),
+                        OutboundWriter::open(&self.link, output),
                     )
                 });
-                self.processes.begin(id, process, Begin::Start(spec, streams));
+                self.processes
+                    .begin(id, process, ProcessStart::Start(spec, streams));
             }
-            Request::Attach { process, spec } => self.processes.begin(id, process, Begin::Attach(spec)),
+            AgentRequest::Attach { process, spec } => {
+                self.processes.begin(id, process, ProcessStart::Attach(spec))
+            }
             _ => {}
         }
     }
 
-    fn answer(&self, id: u32, said: &Answer) {
+    fn answer(&self, id: u32, said: &AgentResponse) {
         answer(&self.link, id, said);
     }
 
     fn answer_first(&self, id: u32, reply: Reply) {
-        let said: Answer = Ok(reply);
+        let said: AgentResponse = Ok(reply);
         let json = serde_json::to_vec(&said).expect("invariant: numbers are plain data");
         self.link.outbox.send_first(id, &json);
     }
 
-    /// Does something in a thread of its own and answers.
-    fn work(self: &Arc<Self>, id: u32, what: impl FnOnce(&Self) -> Answer + Send + 'static) {
+    /// Runs a request in its own thread and sends the reply.
+    fn work(self: &Arc<Self>, id: u32, what: impl FnOnce(&Self) -> AgentResponse + Send + 'static) {
         if self.at_work.fetch_add(1, Ordering::Relaxed) >= MOST_AT_ONCE {
             self.at_work.fetch_sub(1, Ordering::Relaxed);
-            let text = format!("more than {MOST_AT_ONCE} things are asked for at once");
+            let text = format!("more than {MOST_AT_ONCE} concurrent requests");
             return self.answer(id, &Err(Fault::other(text)));
         }
         let session = Arc::clone(self);
@@ -278,38 +280,38 @@ impl Session {
         });
     }
 
-    /// Whatever needs no streams and no process.
-    fn do_it(&self, request: Request) -> Answer {
+    /// Handles the requests that need neither streams nor a process.
+    fn do_it(&self, request: AgentRequest) -> AgentResponse {
         Ok(match request {
-            Request::FreePort => Reply::Port {
+            AgentRequest::FreePort => Reply::Port {
                 port: self.host.free_port()?,
             },
-            Request::Watch { window_ns } => Reply::Machine {
+            AgentRequest::Watch { window_ns } => Reply::Machine {
                 usage: self.host.watch(Duration::from_nanos(window_ns)),
             },
-            Request::Environment => Reply::Environment(Box::new(self.host.environment())),
-            Request::MemoryAvailable => Reply::Memory {
+            AgentRequest::Environment => Reply::Environment(Box::new(self.host.environment())),
+            AgentRequest::MemoryAvailable => Reply::Memory {
                 bytes: self.host.memory_available_bytes(),
             },
-            Request::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
-            Request::Claim { claim, cpus, what } => {
+            AgentRequest::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
+            AgentRequest::Claim { claim, cpus, what } => {
                 let locks = Locks::of_this_machine();
                 let held = locks.map_or_else(|_| Ok(Held::default()), |locks| locks.claim(&cpus, &what))?;
                 self.claims().insert(claim, held);
                 Reply::Done
             }
-            Request::Release { claim } => {
+            AgentRequest::Release { claim } => {
                 self.claims().remove(&claim);
                 Reply::Done
             }
-            Request::Kept { hash } => Reply::Path {
+            AgentRequest::Kept { hash } => Reply::Path {
                 path: cache::find(&self.folders, &hash),
             },
-            Request::Which { program } => files::which(&program),
-            Request::Look { path } => files::look(&self.folders, &path),
-            Request::MakeFolder { path } => files::make(&self.folders, &path)?,
-            Request::Remove { path } => files::forget(&self.folders, &path)?,
-            other => return Err(Fault::other(format!("{other:?} is not asked for in this way"))),
+            AgentRequest::Which { program } => files::which(&program),
+            AgentRequest::Look { path } => files::look(&self.folders, &path),
+            AgentRequest::MakeFolder { path } => files::make(&self.folders, &path)?,
+            AgentRequest::Remove { path } => files::forget(&self.folders, &path)?,
+            other => return Err(Fault::other(format!("{other:?} is not expected here"))),
         })
     }
 }

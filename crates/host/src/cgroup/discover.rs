@@ -1,4 +1,4 @@
-//! Where control groups are mounted, and which one this process is in.
+//! Finds the mount points of control groups, and the groups of this process.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,17 +8,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     /// Version 2: mount point and own group.
-    pub(crate) unified: Option<Unified>,
+    pub(crate) unified: Option<UnifiedHierarchy>,
     /// Version 1: own group by controller.
     pub(crate) v1: BTreeMap<String, PathBuf>,
 }
 
-/// The one hierarchy of version 2.
+/// The single hierarchy of version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unified {
-    /// Where it is mounted.
+pub(crate) struct UnifiedHierarchy {
     pub(crate) mount: PathBuf,
-    /// This process's group below it.
+    /// The group of this process, below the mount point.
     pub(crate) own: PathBuf,
 }
 
@@ -31,13 +30,12 @@ struct Mount<'a> {
 }
 
 impl Hierarchies {
-    /// Those of this process.
     pub(crate) fn of_this_process() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         Self::of(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"))
     }
 
-    /// From the texts of `/proc/self/mountinfo` and `/proc/self/cgroup` (cgroups(7)).
+    /// Parses the contents of `/proc/self/mountinfo` and `/proc/self/cgroup` (cgroups(7)).
     pub(crate) fn of(mountinfo: &str, cgroup: &str) -> Self {
         let mounts: Vec<Mount<'_>> = mountinfo.lines().filter_map(mount).collect();
         let mut found = Self::default();
@@ -48,7 +46,7 @@ impl Hierarchies {
             };
             if controllers.is_empty() {
                 let mount = mounts.iter().find(|mount| mount.kind == "cgroup2");
-                found.unified = mount.map(|mount| Unified {
+                found.unified = mount.map(|mount| UnifiedHierarchy {
                     mount: mount.point.clone(),
                     own: mount.inside(path),
                 });
@@ -66,7 +64,7 @@ impl Hierarchies {
         found
     }
 
-    /// Those of another process.
+    /// The groups of another process.
     pub(crate) fn of_process(pid: i32) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         Self::of(
@@ -75,7 +73,7 @@ impl Hierarchies {
         )
     }
 
-    /// The roots of all hierarchies, in place of this process's own groups.
+    /// The roots of all hierarchies, in place of the groups of this process.
     pub(crate) fn mounted() -> Self {
         let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -86,7 +84,7 @@ impl Hierarchies {
         Self::of(&mountinfo, &roots.collect::<String>())
     }
 
-    /// `v2`, `v1`, `hybrid` or `none`, as the environment says it.
+    /// `v2`, `v1`, `hybrid` or `none`, as in the environment.
     pub(crate) fn version(&self) -> &'static str {
         match (&self.unified, self.v1.is_empty()) {
             (Some(_), true) => "v2",
@@ -98,14 +96,14 @@ impl Hierarchies {
 }
 
 impl Mount<'_> {
-    /// A group's folder. Inside a container the mount shows only the part below `root`.
+    /// The folder of a group. In a container the mount shows only the part below `root`.
     fn inside(&self, path: &str) -> PathBuf {
         let below = Path::new(path).strip_prefix(self.root).unwrap_or(Path::new(path));
         self.point.join(below.strip_prefix("/").unwrap_or(below))
     }
 }
 
-/// A line of mountinfo: `36 35 0:30 /root /point rw,… shared:1 - cgroup cgroup rw,cpu`.
+/// Parses a line of mountinfo: `36 35 0:30 /root /point rw,… shared:1 - cgroup cgroup rw,cpu`.
 fn mount(line: &str) -> Option<Mount<'_>> {
     let (before, after) = line.split_once(" - ")?;
     let mut before = before.split(' ').skip(3);

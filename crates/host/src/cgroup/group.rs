@@ -1,4 +1,4 @@
-//! One control group, with the same name in every hierarchy that there is.
+//! One control group, with the same name in every mounted hierarchy.
 
 use super::discover::Hierarchies;
 use super::{v2, write};
@@ -12,34 +12,32 @@ use std::time::{Duration, Instant};
 
 /// Controllers of version 1 that are used.
 const CONTROLLERS: [&str; 5] = ["cpu", "cpuacct", "cpuset", "memory", "pids"];
-/// Length of the period over which the CPU limit holds, µs. The kernel's own default.
+/// The period of the CPU limit, µs. The kernel's own default.
 const PERIOD_US: u64 = 100_000;
 
-/// A control group. One that prony made is removed when dropped; it must be empty by then.
+/// A control group. Groups made by prony are removed when dropped; they must be empty by then.
 #[derive(Debug)]
 pub(crate) struct Group {
-    /// Who made it.
-    pub(super) maker: Maker,
-    /// Its folder in the hierarchy of version 2.
+    pub(super) maker: GroupOwner,
     pub(super) unified: Option<PathBuf>,
-    /// Whether that one has the `cpu` and `memory` controllers.
+    /// Whether the group of version 2 has the `cpu` and `memory` controllers.
     pub(super) unified_rules: bool,
     /// Its folders of version 1, by controller.
     pub(super) v1: BTreeMap<String, PathBuf>,
 }
 
-/// Who made a control group.
+/// Who created a control group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
-    /// prony: it is removed when dropped.
+pub(super) enum GroupOwner {
+    /// prony, which removes it when dropped.
     Prony,
-    /// A container engine, for one container of prony's: it removes it.
+    /// A container engine, for one of prony's containers. The engine removes it.
     Engine,
-    /// Others, for themselves: nothing in it is ever written.
+    /// Other programs, for themselves: prony never writes to it.
     Others,
 }
 
-/// Something asked for that a control group could not give.
+/// A requested limit that is not in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// A sentence with the reason and what to do.
@@ -47,17 +45,17 @@ pub(crate) struct Problem {
 }
 
 impl Group {
-    /// Makes the group wherever this process may, for the process that prony is. What cannot be had is in the problems; `None` if
-    /// no group could be made.
+    /// Creates the group in every hierarchy that permits it, on behalf of the process `prony`. `None` if no group could be
+    /// created.
     pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
-            maker: Maker::Prony,
+            maker: GroupOwner::Prony,
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
         };
         if let Some(unified) = &hierarchies.unified
-            && let Some((folder, rules)) = v2::Place::of(unified, prony).make(name)
+            && let Some((folder, rules)) = v2::GroupLocation::of(unified, prony).make(name)
         {
             group.unified = Some(folder);
             group.unified_rules = rules;
@@ -80,7 +78,7 @@ impl Group {
         }
     }
 
-    /// The group of this name, wherever it was made.
+    /// Finds the group with this name in all hierarchies.
     pub(super) fn found(hierarchies: &Hierarchies, name: &str, bases: &[PathBuf]) -> Self {
         let v1 = hierarchies
             .v1
@@ -91,15 +89,15 @@ impl Group {
             .iter()
             .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
         Self {
-            maker: Maker::Prony,
+            maker: GroupOwner::Prony,
             unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
             unified_rules: false,
             v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
         }
     }
 
-    /// A group that others made, by its folder or by its path as `/proc/PID/cgroup` has it; `None` where none counts CPU time
-    /// and memory there.
+    /// A group that other programs made, by its folder or by its path as in `/proc/PID/cgroup`; `None` if it does not count CPU
+    /// time and memory.
     pub(crate) fn of_others(path: &Path) -> Option<Self> {
         let mounts = Hierarchies::mounted();
         let all = mounts
@@ -114,7 +112,7 @@ impl Group {
         let mut v1: BTreeMap<String, PathBuf> = same
             .filter_map(|(controller, mount)| Some((controller.clone(), there(mount)?)))
             .collect();
-        // In version 1 a process may be in a group of another path for each controller.
+        // In version 1 the group of a process may have a different path for each controller.
         let first = v1
             .values()
             .chain(&unified)
@@ -126,7 +124,7 @@ impl Group {
             }
         }
         let group = Self {
-            maker: Maker::Others,
+            maker: GroupOwner::Others,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -136,10 +134,10 @@ impl Group {
         group.source().is_some().then_some(group)
     }
 
-    /// The group that an engine made for the container of a process; `None` where it made none that counts CPU time and memory.
+    /// The group that an engine made for a process's container; `None` if it made none that counts CPU time and memory.
     pub(crate) fn of_container(pid: i32) -> Option<Self> {
         let (theirs, ours) = (Hierarchies::of_process(pid), Hierarchies::of_this_process());
-        // A group that this process is in as well is not the container's.
+        // A group that contains this process as well is not the container's.
         let is_own = |folder: &PathBuf, ours: Option<&PathBuf>| {
             folder.is_dir() && ours.is_none_or(|ours| !ours.starts_with(folder))
         };
@@ -149,7 +147,7 @@ impl Group {
         let unified = theirs.unified.map(|unified| unified.own);
         let unified = unified.filter(|folder| is_own(folder, ours.as_ref()));
         let group = Self {
-            maker: Maker::Engine,
+            maker: GroupOwner::Engine,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -159,8 +157,8 @@ impl Group {
         group.source().is_some().then_some(group)
     }
 
-    /// Sets limits and CPUs; says what could not be set. The CPUs are set by affinity besides, so that they hold without
-    /// a group; the group keeps a service from choosing others.
+    /// Sets limits and CPUs; returns the limits that could not be set. CPU affinity is set as well, so that the CPUs hold
+    /// without a group; the group prevents a service from changing its affinity.
     pub(crate) fn limit(&self, limits: &Limits, cpus: &Cpus) -> Vec<Problem> {
         let mut problems = Vec::new();
         if let Some(share) = limits.cpus
@@ -177,7 +175,7 @@ impl Group {
             ));
         }
         if !cpus.is_empty() {
-            // Without a cpuset controller the affinity alone has to do, which every well-behaved process keeps.
+            // Without a cpuset controller only the affinity remains, which a service could change.
             let _ = self.keep_on(cpus);
         }
         problems
@@ -210,7 +208,7 @@ impl Group {
             let parent = folder.parent().unwrap_or(folder);
             let nodes = fs::read_to_string(parent.join("cpuset.effective_mems"))
                 .or_else(|_| fs::read_to_string(parent.join("cpuset.mems")))?;
-            // A group of version 1 takes no process before both are set.
+            // A cpuset group of version 1 accepts no process before both are set.
             write(folder, "cpuset.mems", nodes.trim())?;
             return write(folder, "cpuset.cpus", &cpus.to_string());
         }
@@ -222,12 +220,12 @@ impl Group {
             Some(folder) if self.unified_rules => Ok(folder),
             _ => Err(io::Error::new(
                 io::ErrorKind::Unsupported,
-                "no control group with that controller",
+                "no control group with this controller",
             )),
         }
     }
 
-    /// The files that a process joins the group with, by writing `0` to each. A folder that takes none is given up.
+    /// The files through which a process joins the group, by writing `0` to each. Drops a cpuset folder that accepts none.
     pub(crate) fn doors(&mut self) -> Vec<File> {
         let open = |folder: &PathBuf| OpenOptions::new().write(true).open(folder.join("cgroup.procs"));
         let mut doors = Vec::new();
@@ -247,7 +245,7 @@ impl Group {
         doors
     }
 
-    /// All folders, each once.
+    /// All folders without duplicates.
     pub(super) fn folders(&self) -> Vec<PathBuf> {
         let mut all: Vec<PathBuf> = self.v1.values().chain(&self.unified).cloned().collect();
         all.sort();
@@ -257,8 +255,8 @@ impl Group {
 
     /// The processes in the group.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        if self.maker != Maker::Prony {
-            // Which hierarchy its maker moved the processes in is not known. Groups below count in a group, too.
+        if self.maker != GroupOwner::Prony {
+            // It is unknown in which hierarchy the maker placed the processes. Subgroups are part of the group.
             let counting = self.v1.get("memory").or(self.unified.as_ref());
             return counting.map_or_else(Vec::new, |folder| processes_below(folder));
         }
@@ -266,14 +264,14 @@ impl Group {
         folder.map_or_else(Vec::new, |folder| processes_in(folder))
     }
 
-    /// Kills all at once where the kernel can (5.14, version 2); a tree that forks all the time does not outrun it.
+    /// Kills all processes at once if the kernel can (5.14, version 2). A tree that forks constantly cannot escape it.
     pub(crate) fn kill(&self) -> bool {
         self.unified
             .as_ref()
             .is_some_and(|folder| write(folder, "cgroup.kill", "1").is_ok())
     }
 
-    /// Removes the folders. The kernel needs a moment after the last process has gone.
+    /// Removes the folders. The kernel needs a moment after the last process has ended.
     fn remove(&mut self) {
         let deadline = Instant::now() + Duration::from_secs(1);
         for folder in self.folders() {
@@ -289,7 +287,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.maker == Maker::Prony {
+        if self.maker == GroupOwner::Prony {
             self.remove();
         }
     }
@@ -311,7 +309,7 @@ fn processes_below(folder: &Path) -> Vec<i32> {
 }
 
 impl Problem {
-    /// What the container of a process was to have and has not. `remedy`: what to do.
+    /// The limits that are not in force for the container of a process. `remedy`: what to do.
     pub(crate) fn in_container(pid: i32, limits: &Limits, remedy: &str) -> Vec<Self> {
         let hierarchies = Hierarchies::of_process(pid);
         let problem = |what: String| Self {
@@ -335,11 +333,11 @@ impl Problem {
         Self { text }
     }
 
-    /// All that was asked for, where there is no group at all.
+    /// All requested limits, if there is no group at all.
     pub(crate) fn without_group(limits: &Limits) -> Vec<Self> {
         let error = io::Error::new(
             io::ErrorKind::PermissionDenied,
-            "this user may not make control groups",
+            "this user may not create control groups",
         );
         let cpus = limits
             .cpus

@@ -1,15 +1,15 @@
-//! How much CPU time and memory groups and those above them allow, whoever made them: a container, a job of CI.
+//! CPU and memory limits of groups and their ancestors, set by a container engine, a CI job or any other program.
 
 use super::discover::Hierarchies;
 use std::fs;
 use std::path::Path;
 
-/// The least quota of the groups of this process and those above it, in CPUs; `None`: there is none.
+/// The smallest CPU quota of this process's groups and their ancestors, in CPUs; `None`: no quota.
 pub(crate) fn quota() -> Option<f64> {
     cpus_of(&Hierarchies::of_this_process())
 }
 
-/// The same of the groups of another process.
+/// The same for the given groups.
 pub(super) fn cpus_of(hierarchies: &Hierarchies) -> Option<f64> {
     let v1 = hierarchies.v1.get("cpu");
     let v1 = v1.into_iter().flat_map(|own| own.ancestors()).filter_map(of_v1);
@@ -22,14 +22,14 @@ pub(super) fn cpus_of(hierarchies: &Hierarchies) -> Option<f64> {
     v1.chain(v2).min_by(f64::total_cmp)
 }
 
-/// The least limit of memory of the groups of this process and those above it, bytes, where it is below what the machine has;
-/// `None`: there is none.
+/// The smallest memory limit of this process's groups and their ancestors, bytes, if it is below the machine's memory;
+/// `None`: no limit.
 pub(crate) fn memory_limit(machine: Option<u64>) -> Option<u64> {
-    // No limit is written as a number in version 1: the highest that there is.
+    // Version 1 expresses "no limit" as the largest possible number.
     memory_of(&Hierarchies::of_this_process()).filter(|&limit| machine.is_none_or(|all| limit < all))
 }
 
-/// The least limit of memory of groups and those above them, bytes; `None`: there is none.
+/// The smallest memory limit of groups and their ancestors, bytes; `None`: no limit.
 pub(super) fn memory_of(hierarchies: &Hierarchies) -> Option<u64> {
     let number = |folder: &Path, file: &str| fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok();
     let v1 = hierarchies.v1.get("memory");
@@ -43,7 +43,7 @@ pub(super) fn memory_of(hierarchies: &Hierarchies) -> Option<u64> {
     v1.chain(v2).min()
 }
 
-/// A quota of -1 is none.
+/// A quota of -1 means no quota.
 fn of_v1(folder: &Path) -> Option<f64> {
     let number = |file: &str| {
         fs::read_to_string(folder.join(file))
@@ -55,7 +55,7 @@ fn of_v1(folder: &Path) -> Option<f64> {
     share(number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
 }
 
-/// `max 100000` or `200000 100000`.
+/// Parses `max 100000` or `200000 100000`.
 fn of_v2(folder: &Path) -> Option<f64> {
     let text = fs::read_to_string(folder.join("cpu.max")).ok()?;
     let (quota, period) = text.trim().split_once(' ')?;
@@ -68,7 +68,7 @@ fn share(quota: f64, period: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::discover::Unified;
+    use super::super::discover::UnifiedHierarchy;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ mod tests {
         let mount = folder.path().join("cgroup");
         let own = mount.join("job/step");
         let hierarchies = Hierarchies {
-            unified: Some(Unified {
+            unified: Some(UnifiedHierarchy {
                 mount: mount.clone(),
                 own: own.clone(),
             }),
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(cpus_of(&hierarchies), None);
         write(&mount.join("job"), "cpu.max", "200000 100000\n");
         write(&mount, "cpu.max", "400000 100000\n");
-        // Not ours: outside of the mount.
+        // Outside the mount: it does not count.
         write(folder.path(), "cpu.max", "1000 100000\n");
         assert_eq!(cpus_of(&hierarchies), Some(2.0));
         write(&own, "cpu.max", "25000 50000\n");

@@ -1,11 +1,11 @@
-//! What a control group counts.
+//! Reads the counters of a control group.
 
-use super::group::{Group, Maker};
+use super::group::{Group, GroupOwner};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-/// What a group has counted so far. `None`: it does not count that.
+/// Counters of a group. `None`: the group does not count this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GroupCounters {
     /// CPU time, ns.
@@ -14,29 +14,29 @@ pub(crate) struct GroupCounters {
     pub(crate) user_ns: Option<u64>,
     /// CPU time in the kernel, ns.
     pub(crate) system_ns: Option<u64>,
-    /// Time for which the limit kept it from its CPUs, ns.
+    /// Time for which the CPU limit throttled it, ns.
     pub(crate) throttled_ns: Option<u64>,
     /// Page faults, minor and major.
     pub(crate) faults: Option<u64>,
     /// Page faults that read from disk.
     pub(crate) faults_major: Option<u64>,
-    /// Processes killed for want of memory.
+    /// Processes killed because of a lack of memory.
     pub(crate) oom_kills: Option<u64>,
 }
 
-/// The memory that a group holds.
+/// Memory of a group.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct GroupMemory {
-    /// All but cached files, which the machine would take back first, bytes.
+    /// All memory except the page cache, which the kernel would reclaim first, bytes.
     pub(crate) held: u64,
-    /// Cached files, bytes.
+    /// Page cache, bytes.
     pub(crate) cached: u64,
     /// Anonymous memory, bytes.
     pub(crate) anon: u64,
 }
 
 impl Group {
-    /// `cgroup1` or `cgroup2`: where CPU time and memory are counted. `None`: at most one of them is.
+    /// The version that counts CPU time and memory: `cgroup1` or `cgroup2`. `None` if one of them is not counted.
     pub(crate) fn source(&self) -> Option<&'static str> {
         if self.v1.contains_key("cpuacct") && self.v1.contains_key("memory") {
             Some("cgroup1")
@@ -47,7 +47,6 @@ impl Group {
         }
     }
 
-    /// What it has counted.
     pub(crate) fn counters(&self) -> GroupCounters {
         let mut counters = GroupCounters::default();
         if let Some(folder) = self.v1.get("cpuacct") {
@@ -80,7 +79,7 @@ impl Group {
         counters
     }
 
-    /// CPU time so far, ns: one file, for the sampler.
+    /// CPU time so far, ns. Reads a single file: for the sampler.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         match (self.v1.get("cpuacct"), &self.unified) {
             (Some(folder), _) => number(folder, "cpuacct.usage"),
@@ -89,19 +88,19 @@ impl Group {
         }
     }
 
-    /// Threads now.
+    /// The current number of threads.
     pub(crate) fn threads(&self) -> Option<u64> {
         let folder = self.v1.get("pids").or(self.unified.as_ref())?;
         number(folder, "pids.current")
     }
 
-    /// Memory now.
+    /// The current memory.
     pub(crate) fn memory(&self) -> Option<GroupMemory> {
         if let Some(folder) = self.v1.get("memory") {
             let charged = number(folder, "memory.usage_in_bytes")?;
             let stat = text(folder, "memory.stat");
             let of = |key| keyed(&stat, key);
-            // `cache` holds shared memory, too, which is the service's own.
+            // `cache` includes shared memory, which belongs to the service.
             let cached = of("total_cache")?.saturating_sub(of("total_shmem").unwrap_or(0));
             let anon = of("total_rss")?;
             return Some(GroupMemory {
@@ -121,34 +120,34 @@ impl Group {
         })
     }
 
-    /// Begins to watch the peak of the charge from here on; `None` where the kernel keeps one peak for all time.
-    pub(crate) fn watch_peak(&self) -> Option<Peak> {
-        if self.maker == Maker::Others {
+    /// Starts to record the peak of the charge; `None` if the kernel has only a peak since creation.
+    pub(crate) fn watch_peak(&self) -> Option<PeakMemory> {
+        if self.maker == GroupOwner::Others {
             return None;
         }
         if let Some(folder) = self.v1.get("memory") {
             let path = folder.join("memory.max_usage_in_bytes");
             fs::write(&path, "0").ok()?;
-            return File::open(path).ok().map(Peak);
+            return File::open(path).ok().map(PeakMemory);
         }
         let folder = self.unified.as_ref().filter(|_| self.unified_rules)?;
-        // Since Linux 6.12 a write sets the peak anew, for this file description alone.
+        // Since Linux 6.12 a write resets the peak, for this file description only.
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .open(folder.join("memory.peak"))
             .ok()?;
         file.write_all(b"0").ok()?;
-        Some(Peak(file))
+        Some(PeakMemory(file))
     }
 }
 
-/// The highest charge since it was made.
+/// The highest charge since the recording started.
 #[derive(Debug)]
-pub(crate) struct Peak(File);
+pub(crate) struct PeakMemory(File);
 
-impl Peak {
-    /// Bytes, cached files included.
+impl PeakMemory {
+    /// Bytes, including the page cache.
     pub(crate) fn bytes(&mut self) -> Option<u64> {
         let mut text = String::new();
         self.0.seek(SeekFrom::Start(0)).ok()?;
@@ -165,7 +164,7 @@ fn number(folder: &Path, file: &str) -> Option<u64> {
     fs::read_to_string(folder.join(file)).ok()?.trim().parse().ok()
 }
 
-/// The value of `key` in lines of `key value`.
+/// Finds the value of `key` in lines of `key value`.
 pub(super) fn keyed(text: &str, key: &str) -> Option<u64> {
     text.lines()
         .find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
@@ -185,14 +184,14 @@ mod tests {
 
     fn of_others(unified: Option<PathBuf>, v1: BTreeMap<String, PathBuf>) -> Group {
         Group {
-            maker: Maker::Others,
+            maker: GroupOwner::Others,
             unified_rules: unified.is_some(),
             unified,
             v1,
         }
     }
 
-    /// The use of a machine, in the words of version 1.
+    /// The usage of a machine, in the format of version 1.
     fn in_the_first_version(own: &Path) -> Group {
         let old = ["cpu", "cpuacct", "memory", "pids"].map(|name| (name.to_owned(), own.to_owned()));
         let v1 = of_others(None, BTreeMap::from(old));
@@ -218,7 +217,7 @@ mod tests {
         v1
     }
 
-    /// The same use, in the words of version 2.
+    /// The same usage in the format of version 2.
     fn in_the_second_version(own: &Path) -> Group {
         let v2 = of_others(Some(own.to_owned()), BTreeMap::new());
         write(
@@ -276,7 +275,7 @@ mod tests {
             );
             assert!(
                 group.watch_peak().is_none(),
-                "{source}: nothing of others is written"
+                "{source}: groups of others are never written to"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! Groups whose supervisor was killed: what is left in them is ended, and they are removed.
+//! Cleans up groups whose supervisor was killed: kills the processes in them and removes them.
 
 use super::discover::Hierarchies;
 use super::group::Group;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Longest time for killed processes to go.
+/// Longest time for killed processes to disappear.
 const GOING: Duration = Duration::from_secs(5);
 
-/// Clears every group that nobody looks after any more.
+/// Clears every group whose owners are gone.
 pub(crate) fn sweep() {
     let hierarchies = Hierarchies::of_this_process();
     let bases = bases(&hierarchies);
@@ -26,14 +26,14 @@ pub(crate) fn sweep() {
     }
 }
 
-/// Kills what is in a group and removes it.
+/// Kills all processes in a group and removes it.
 pub(crate) fn clear(owners: Owners) {
     let hierarchies = Hierarchies::of_this_process();
     let group = Group::found(&hierarchies, &owners.to_string(), &bases(&hierarchies));
     let deadline = Instant::now() + GOING;
     loop {
         let processes = group.processes();
-        // A process of another namespace reads as 0: then the group belongs to somebody whom we cannot see.
+        // A process of another PID namespace reads as 0: then the group belongs to a container that we cannot inspect.
         if processes.is_empty() || processes.contains(&0) || Instant::now() > deadline {
             break;
         }
@@ -46,7 +46,7 @@ pub(crate) fn clear(owners: Owners) {
     }
 }
 
-/// Folders in which groups are made.
+/// Folders in which groups are created.
 fn bases(hierarchies: &Hierarchies) -> Vec<PathBuf> {
     let mut bases: Vec<PathBuf> = hierarchies.v1.values().cloned().collect();
     if let Some(unified) = &hierarchies.unified {

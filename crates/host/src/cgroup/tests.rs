@@ -44,7 +44,7 @@ fn a_container_sees_only_what_is_below_its_own_group() {
 #[test]
 fn a_pod_finds_its_own_group_in_either_version() {
     let scope = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-ab.scope";
-    // A namespace of its own, as containers have with version 2; and none, as the runtime may be told.
+    // With a cgroup namespace, the default for containers of version 2; and without one, if the runtime is configured so.
     for (root, own) in [("/", "/"), (scope, scope)] {
         let found = Hierarchies::of(
             &format!("700 690 0:26 {root} /sys/fs/cgroup ro,nosuid,nodev,noexec - cgroup2 cgroup rw\n"),

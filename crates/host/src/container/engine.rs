@@ -1,6 +1,6 @@
-//! The engine: podman or docker, whichever is there.
+//! The container engine: podman or docker, whichever is installed.
 
-use super::ask::{Answer, ask};
+use super::engine_command::{EngineOutput, ask};
 use super::image::Image;
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
@@ -9,45 +9,42 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The variable that names an engine instead, with options that stand before its commands: `podman --runtime runc`.
+/// Environment variable that overrides the engine, with options before its commands: `podman --runtime runc`.
 const OVERRIDE: &str = "PRONY_CONTAINER_ENGINE";
-/// An engine that answers a question answers it within this time.
+/// Timeout for short commands.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Most processes that podman asks for: its own limit, below that of this process where that is higher.
+/// Highest process limit that podman requests: its own default, unless that of this process is lower.
 const MOST_PROCESSES: u64 = 32_768;
 
-/// Where the names of images begin that prony builds.
+/// Prefix of the names of images that prony builds.
 const BUILT: &str = "localhost/prony";
 
-/// Which one it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
-    /// podman starts containers itself: they are below the process that asks.
+    /// podman starts containers itself, as descendants of the calling process.
     Podman,
-    /// docker has a daemon start them.
+    /// docker starts containers through its daemon.
     Docker,
 }
 
 /// A program that runs containers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Engine {
-    /// Which one it is.
     pub kind: EngineKind,
-    /// The program.
     pub program: PathBuf,
-    /// Options of the program itself, which stand before each of its commands.
+    /// Options of the program itself, before each of its commands.
     pub options: Vec<String>,
 }
 
 impl Engine {
-    /// The engine of this machine: what `PRONY_CONTAINER_ENGINE` names, else podman, else docker. The error says what to do.
+    /// The engine of this machine: `PRONY_CONTAINER_ENGINE` if set, else podman, else docker. The error says what to do.
     pub fn find() -> Result<Self, String> {
         let wanted = std::env::var(OVERRIDE).unwrap_or_default();
         let mut words = wanted.split_whitespace().map(str::to_owned);
         if let Some(name) = words.next() {
             let program = on_path(OsStr::new(&name)).ok_or_else(|| {
-                format!("{OVERRIDE} is `{wanted}`, and there is no such program: name podman or docker, or leave it out")
+                format!("{OVERRIDE} is `{wanted}`, but there is no such program: set it to podman or docker, or unset it")
             })?;
             return Ok(Self::of(program, words.collect()));
         }
@@ -56,7 +53,7 @@ impl Engine {
             .find_map(|name| on_path(OsStr::new(name)));
         found.map(|program| Self::of(program, Vec::new())).ok_or_else(|| {
             format!(
-                "neither podman nor docker is on this machine: install one (Debian: apt-get install podman), or name it in {OVERRIDE}"
+                "neither podman nor docker is installed: install one (Debian: apt-get install podman), or set {OVERRIDE}"
             )
         })
     }
@@ -91,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Its version; the error is its own words.
+    /// Its version; the error is the engine's own message.
     pub fn version(&self) -> Result<String, String> {
         let said = self.ask(&["--version"])?;
         let words = said.out.split_whitespace();
@@ -104,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// An image that is on this machine; `None`: it is not. The error is the engine's own words.
+    /// An image on this machine; `None`: it does not exist. The error is the engine's own message.
     pub fn image(&self, name: &str) -> Result<Option<Image>, String> {
         let said = self.ask(&["image", "inspect", name])?;
         if said.ok {
@@ -116,10 +113,10 @@ impl Engine {
         if absent.iter().any(|words| text.contains(words)) {
             return Ok(None);
         }
-        Err(format!("{} does not answer: {}", self.name(), said.words()))
+        Err(format!("{} failed: {}", self.name(), said.words()))
     }
 
-    /// The command that builds an image in the current folder from one of its files, under these names.
+    /// The command that builds an image in the current folder from the given file, with these tags.
     pub fn build_line(&self, containerfile: &Path, names: &[&str]) -> Vec<String> {
         let mut line = self.line(&["build"]);
         if self.kind == EngineKind::Podman {
@@ -134,15 +131,15 @@ impl Engine {
         line
     }
 
-    /// Limits of single processes in a container: those of this process. podman asks for higher ones than a process without
-    /// rights may have, and fails.
+    /// Per-process limits in a container: those of this process. By default podman requests higher limits than an unprivileged
+    /// process may have, and fails.
     pub(crate) fn process_limits(&self, files: Option<u64>) -> Vec<String> {
         let mut limits = Vec::new();
         if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
             let (soft, hard) = files.map_or((soft.max(hard.min(ENOUGH_FILES)), hard), |files| (files, files));
             limits.extend(["--ulimit".to_owned(), format!("nofile={soft}:{hard}")]);
         }
-        // For docker it would count the processes of a user over all containers.
+        // docker would count the processes of the user over all containers.
         if self.kind == EngineKind::Podman
             && let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NPROC)
         {
@@ -152,7 +149,7 @@ impl Engine {
         limits
     }
 
-    /// Removes the images that prony built of a service with this tag, or with one that begins with it and a `-`.
+    /// Removes the images that prony built for a service with this tag, or with a tag that starts with it and a `-`.
     pub fn forget_builds(&self, service: &str, tag: &str) {
         let own = Self::built_name(service, "");
         let own = format!("{}-", own.trim_end_matches(':'));
@@ -168,13 +165,13 @@ impl Engine {
         {
             let rest = name.rsplit_once(':').and_then(|(_, has)| has.strip_prefix(tag));
             if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-')) {
-                // One that a container still uses stays.
+                // The engine keeps an image that a container still uses.
                 let _ = self.ask(&["rmi", name]);
             }
         }
     }
 
-    /// The name of an image that prony builds. No registry is asked for `localhost`, and names of images have no capitals.
+    /// The name of an image that prony builds. No registry is queried for `localhost`; image names have no capitals.
     pub fn built_name(label: &str, tag: &str) -> String {
         let letter = |letter: char| match letter.to_ascii_lowercase() {
             plain if plain.is_ascii_alphanumeric() => plain,
@@ -183,22 +180,22 @@ impl Engine {
         format!("{BUILT}/{}:{tag}", label.chars().map(letter).collect::<String>())
     }
 
-    /// Asks it something short.
-    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Answer, String> {
+    /// Runs a short command.
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<EngineOutput, String> {
         self.ask_within(arguments, ANSWER)
     }
 
-    /// Asks it something that may take this long.
-    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<Answer, String> {
+    /// Runs a command with the given timeout.
+    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<EngineOutput, String> {
         let line = self.line(arguments);
         ask(&self.program, &line[1..], within)
     }
 }
 
-/// Open files that a process may have unless it is told otherwise and the machine allows it, as outside of containers.
+/// Default soft limit for open files per process in a container, if the machine allows it: the same as outside.
 const ENOUGH_FILES: u64 = 65_536;
 
-/// A program by its name on the PATH, or by its path.
+/// Finds a program on the PATH by its name, or by its path.
 fn on_path(name: &OsStr) -> Option<PathBuf> {
     let runs = |path: &PathBuf| {
         let data = std::fs::metadata(path);

@@ -1,25 +1,25 @@
-//! What an engine says about an image.
+//! The description of an image by the engine.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An image that is on the machine.
+/// An image on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// As it was asked for.
+    /// The name as requested.
     pub name: String,
-    /// What tells it from every other image, `sha256:…`: of its configuration, which names its layers.
+    /// The unique id, `sha256:…`: the hash of its configuration, which lists its layers.
     pub id: String,
-    /// What a registry knows it by, `sha256:…`, where the engine keeps that.
+    /// The digest under which a registry knows it, `sha256:…`, if the engine keeps it.
     pub digest: Option<String>,
-    /// The signal that it wants to be stopped by, as written in it.
+    /// The stop signal specified in the image.
     pub stop_signal: Option<String>,
 }
 
-/// As `image inspect` of podman and docker print it.
+/// The output of `image inspect` of podman and docker.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Inspected {
+struct ImageInspect {
     id: String,
     digest: Option<String>,
     repo_digests: Option<Vec<String>>,
@@ -33,9 +33,9 @@ struct Config {
 }
 
 impl Image {
-    /// From what `image inspect` printed; `None`: that is no description of an image.
+    /// Parses the output of `image inspect`; `None` if it does not describe an image.
     pub(super) fn of(name: &str, printed: &str) -> Option<Self> {
-        let all: Vec<Inspected> = serde_json::from_str(printed).ok()?;
+        let all: Vec<ImageInspect> = serde_json::from_str(printed).ok()?;
         let one = all.into_iter().next()?;
         let is_said = |text: &String| !text.is_empty();
         let of_registry = one.repo_digests.into_iter().flatten().next();
@@ -54,7 +54,7 @@ impl Image {
 }
 
 impl fmt::Display for Image {
-    /// Name and digest; the id where there is no digest.
+    /// Name and digest; the id if there is no digest.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digest = self.digest.as_ref().unwrap_or(&self.id);
         let name = self.name.split_once('@').map_or(&*self.name, |(name, _)| name);

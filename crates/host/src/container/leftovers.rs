@@ -1,13 +1,13 @@
-//! Containers whose prony was killed together with its supervisor: the next one removes them.
+//! Removes containers whose prony was killed together with its supervisor.
 
 use super::engine::Engine;
 use crate::identity::Owners;
 use std::sync::Once;
 
-/// The label of every container that prony starts; its value is the container's name, which says whose it is.
+/// The label of every container that prony starts; its value is the container's name, which encodes its owners.
 pub(crate) const LABEL: &str = "prony.tree";
 
-/// Removes what nobody looks after any more, once in the life of this process: asking an engine takes some time.
+/// Removes abandoned containers, once in the life of this process, since querying an engine is slow.
 pub(crate) fn sweep_once(engine: &Engine) {
     static SWEPT: Once = Once::new();
     SWEPT.call_once(|| {
@@ -15,7 +15,7 @@ pub(crate) fn sweep_once(engine: &Engine) {
     });
 }
 
-/// Removes the containers that nobody looks after any more; gives their names. `dry`: removes nothing.
+/// Removes abandoned containers; returns their names. `dry`: only lists them.
 pub fn sweep(engine: &Engine, dry: bool) -> Vec<String> {
     let filter = format!("label={LABEL}");
     let listed = engine.ask(&["ps", "--all", "--filter", &filter, "--format", "{{.Names}}"]);
@@ -34,7 +34,7 @@ pub fn sweep(engine: &Engine, dry: bool) -> Vec<String> {
     left
 }
 
-/// Ends a container and removes it, with the volumes that it made. One that is not there is as good as removed.
+/// Kills and removes a container with its anonymous volumes. It is not an error if it does not exist.
 pub(crate) fn remove(engine: &Engine, name: &str) {
     let _ = engine.ask(&["rm", "--force", "--volumes", name]);
 }

@@ -1,26 +1,26 @@
-//! What of an environment costs accuracy, and how to mend it.
+//! Properties of an environment that cost accuracy, each with its remedy.
 
 use prony_records::{Environment, Finding};
 
-/// Load average above which somebody else is using the machine.
+/// Load average above which other programs are using the machine.
 const BUSY: f64 = 0.5;
-/// Open files that a load of some thousand connections needs.
+/// Open files that a load with some thousand connections needs.
 const FILES: u64 = 8_192;
 
-/// What is looked at and stands in no environment.
+/// Inputs of the findings that are not part of [`Environment`].
 #[derive(Debug)]
-pub(super) struct Beside {
-    /// Whether control groups can be made.
+pub(super) struct MachineChecks {
+    /// Whether control groups can be created.
     pub(super) may_limit: bool,
-    /// CPUs that the groups above this process allow.
+    /// The CPU quota of the control groups above this process, CPUs.
     pub(super) quota: Option<f64>,
     /// Why the generator cannot use `io_uring`.
     pub(super) lacks_ring: Option<String>,
     pub(super) lacks_proc: bool,
 }
 
-/// All findings, the costliest first.
-pub(super) fn of(environment: &Environment, beside: &Beside) -> Vec<Finding> {
+/// All findings, the most costly first.
+pub(super) fn of(environment: &Environment, beside: &MachineChecks) -> Vec<Finding> {
     let candidates = [
         no_proc(beside),
         few_cores(environment),
@@ -48,11 +48,11 @@ fn finding(text: impl Into<String>, remedy: &str) -> Option<Finding> {
 fn few_cores(environment: &Environment) -> Option<Finding> {
     match environment.cpu.cores? {
         1 => finding(
-            "the machine has one core: generator and service disturb each other all the time",
-            "use a machine with two cores or more; four let the service have several",
+            "the machine has one core: generator and service always disturb each other",
+            "use a machine with two cores or more; with four the service gets more than one",
         ),
         2 => finding(
-            "the machine has two cores: the service gets one, so nothing is said about several",
+            "the machine has two cores: the service gets one, so its use of several CPUs is not measured",
             "use a machine with four cores or more to compare services on several CPUs",
         ),
         _ => None,
@@ -102,9 +102,9 @@ fn virtual_machine(environment: &Environment) -> Option<Finding> {
         .filter(|kind| *kind != "none")?;
     finding(
         format!(
-            "this is a virtual machine or container ({kind}): others on the same hardware may disturb it unseen"
+            "this is a virtual machine or container ({kind}): other guests of the same hardware may disturb it unnoticed"
         ),
-        "use bare metal for figures to publish; here trust comparisons within one run more than absolute figures",
+        "publish results from bare metal only; here, trust comparisons within one run more than absolute figures",
     )
 }
 
@@ -122,28 +122,28 @@ fn no_groups(environment: &Environment, may_limit: bool) -> Option<Finding> {
 fn quota_of(quota: f64) -> Option<Finding> {
     finding(
         format!(
-            "a quota of {quota:.1} CPUs holds for everything here: who uses it up stops generator and service together"
+            "everything here shares a quota of {quota:.1} CPUs: when it is used up, generator and service stop together"
         ),
         "give whole CPUs instead of a quota (`--cpuset-cpus` for a container, AllowedCPUs= for a unit)",
     )
 }
 
-fn no_ring(beside: &Beside) -> Option<Finding> {
+fn no_ring(beside: &MachineChecks) -> Option<Finding> {
     let reason = beside.lacks_ring.as_ref()?;
     finding(
         format!(
-            "the generator cannot use io_uring here ({reason}): it uses epoll, which takes it more CPU time"
+            "the generator cannot use io_uring here ({reason}): it uses epoll, which costs more CPU time"
         ),
-        "use Linux 6.1 or newer; allow it by `sysctl kernel.io_uring_disabled=0`, and in a container by a seccomp profile with io_uring",
+        "use Linux 6.1 or newer; allow it with `sysctl kernel.io_uring_disabled=0`, and in a container with a seccomp profile that permits io_uring",
     )
 }
 
-fn no_proc(beside: &Beside) -> Option<Finding> {
+fn no_proc(beside: &MachineChecks) -> Option<Finding> {
     if !beside.lacks_proc {
         return None;
     }
     finding(
-        "/proc is not mounted: nothing is known of other processes, so services cannot be started, measured and ended",
+        "/proc is not mounted: other processes are not visible, so services cannot be started, measured or stopped",
         "mount -t proc proc /proc",
     )
 }
@@ -151,7 +151,7 @@ fn no_proc(beside: &Beside) -> Option<Finding> {
 fn files(environment: &Environment) -> Option<Finding> {
     let limit = environment.open_files_limit.filter(|limit| *limit < FILES)?;
     finding(
-        format!("a process may open {limit} files only: loads with more connections fail"),
+        format!("a process may open only {limit} files: loads with more connections fail"),
         "ulimit -n 65536",
     )
 }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use prony_records::Cpu;
 
-    const FINE: Beside = Beside {
+    const FINE: MachineChecks = MachineChecks {
         may_limit: true,
         quota: None,
         lacks_ring: None,
@@ -206,7 +206,7 @@ mod tests {
             open_files_limit: Some(1_024),
             ..Environment::default()
         };
-        let beside = Beside {
+        let beside = MachineChecks {
             may_limit: false,
             quota: Some(2.0),
             lacks_ring: Some("Function not implemented".to_owned()),

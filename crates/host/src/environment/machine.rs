@@ -1,4 +1,4 @@
-//! Facts of this machine, each from the file in which the kernel states it.
+//! Facts about this machine, read from the kernel's files.
 
 use crate::Topology;
 use nix::libc;
@@ -26,7 +26,7 @@ fn os_of(release: &str) -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-/// Whether `/proc` is missing, from which everything is known about other processes.
+/// Whether `/proc` is missing, the source of all information about other processes.
 pub fn lacks_proc() -> bool {
     !Path::new("/proc/self/stat").exists()
 }
@@ -35,9 +35,9 @@ pub(super) fn kernel() -> Option<String> {
     text("/proc/sys/kernel/osrelease")
 }
 
-/// Why nobody here can use `io_uring` as the generator does; `None`: it can be used.
+/// Why the generator cannot use `io_uring` on this machine; `None`: it can.
 pub(super) fn lacks_ring(kernel: Option<&str>) -> Option<String> {
-    // 120 bytes, which the kernel wants to be zero.
+    // The kernel's `struct io_uring_params`: 120 bytes, which must be zero.
     let mut parameters = [0_u32; 30];
     // SAFETY: the call reads and writes the array alone, which has the size of its parameters and outlives it.
     let ring = unsafe { libc::syscall(libc::SYS_io_uring_setup, 1, parameters.as_mut_ptr()) };
@@ -70,7 +70,7 @@ pub(super) fn cpu(topology: &Topology) -> Cpu {
     }
 }
 
-/// x86 says `model name`, arm64 no name at all.
+/// x86 has `model name`; arm64 has no such line.
 fn model_of(cpuinfo: &str) -> Option<String> {
     cpuinfo.lines().find_map(|line| {
         let (key, value) = line.split_once(':')?;
@@ -106,7 +106,7 @@ pub(super) fn load_average() -> Option<f64> {
     text("/proc/loadavg")?.split(' ').next()?.parse().ok()
 }
 
-/// Mitigations of the CPU's faults, those that it does not have left out.
+/// Mitigations of CPU vulnerabilities, without those that do not affect this CPU.
 pub(super) fn mitigations() -> BTreeMap<String, String> {
     let entries = fs::read_dir("/sys/devices/system/cpu/vulnerabilities")
         .into_iter()
@@ -149,7 +149,7 @@ fn container() -> Option<String> {
     })
 }
 
-/// Which hypervisor, from what the firmware calls the machine; a microVM has no firmware, but a telling command line.
+/// Detects the hypervisor from DMI strings of the firmware. A microVM has no firmware, but its command line shows it.
 fn hypervisor_of(dmi: &str, command_line: &str, present: bool) -> String {
     let known = [
         ("firecracker", "firecracker"),
@@ -170,12 +170,11 @@ fn hypervisor_of(dmi: &str, command_line: &str, present: bool) -> String {
     if let Some((_, name)) = known.iter().find(|(word, _)| dmi.contains(word)) {
         return (*name).to_owned();
     }
-    // Devices of a microVM are named on its command line, since it has no bus to find them on.
+    // A microVM has no discoverable bus, so its command line names the devices.
     let micro = dmi.is_empty() && command_line.contains("virtio_mmio.device");
     (if micro { "microvm" } else { "unknown hypervisor" }).to_owned()
 }
 
-/// The name that this machine gives itself.
 pub fn hostname() -> Option<String> {
     text("/proc/sys/kernel/hostname")
 }

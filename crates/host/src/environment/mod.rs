@@ -1,4 +1,4 @@
-//! Where and with what a run happens, and what of it costs accuracy.
+//! Describes the hardware and software of this machine, and what costs accuracy.
 
 mod findings;
 mod machine;
@@ -10,12 +10,12 @@ use crate::cgroup::Hierarchies;
 use nix::sys::resource::{Resource, getrlimit};
 use prony_records::Environment;
 
-/// Memory that new processes can have without others being pushed out, bytes.
+/// Memory that new processes can use without swapping out others, bytes.
 pub(crate) fn memory_available_bytes() -> Option<u64> {
     machine::memory().1
 }
 
-/// This machine's. Version, commit and runtimes are the caller's to add.
+/// The environment of this machine. The caller adds version, commit and runtimes.
 pub(crate) fn read(topology: &Topology) -> Environment {
     let memory = machine::memory();
     let mut environment = Environment {
@@ -32,7 +32,7 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         mitigations: machine::mitigations(),
         ..Environment::default()
     };
-    let beside = findings::Beside {
+    let beside = findings::MachineChecks {
         may_limit: crate::cgroup::may_limit(),
         quota: crate::cgroup::quota(),
         lacks_ring: machine::lacks_ring(environment.kernel.as_deref()),

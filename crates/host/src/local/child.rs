@@ -1,8 +1,8 @@
-//! The process of a supervisor, and what it says.
+//! Starts a supervisor, and receives its notices.
 
 use super::pipes::Pipes;
 use crate::HostError;
-use crate::supervisor::Notice;
+use crate::supervisor::SupervisorEvent;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
@@ -13,8 +13,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Who is told that something was said unasked.
-pub(super) type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+/// The callback for notices that were not requested.
+pub(super) type NotificationSink = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
     let failed = |error| HostError::Supervisor {
@@ -37,7 +37,7 @@ pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, Hos
     unsafe {
         command.pre_exec(move || {
             for fd in inherited.iter().flat_map(|(input, output)| [*input, *output]) {
-                // Only the supervisor inherits them, not what other threads start at this moment.
+                // Only the supervisor inherits them, not a process that another thread starts at this moment.
                 fcntl(BorrowedFd::borrow_raw(fd), FcntlArg::F_SETFD(FdFlag::empty()))?;
             }
             Ok(())
@@ -46,15 +46,21 @@ pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, Hos
     command.spawn().map_err(failed)
 }
 
-/// Reads the notices in a thread of its own, so that a supervisor never waits for us to listen.
-pub(super) fn listen(output: impl Read + Send + 'static, news: News) -> Receiver<Notice> {
+/// Reads the notices in a separate thread, so that a supervisor never waits for us to read.
+pub(super) fn listen(
+    output: impl Read + Send + 'static,
+    news: NotificationSink,
+) -> Receiver<SupervisorEvent> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             let Ok(notice) = serde_json::from_str(&line) else {
                 return;
             };
-            let unasked = matches!(notice, Notice::Ended(_) | Notice::LogLost { .. });
+            let unasked = matches!(
+                notice,
+                SupervisorEvent::Ended(_) | SupervisorEvent::LogLost { .. }
+            );
             if sender.send(notice).is_err() {
                 return;
             }

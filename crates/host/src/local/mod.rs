@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::thread;
 use std::time::Duration;
 
-/// Loopback: nothing of a run leaves the machine.
+/// Loopback: no traffic of a run leaves the machine.
 const ADDRESS: &str = "127.0.0.1";
 
 /// This machine.
@@ -27,8 +27,8 @@ pub struct Local {
 }
 
 impl Local {
-    /// This machine. `supervisor` is the command (program and arguments) that ends up in [`crate::supervise`].
-    /// Ends what a run that was killed together with its supervisors may have left.
+    /// This machine. `supervisor` is the command (program and arguments) that runs [`crate::supervise`].
+    /// Kills processes left by earlier runs that were killed together with their supervisors.
     pub fn new(supervisor: Vec<OsString>) -> Self {
         orphans::inherit();
         crate::cgroup::sweep();
@@ -41,14 +41,14 @@ impl Local {
         }
     }
 
-    /// The same, whose services are reached at this address.
+    /// Sets the address at which services are reachable.
     #[must_use]
     pub fn at(mut self, address: String) -> Self {
         self.address = address;
         self
     }
 
-    /// The same without control groups, as for a user who may not make any: no limits, and resources from `/proc`.
+    /// Disables control groups, as for a user who may not create any: no limits, and resource usage from `/proc`.
     #[must_use]
     pub const fn without_groups(mut self) -> Self {
         self.groups = false;

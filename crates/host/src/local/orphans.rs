@@ -1,5 +1,5 @@
-//! What a supervisor that was killed leaves. While this process runs the kernel hands it over to this process, which is a
-//! child subreaper (prctl(2)); what was left when both were killed is known by its environment.
+//! Kills processes left by a supervisor that was killed. While this process runs, it inherits them as a child subreaper
+//! (prctl(2)). If this process was killed too, a later one recognizes them by their environment.
 
 use crate::identity::Owners;
 use crate::supervisor::TREE;
@@ -15,19 +15,19 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The supervisors of this process that may run.
+/// Supervisors of this process that may still run.
 static SUPERVISORS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
-/// Longest time for killed processes to go.
+/// Longest time for killed processes to disappear.
 const GOING: Duration = Duration::from_secs(5);
-/// Time between two looks at them.
+/// Poll interval while they disappear.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// From now on this process inherits what its supervisors leave. Kernels without it are too old for everything else.
+/// Makes this process inherit orphans of its supervisors. Kernels that cannot do that are too old for everything else.
 pub(super) fn inherit() {
     let _ = set_child_subreaper(true);
 }
 
-/// Starts a supervisor so that [`clear`] never takes it for an orphan.
+/// Starts a supervisor such that [`clear`] never mistakes it for an orphan.
 pub(super) fn supervisor<E>(spawn: impl FnOnce() -> Result<Child, E>) -> Result<Child, E> {
     let mut supervisors = SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner);
     let child = spawn()?;
@@ -35,14 +35,14 @@ pub(super) fn supervisor<E>(spawn: impl FnOnce() -> Result<Child, E>) -> Result<
     Ok(child)
 }
 
-/// A supervisor is about to be waited for: then its number may become another process's.
+/// Call this before a supervisor is waited for: from then on its process id may be reused.
 pub(super) fn forget(supervisor: u32) {
     let mut supervisors = SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner);
     supervisors.remove(&(supervisor as i32));
 }
 
-/// Ends what supervisors left that were killed. A supervisor leads a session of its own, and a process cannot join one: so a
-/// child of another session than ours that is no supervisor can only be inherited.
+/// Kills processes left by killed supervisors. Every supervisor leads its own session, and a process cannot join a session.
+/// So a child in another session than ours that is not a supervisor must have been inherited.
 pub(super) fn clear() {
     let supervisors = SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner);
     let own = Pid::this();
@@ -54,7 +54,7 @@ pub(super) fn clear() {
     until_gone(|| {
         let roots: Vec<i32> = descendants(own.as_raw()).into_iter().filter(inherited).collect();
         for &root in &roots {
-            // Children first known die first: what their parent forks meanwhile is inherited at its own death.
+            // Descendants before the root: whatever the root forks meanwhile is inherited when it dies.
             for pid in descendants(root).into_iter().chain([root]) {
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
@@ -64,7 +64,7 @@ pub(super) fn clear() {
     });
 }
 
-/// Ends what an earlier run left that was killed together with its supervisors.
+/// Kills processes left by an earlier run that was killed together with its supervisors.
 pub(super) fn sweep() {
     until_gone(|| {
         let left = left_alone();
@@ -82,7 +82,7 @@ fn until_gone(mut is_gone: impl FnMut() -> bool) {
     }
 }
 
-/// Living processes of trees that nobody looks after any more, but for this process and those above it.
+/// Live processes of trees whose owners are gone, except this process and its ancestors.
 fn left_alone() -> Vec<i32> {
     let above: Vec<i32> =
         std::iter::successors(Some(std::process::id() as i32), |&pid| parent_of(pid)).collect();
@@ -93,7 +93,7 @@ fn left_alone() -> Vec<i32> {
         .collect()
 }
 
-/// The owners of the tree that a process was started in.
+/// The owners of the tree in which a process was started.
 fn owners_of(pid: i32) -> Option<Owners> {
     let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
     let mut variables = environment.split(|&byte| byte == 0);

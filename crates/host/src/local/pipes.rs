@@ -1,11 +1,11 @@
-//! The pipes between a process and whoever speaks with it.
+//! The pipes to a process whose input and output are piped.
 
 use crate::Stdio;
 use nix::fcntl::OFlag;
 use nix::unistd::pipe2;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 
-/// The pipes of a process that is spoken with: their ends and ours.
+/// Both ends of the pipes: those of the process and ours.
 pub(super) struct Pipes {
     theirs: Option<(OwnedFd, OwnedFd)>,
     pub(super) ours: Option<(OwnedFd, OwnedFd)>,
@@ -37,7 +37,7 @@ impl Pipes {
             .map(|(input, output)| (input.as_raw_fd(), output.as_raw_fd()))
     }
 
-    /// Without it the end of the process would never be the end of its output.
+    /// Closes our copies of the process's ends. Otherwise its output would not end when the process does.
     pub(super) fn close_theirs(&mut self) {
         self.theirs = None;
     }

@@ -1,17 +1,17 @@
-//! Free ports.
+//! Finds free ports.
 
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::net::TcpListener;
 
-/// First port that is tried: those below belong to well-known services.
+/// Lowest port that is tried: lower ones belong to well-known services.
 const LOWEST: u16 = 10_000;
-/// Ports that are tried before the kernel is asked for one of its own.
+/// Number of random ports that are tried before the kernel chooses one.
 const TRIES: usize = 64;
 
-/// A port that nothing listens on. It lies below those that the kernel gives to outgoing connections where there is room:
-/// a generator makes thousands of these, and one of them would else take the port before the service can.
+/// A port that nothing listens on. If possible it is below the ephemeral range: a generator opens thousands of outgoing
+/// connections, and one of them could otherwise take the port before the service binds it.
 pub(super) fn free(address: &str) -> io::Result<u16> {
     let ephemeral = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     let lowest_ephemeral = ephemeral
@@ -31,7 +31,7 @@ pub(super) fn free(address: &str) -> io::Result<u16> {
     }
 }
 
-/// Ports at random, so that two runs side by side do not try the same ones.
+/// Random ports, so that two concurrent runs do not try the same ones.
 fn candidates(highest: u16) -> impl Iterator<Item = u16> {
     let random = RandomState::new();
     (0_u32..).map(move |number| {

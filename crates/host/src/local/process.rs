@@ -1,11 +1,11 @@
-//! A process on this machine, seen from prony: the other end of its supervisor's pipes.
+//! A process on this machine, controlled through the pipes of its supervisor.
 
-use super::child::{News, listen, spawn};
+use super::child::{NotificationSink, listen, spawn};
 use super::pipes::Pipes;
 use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;
-use crate::supervisor::{Attach, First, Notice, Order, Start};
+use crate::supervisor::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
 use prony_records::{Warning, WarningKind};
 use std::collections::VecDeque;
@@ -18,20 +18,20 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A supervisor answers at once; one that does not within this time is lost.
+/// Timeout for a reply of the supervisor; after it the supervisor is lost.
 const ANSWER: Duration = Duration::from_secs(20);
-/// Time that ending a tree may take on top of the grace time.
+/// Time for ending a tree, in addition to the grace time.
 const ENDING: Duration = Duration::from_secs(20);
-/// Making and starting a container takes longer than starting a process, and removing it longer than ending one.
+/// Additional time for a container: creating and removing it takes longer than starting and ending a process.
 const ENGINE: Duration = Duration::from_mins(2);
 
 pub(super) struct LocalProcess {
     name: String,
     tree: Owners,
     log: PathBuf,
-    /// Why the log is not whole.
+    /// Why the log is incomplete.
     log_lost: Option<String>,
-    /// What runs its container, where it is in one.
+    /// The engine that runs its container, if any.
     engine: Option<Engine>,
     grace: Duration,
     pid: u32,
@@ -41,8 +41,8 @@ pub(super) struct LocalProcess {
     pipes: Option<(OwnedFd, OwnedFd)>,
     supervisor: Child,
     orders: Option<ChildStdin>,
-    notices: Receiver<Notice>,
-    news: News,
+    notices: Receiver<SupervisorEvent>,
+    news: NotificationSink,
     ended: Option<Ending>,
     stopped: Option<Ending>,
 }
@@ -57,10 +57,10 @@ impl LocalProcess {
             };
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        let pipes =
-            Pipes::make(spec.stdio).map_err(|error| lost(&spec.name, &format!("got no pipes: {error}")))?;
+        let pipes = Pipes::make(spec.stdio)
+            .map_err(|error| lost(&spec.name, &format!("cannot be given pipes: {error}")))?;
         let first = |tree, theirs| {
-            First::Start(Box::new(Start {
+            SupervisorCommand::Start(Box::new(Start {
                 spec: spec.clone(),
                 pipes: theirs,
                 groups: host.groups,
@@ -77,10 +77,10 @@ impl LocalProcess {
         Ok(process)
     }
 
-    /// Of a process that runs already.
+    /// Attaches to a process that already runs.
     pub(super) fn attach(host: &Local, spec: &AttachSpec) -> Result<Self, HostError> {
         let first = |_, _| {
-            First::Attach(Attach {
+            SupervisorCommand::Attach(Attach {
                 spec: spec.clone(),
                 machine: host.topology.cpus(),
             })
@@ -90,27 +90,27 @@ impl LocalProcess {
         Ok(process)
     }
 
-    /// A supervisor that was told the first thing.
+    /// Starts a supervisor and sends it the first line.
     fn supervised(
         host: &Local,
         name: &str,
         mut pipes: Pipes,
-        first: impl FnOnce(Owners, Option<(i32, i32)>) -> First,
+        first: impl FnOnce(Owners, Option<(i32, i32)>) -> SupervisorCommand,
     ) -> Result<Self, HostError> {
         let mut child = orphans::supervisor(|| spawn(&host.supervisor, &pipes))?;
         let mut orders = child.stdin.take().expect("invariant: stdin is piped");
-        let news = News::default();
+        let news = NotificationSink::default();
         let output = child.stdout.take().expect("invariant: stdout is piped");
         let notices = listen(output, Arc::clone(&news));
         let Some(tree) = Owners::of_supervisor(child.id() as i32) else {
             orphans::forget(child.id());
             let _ = child.wait();
-            return Err(lost(name, "ended at once"));
+            return Err(lost(name, "ended immediately"));
         };
         let line = serde_json::to_string(&first(tree, pipes.theirs()));
         let line = line.expect("invariant: a spec is plain data");
         let said =
-            writeln!(orders, "{line}").map_err(|error| lost(name, &format!("took no orders: {error}")));
+            writeln!(orders, "{line}").map_err(|error| lost(name, &format!("accepts no orders: {error}")));
         pipes.close_theirs();
         let process = Self {
             name: name.to_owned(),
@@ -136,7 +136,7 @@ impl LocalProcess {
 
     fn await_start(&mut self) -> Result<(), HostError> {
         match self.next(ANSWER + self.engine_time())? {
-            Notice::Started {
+            SupervisorEvent::Started {
                 pid,
                 age_ns,
                 address,
@@ -149,25 +149,25 @@ impl LocalProcess {
                 self.warnings = warnings;
                 Ok(())
             }
-            Notice::NotStarted {
+            SupervisorEvent::NotStarted {
                 reason,
                 isolation: true,
             } => Err(HostError::NotIsolated {
                 name: self.name.clone(),
                 reason,
             }),
-            Notice::NotStarted {
+            SupervisorEvent::NotStarted {
                 reason,
                 isolation: false,
             } => Err(HostError::Start {
                 name: self.name.clone(),
                 reason,
             }),
-            other => Err(lost(&self.name, &format!("said {other:?} first"))),
+            other => Err(lost(&self.name, &format!("sent {other:?} instead of its start"))),
         }
     }
 
-    /// Time that an engine takes besides.
+    /// Additional time for the engine.
     fn engine_time(&self) -> Duration {
         self.engine.as_ref().map_or(Duration::ZERO, |_| ENGINE)
     }
@@ -177,36 +177,39 @@ impl LocalProcess {
         let said = self.orders.as_mut().map(|orders| writeln!(orders, "{line}"));
         match said {
             Some(Ok(())) => Ok(()),
-            _ => Err(lost(&self.name, "takes no orders any more")),
+            _ => Err(lost(&self.name, "accepts no more orders")),
         }
     }
 
-    /// The next notice that is not about the process's own ending.
-    fn next(&mut self, within: Duration) -> Result<Notice, HostError> {
+    /// The next notice that replies to an order.
+    fn next(&mut self, within: Duration) -> Result<SupervisorEvent, HostError> {
         let deadline = Instant::now() + within;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.notices.recv_timeout(left) {
-                Ok(Notice::Failed { reason }) => {
-                    return Err(lost(&self.name, &format!("could not go on ({reason})")));
+                Ok(SupervisorEvent::Failed { reason }) => {
+                    return Err(lost(&self.name, &format!("failed ({reason})")));
                 }
                 Ok(notice) => {
                     if let Some(notice) = self.hear(notice) {
                         return Ok(notice);
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => return Err(lost(&self.name, "does not answer")),
+                Err(RecvTimeoutError::Timeout) => return Err(lost(&self.name, "does not reply")),
                 Err(RecvTimeoutError::Disconnected) => return Err(lost(&self.name, "ended unexpectedly")),
             }
         }
     }
 
-    /// Keeps what comes unasked, and hands on the rest.
-    fn hear(&mut self, notice: Notice) -> Option<Notice> {
+    /// Stores notices that were not requested, and returns all others.
+    fn hear(&mut self, notice: SupervisorEvent) -> Option<SupervisorEvent> {
         match notice {
-            Notice::Ended(ending) => self.ended = Some(ending),
-            Notice::LogLost { reason } => {
-                let text = format!("the log {} is not whole: {reason}; make room", self.log.display());
+            SupervisorEvent::Ended(ending) => self.ended = Some(ending),
+            SupervisorEvent::LogLost { reason } => {
+                let text = format!(
+                    "the log {} is incomplete: {reason}; free disk space",
+                    self.log.display()
+                );
                 self.warnings.push(Warning::new(WarningKind::Note, text));
                 self.log_lost = Some(reason);
             }
@@ -218,8 +221,8 @@ impl LocalProcess {
     fn await_stop(&mut self) -> Result<Ending, HostError> {
         let within = self.grace + ENDING + self.engine_time();
         loop {
-            // A window that was asked for and not fetched may come first.
-            if let Notice::Stopped(ending) = self.next(within)? {
+            // The result of a window that was requested but not read may come first.
+            if let SupervisorEvent::Stopped(ending) = self.next(within)? {
                 return Ok(ending);
             }
         }
@@ -263,7 +266,7 @@ impl Process for LocalProcess {
     fn memory_bytes(&mut self) -> Option<u64> {
         self.say(Order::Memory).ok()?;
         match self.next(ANSWER) {
-            Ok(Notice::Memory { bytes }) => bytes,
+            Ok(SupervisorEvent::Memory { bytes }) => bytes,
             _ => None,
         }
     }
@@ -271,32 +274,38 @@ impl Process for LocalProcess {
     fn rest(&mut self) -> Result<(), HostError> {
         self.say(Order::Rest)?;
         match self.next(ANSWER)? {
-            Notice::Rests => Ok(()),
-            other => Err(lost(&self.name, &format!("said {other:?} when it was to rest"))),
+            SupervisorEvent::Rests => Ok(()),
+            other => Err(lost(
+                &self.name,
+                &format!("sent {other:?} in reply to the order to pause"),
+            )),
         }
     }
 
     fn wake(&mut self) -> Result<(), HostError> {
         self.say(Order::Wake)?;
         match self.next(ANSWER)? {
-            Notice::Wakes => Ok(()),
-            other => Err(lost(&self.name, &format!("said {other:?} when it was to go on"))),
+            SupervisorEvent::Wakes => Ok(()),
+            other => Err(lost(
+                &self.name,
+                &format!("sent {other:?} in reply to the order to resume"),
+            )),
         }
     }
 
     fn begin_window(&mut self) -> Result<(), HostError> {
         self.say(Order::Begin)?;
         match self.next(ANSWER)? {
-            Notice::Began => Ok(()),
-            other => Err(lost(&self.name, &format!("said {other:?} when a window began"))),
+            SupervisorEvent::Began => Ok(()),
+            other => Err(lost(&self.name, &format!("sent {other:?} when a window started"))),
         }
     }
 
     fn end_window(&mut self) -> Result<Usage, HostError> {
         self.say(Order::End)?;
         match self.next(ANSWER)? {
-            Notice::Window(usage) => Ok(*usage),
-            other => Err(lost(&self.name, &format!("said {other:?} when a window ended"))),
+            SupervisorEvent::Window(usage) => Ok(*usage),
+            other => Err(lost(&self.name, &format!("sent {other:?} when a window ended"))),
         }
     }
 
@@ -304,7 +313,7 @@ impl Process for LocalProcess {
         if let Some(ending) = &self.stopped {
             return Ok(ending.clone());
         }
-        // The end of its input stops a supervisor as well as an order does, and also one that heard no order.
+        // The end of its input also stops a supervisor, even one that has not received the order.
         let _ = self.say(Order::Stop);
         self.orders = None;
         let ending = self.await_stop();

@@ -1,10 +1,10 @@
-//! The controller's end of a connection: requests, answers, beats, and what becomes of all when it is lost.
+//! The controller's end of a connection: requests, replies, beats, and its loss.
 
-use super::shared::{Arrived, News, Shared, State};
+use super::shared::{ConnectionState, ProcessNotifications, State, TimedResponse};
 use super::transport::Channel;
 use super::{ClockSample, Connect};
 use crate::HostError;
-use crate::wire::{self, Hello, Link, PROTOCOL, Reply, Request, Welcome};
+use crate::wire::{self, AgentHello, AgentLink, AgentRequest, ControllerHello, PROTOCOL, Reply};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,33 +13,33 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Time for the first message after the line that announces it.
+/// Time from the marker line to the first message.
 const GREETING: Duration = Duration::from_secs(20);
-/// Time that an agent has to end everything when it is told to.
+/// Time for the agent to end everything on request.
 const GOODBYE: Duration = Duration::from_secs(30);
-/// This prony.
+/// The version of this prony.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// A connection. Dropping it ends everything that was started through it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     what: String,
-    /// Dropped: no more beats.
+    /// Dropping it ends the beats.
     beats: Option<Sender<()>>,
     reader: Option<JoinHandle<()>>,
 }
 
-/// A request that is under way.
+/// A request in flight.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     id: u32,
-    answer: Receiver<Arrived>,
+    answer: Receiver<TimedResponse>,
 }
 
 impl Connection {
-    /// Takes over a channel on which an agent has announced itself, and is greeted.
-    pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, Hello), HostError> {
+    /// Takes over a channel on which an agent has announced itself, and exchanges greetings.
+    pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, AgentHello), HostError> {
         let host = connect.host.clone();
         let Channel {
             input,
@@ -49,9 +49,9 @@ impl Connection {
             rest,
         } = channel;
         if protocol != PROTOCOL {
-            return Err(other(&host, format!("speaks protocol {protocol}")));
+            return Err(other(&host, format!("uses protocol {protocol}")));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionState {
             host,
             lease: connect.lease,
             link: Arc::default(),
@@ -67,7 +67,7 @@ impl Connection {
         });
         let writer = Arc::clone(&shared);
         thread::spawn(move || {
-            // Why it failed is known best by who reads.
+            // The reader reports a better reason for the failure.
             let _ = writer.link.outbox.write_to(output);
         });
         let (first, hello) = mpsc::channel();
@@ -82,35 +82,35 @@ impl Connection {
         };
         let hello = connection.welcome(&hello)?;
         let shared = Arc::clone(&connection.shared);
-        // From now on silence counts.
+        // The lease starts now.
         shared.state().heard = Instant::now();
         thread::spawn(move || shared.beat(&ended));
         Ok((connection, hello))
     }
 
-    fn welcome(&mut self, hello: &Receiver<Vec<u8>>) -> Result<Hello, HostError> {
+    fn welcome(&mut self, hello: &Receiver<Vec<u8>>) -> Result<AgentHello, HostError> {
         let host = self.host().to_owned();
         let first = match hello.recv_timeout(GREETING) {
             Ok(first) => first,
             Err(RecvTimeoutError::Timeout) => {
-                self.shared.lose("its agent announced itself and said nothing");
+                self.shared.lose("its agent sent no message after it had started");
                 return Err(self.shared.lost());
             }
             Err(RecvTimeoutError::Disconnected) => return Err(self.shared.lost()),
         };
-        let Ok(hello) = serde_json::from_slice::<Hello>(&first) else {
-            return Err(other(&host, "speaks in another way".to_owned()));
+        let Ok(hello) = serde_json::from_slice::<AgentHello>(&first) else {
+            return Err(other(&host, "uses another protocol".to_owned()));
         };
         if hello.version != VERSION {
             return Err(other(&host, format!("is version {}", hello.version)));
         }
-        let welcome = Welcome {
+        let welcome = ControllerHello {
             version: VERSION.to_owned(),
             what: self.what.clone(),
             lease_ms: self.shared.lease.as_millis() as u64,
         };
         let welcome = serde_json::to_vec(&welcome).expect("invariant: a welcome is plain data");
-        // First of all, also before the first beat.
+        // Before everything else, also before the first beat.
         self.shared.link.outbox.send_first(0, &welcome);
         Ok(hello)
     }
@@ -123,11 +123,11 @@ impl Connection {
         &self.what
     }
 
-    pub(super) fn link(&self) -> &Arc<Link> {
+    pub(super) fn link(&self) -> &Arc<AgentLink> {
         &self.shared.link
     }
 
-    /// A number that was not used yet.
+    /// An unused number.
     pub(super) fn number(&self) -> u32 {
         self.shared.number.fetch_add(1, Ordering::Relaxed)
     }
@@ -137,46 +137,56 @@ impl Connection {
         is_lost.then(|| self.shared.lost())
     }
 
-    /// Sends a request and does not wait.
-    pub(super) fn send(&self, request: &Request) -> Result<Asked, HostError> {
+    /// Sends a request without waiting for the reply.
+    pub(super) fn send(&self, request: &AgentRequest) -> Result<PendingRequest, HostError> {
         let json = self.json(request)?;
         let asked = self.expect_answer();
         self.shared.link.send_message(asked.id, &json);
         Ok(asked)
     }
 
-    /// A request that is about to be sent. Where nothing comes any more, nobody is left who could answer it.
-    fn expect_answer(&self) -> Asked {
+    /// Registers a request before it is sent. If the connection is lost, the reply channel is closed at once.
+    fn expect_answer(&self) -> PendingRequest {
         let (sender, answer) = mpsc::channel();
         let id = self.number();
         let mut state = self.shared.state();
         if state.lost.is_none() {
             state.waiting.insert(id, sender);
         }
-        Asked { id, answer }
+        PendingRequest { id, answer }
     }
 
-    /// Says something that needs no answer.
-    pub(super) fn tell(&self, request: &Request) {
+    /// Sends a request that needs no reply.
+    pub(super) fn tell(&self, request: &AgentRequest) {
         if let Ok(json) = self.json(request) {
             self.shared.link.send_message(self.number(), &json);
         }
     }
 
-    fn json(&self, request: &Request) -> Result<Vec<u8>, HostError> {
-        // A path may be anything; JSON is not.
+    fn json(&self, request: &AgentRequest) -> Result<Vec<u8>, HostError> {
+        // A path may be any bytes; JSON must be UTF-8.
         serde_json::to_vec(request).map_err(|error| HostError::There {
             host: self.host().to_owned(),
-            text: format!("what is asked for cannot be sent: {error}; name files in UTF-8"),
+            text: format!("cannot encode the request: {error}; use file names in UTF-8"),
         })
     }
 
-    /// Waits for an answer. `what` completes "it did not … within 30 s".
-    pub(super) fn answer(&self, asked: &Asked, what: &str, within: Duration) -> Result<Reply, HostError> {
+    /// Waits for the reply. `what` completes "HOST did not … within 30 s".
+    pub(super) fn answer(
+        &self,
+        asked: &PendingRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, HostError> {
         self.arrived(asked, what, within).map(|(_, reply)| reply)
     }
 
-    fn arrived(&self, asked: &Asked, what: &str, within: Duration) -> Result<(Instant, Reply), HostError> {
+    fn arrived(
+        &self,
+        asked: &PendingRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<(Instant, Reply), HostError> {
         match asked.answer.recv_timeout(within) {
             Ok((at, answer)) => answer
                 .map(|reply| (at, reply))
@@ -193,24 +203,29 @@ impl Connection {
         }
     }
 
-    /// Asks and waits.
-    pub(super) fn ask(&self, request: &Request, what: &str, within: Duration) -> Result<Reply, HostError> {
+    /// Sends a request and waits for the reply.
+    pub(super) fn ask(
+        &self,
+        request: &AgentRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, HostError> {
         let asked = self.send(request)?;
         self.answer(&asked, what, within)
     }
 
-    /// Asks for something that is done or not.
-    pub(super) fn done(&self, request: &Request, what: &str, within: Duration) -> Result<(), HostError> {
+    /// Sends a request whose reply has no data.
+    pub(super) fn done(&self, request: &AgentRequest, what: &str, within: Duration) -> Result<(), HostError> {
         match self.ask(request, what, within)? {
             Reply::Done => Ok(()),
             other => Err(self.nonsense(&other)),
         }
     }
 
-    /// Asks for a path.
+    /// Sends a request whose reply is a path.
     pub(super) fn path(
         &self,
-        request: &Request,
+        request: &AgentRequest,
         what: &str,
         within: Duration,
     ) -> Result<Option<PathBuf>, HostError> {
@@ -220,21 +235,21 @@ impl Connection {
         }
     }
 
-    /// An answer that is none to what was asked.
+    /// The error for a reply that does not fit the request.
     pub(super) fn nonsense(&self, reply: &Reply) -> HostError {
         let said: String = format!("{reply:?}").chars().take(100).collect();
         HostError::There {
             host: self.host().to_owned(),
-            text: format!("its agent answered something else than it was asked: {said}"),
+            text: format!("its agent sent an unexpected reply: {said}"),
         }
     }
 
     pub(super) fn clock(&self, within: Duration) -> Result<ClockSample, HostError> {
-        let json = self.json(&Request::Clock)?;
+        let json = self.json(&AgentRequest::Clock)?;
         let asked = self.expect_answer();
         let sent = Instant::now();
         self.shared.link.outbox.send_first(asked.id, &json);
-        match self.arrived(&asked, "say the time", within)? {
+        match self.arrived(&asked, "report the time", within)? {
             (
                 received,
                 Reply::Clock {
@@ -251,8 +266,8 @@ impl Connection {
         }
     }
 
-    /// What was said unasked of a process since the last time.
-    pub(super) fn news(&self, process: u32) -> News {
+    /// The notices about a process since the last call.
+    pub(super) fn news(&self, process: u32) -> ProcessNotifications {
         let mut state = self.shared.state();
         state
             .news
@@ -261,15 +276,18 @@ impl Connection {
             .unwrap_or_default()
     }
 
-    /// From now on what is said of this process is kept.
+    /// From now on notices about this process are kept.
     pub(super) fn expect_news(&self, process: u32) {
-        self.shared.state().news.insert(process, News::default());
+        self.shared
+            .state()
+            .news
+            .insert(process, ProcessNotifications::default());
     }
 
-    /// Not any more.
+    /// Discards notices about this process, and ends it.
     pub(super) fn forget(&self, process: u32) {
         self.shared.state().news.remove(&process);
-        self.tell(&Request::Process {
+        self.tell(&AgentRequest::Process {
             process,
             order: wire::Order::Forget,
         });
@@ -283,16 +301,16 @@ impl Drop for Connection {
             (state.leaving, state.lost.is_some())
         };
         if leaving || !lost {
-            self.tell(&Request::Bye);
+            self.tell(&AgentRequest::Bye);
             self.shared.link.outbox.close();
             let deadline = Instant::now() + GOODBYE;
-            // The reader ends with the agent; beats go on meanwhile no more, so the agent is patient from here on.
+            // The reader ends with the agent. The beats continue meanwhile, so that the lease does not expire during the cleanup.
             while !self.reader.as_ref().is_none_or(JoinHandle::is_finished) && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(2));
             }
         }
         self.beats = None;
-        self.shared.lose("it was closed");
+        self.shared.lose("the connection was closed");
     }
 }
 
@@ -301,6 +319,6 @@ fn other(host: &str, what: String) -> HostError {
         host: host.to_owned(),
         what,
         ours: format!("version {VERSION} with protocol {PROTOCOL}"),
-        remedy: "give the same version on both sides (`program = …` names the one for a host)".to_owned(),
+        remedy: "use the same version on both sides (`program = …` sets the binary for a host)".to_owned(),
     }
 }

@@ -1,9 +1,9 @@
-//! Files to a host and from it.
+//! Copies files to and from a host.
 
 use super::connection::Connection;
-use super::{Progress, Sent};
+use super::{Progress, UploadResult};
 use crate::HostError;
-use crate::wire::{Entry, EntryKind, Incoming, Outgoing, Reply, Request, hash};
+use crate::wire::{AgentRequest, Entry, EntryKind, InboundReader, OutboundWriter, Reply, hash};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -11,13 +11,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Time for the last bytes to be on disk and in their place.
+/// Time for the last bytes to be written and moved to their final path.
 const PLACED: Duration = Duration::from_mins(2);
-/// Time for the first answer about a file.
+/// Timeout for the first reply about a file.
 const SOON: Duration = Duration::from_secs(30);
-/// Most files, folders and links at once.
+/// Maximum number of files, folders and links in one transfer.
 const MOST_ENTRIES: usize = 1_000_000;
-/// Bytes that are read at once.
+/// Size of one read, bytes.
 const PIECE: usize = 64 << 10;
 
 /// Copies a file or a folder to a path, or into the cache.
@@ -26,7 +26,7 @@ pub(super) fn put(
     from: &Path,
     to: Option<&Path>,
     tell: &dyn Fn(Progress),
-) -> Result<Sent, HostError> {
+) -> Result<UploadResult, HostError> {
     let entries = survey(from).map_err(|(path, error)| read(path, error))?;
     let total = entries.iter().map(|entry| entry.bytes).sum();
     let (to, hash) = if let Some(to) = to {
@@ -34,15 +34,15 @@ pub(super) fn put(
     } else {
         let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
         let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
-        let request = Request::Kept { hash: hash.clone() };
-        if let Some(path) = connection.path(&request, "look into its cache", SOON)? {
-            return Ok(Sent { path, bytes: 0 });
+        let request = AgentRequest::Kept { hash: hash.clone() };
+        if let Some(path) = connection.path(&request, "search its cache", SOON)? {
+            return Ok(UploadResult { path, bytes: 0 });
         }
         (name, Some(hash))
     };
     let stream = connection.number();
-    let mut outgoing = Outgoing::open(connection.link(), stream);
-    let asked = connection.send(&Request::Put {
+    let mut outgoing = OutboundWriter::open(connection.link(), stream);
+    let asked = connection.send(&AgentRequest::Put {
         to,
         hash,
         bytes: total,
@@ -57,13 +57,13 @@ pub(super) fn put(
             None
         }
         Err((path, error)) => {
-            outgoing.break_off("it could not be read");
+            outgoing.break_off("reading it failed");
             Some(read(path, error))
         }
     };
-    // The host knows best why it took no more.
-    match (connection.answer(&asked, "take the files", PLACED), failed) {
-        (Ok(Reply::Path { path: Some(path) }), None) => Ok(Sent { path, bytes: total }),
+    // The host's error is the cause if it refused the rest.
+    match (connection.answer(&asked, "receive the files", PLACED), failed) {
+        (Ok(Reply::Path { path: Some(path) }), None) => Ok(UploadResult { path, bytes: total }),
         (Ok(other), None) => Err(connection.nonsense(&other)),
         (Err(error), None) | (Ok(_), Some(error)) => Err(error),
         (Err(theirs), Some(ours)) => Err(match ours {
@@ -76,12 +76,12 @@ pub(super) fn put(
 /// Copies a file from the host.
 pub(super) fn get(connection: &Connection, from: &Path, to: &Path) -> Result<u64, HostError> {
     let stream = connection.number();
-    let mut incoming = Incoming::open(connection.link(), stream);
-    let request = Request::Get {
+    let mut incoming = InboundReader::open(connection.link(), stream);
+    let request = AgentRequest::Get {
         from: from.to_owned(),
         stream,
     };
-    // The answer comes before the first byte.
+    // The reply arrives before the first byte.
     connection.done(&request, "send a file", SOON)?;
     let write = |error| HostError::File {
         what: "write",
@@ -114,16 +114,16 @@ fn read(path: PathBuf, error: io::Error) -> HostError {
     }
 }
 
-type Failed = (PathBuf, io::Error);
+type TransferError = (PathBuf, io::Error);
 
-/// Everything at and below a path, each folder before what is in it, in an order that is always the same.
-fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
+/// Lists everything at and below a path, each folder before its contents, in a deterministic order.
+fn survey(from: &Path) -> Result<Vec<Entry>, TransferError> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(path) = open.pop() {
         let whole = join(from, &path);
         let failed = |error| (whole.clone(), error);
-        // What is put may itself be reached over a link.
+        // The root itself may be a symbolic link, which is followed.
         let metadata = if path.as_os_str().is_empty() {
             fs::metadata(&whole)
         } else {
@@ -144,7 +144,7 @@ fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
         } else if kind.is_file() {
             (EntryKind::File, None)
         } else {
-            // Sockets and pipes are of processes that run here.
+            // Sockets and pipes belong to processes on this machine.
             continue;
         };
         entries.push(Entry {
@@ -159,7 +159,7 @@ fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
             target,
         });
         if entries.len() > MOST_ENTRIES {
-            let many = format!("there are more than {MOST_ENTRIES} files in it");
+            let many = format!("it contains more than {MOST_ENTRIES} files");
             return Err((from.to_owned(), io::Error::other(many)));
         }
     }
@@ -175,12 +175,12 @@ fn join(from: &Path, path: &Path) -> PathBuf {
 }
 
 fn head(entry: &Entry) -> io::Result<Vec<u8>> {
-    // A name may be anything; JSON is not.
-    serde_json::to_vec(entry).map_err(|error| io::Error::other(format!("{error}; name files in UTF-8")))
+    // A name may be any bytes; JSON must be UTF-8.
+    serde_json::to_vec(entry).map_err(|error| io::Error::other(format!("{error}; use file names in UTF-8")))
 }
 
 /// SHA-256 of names, kinds, permissions and contents.
-fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, Failed> {
+fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, TransferError> {
     let mut all = Sha256::new();
     all.update(name.as_os_str().as_encoded_bytes());
     for entry in entries {
@@ -197,11 +197,11 @@ fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, Failed>
 }
 
 fn send(
-    outgoing: &mut Outgoing,
+    outgoing: &mut OutboundWriter,
     from: &Path,
     entries: &[Entry],
     tell: &mut dyn FnMut(u64),
-) -> Result<(), Failed> {
+) -> Result<(), TransferError> {
     let mut buffer = vec![0; PIECE];
     let mut sent = 0;
     for entry in entries {
@@ -220,7 +220,7 @@ fn send(
         while left > 0 {
             let length = file.read(&mut buffer).map_err(failed)?;
             if length == 0 {
-                return Err(failed(io::Error::other("it changed while it was sent")));
+                return Err(failed(io::Error::other("the file changed during the transfer")));
             }
             outgoing.write_all(&buffer[..length]).map_err(failed)?;
             left -= length as u64;

@@ -1,4 +1,4 @@
-//! A host somewhere else: an agent on it, reached over one connection.
+//! A remote host: its agent, over one connection.
 
 mod connection;
 mod files;
@@ -6,7 +6,7 @@ mod process;
 mod shared;
 mod transport;
 
-use crate::wire::{Hello, Reply, Request};
+use crate::wire::{AgentHello, AgentRequest, Reply};
 use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology};
 use connection::Connection;
 use process::RemoteProcess;
@@ -14,30 +14,32 @@ use prony_records::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub use transport::{Binary, Channel, Conduit, Pipe, Silence, Ssh, Transport, WhySilent};
+pub use transport::{
+    Binary, Channel, HandshakeErrorFn, HandshakeFailure, Pipe, Ssh, Transport, TransportGuard,
+};
 
-/// The agent ends everything, and the controller gives it up, when nothing came from the other for this long.
+/// If either side receives nothing from the other for this time, the agent ends everything and the controller gives it up.
 pub const LEASE: Duration = Duration::from_secs(5);
-/// Loopback: an agent that came over a pipe is on this machine.
+/// Loopback: an agent over a pipe is on this machine.
 const HERE: &str = "127.0.0.1";
-/// Time for an answer that needs no work.
+/// Timeout for requests that need no work.
 const SOON: Duration = Duration::from_secs(30);
 
-/// What a connection is for.
+/// Options of a connection.
 #[derive(Debug, Clone)]
 pub struct Connect {
-    /// What the host is called in messages: its name in the lab file.
+    /// The name of the host in messages: its name in the testbed file.
     pub host: String,
-    /// Where its services are reached from the workers; `None`: at the address that the connection went to.
+    /// The address at which workers reach its services; `None`: the address that the connection went to.
     pub address: Option<String>,
-    /// What it is for, told to those who find the host's CPUs taken: `prony run hello`.
+    /// The command that uses the host, shown to others who find its CPUs claimed: `prony run hello`.
     pub what: String,
-    /// How long either side goes on without hearing from the other: [`LEASE`], but for tests.
+    /// How long either side may be silent: [`LEASE`], except in tests.
     pub lease: Duration,
 }
 
 impl Connect {
-    /// To a host of this name, for this purpose.
+    /// Options for a connection to `host` with the defaults.
     pub fn to(host: impl Into<String>, what: impl Into<String>) -> Self {
         Self {
             host: host.into(),
@@ -48,50 +50,50 @@ impl Connect {
     }
 }
 
-/// How far something that is sent has come.
+/// Progress of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes that were sent.
+    /// Bytes sent so far.
     pub sent: u64,
-    /// Bytes of it all.
+    /// Bytes in total.
     pub total: u64,
 }
 
-/// What became of something that was to be there.
+/// The result of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
-    /// Where it is now, on its host. Absolute.
+pub struct UploadResult {
+    /// Absolute path on the host.
     pub path: PathBuf,
-    /// Bytes of files that were sent; 0 where all was there already.
+    /// Bytes of files that were sent; 0 if the host already had them.
     pub bytes: u64,
 }
 
-/// The two clocks of a host, read once, between two moments of our own.
+/// One reading of a host's two clocks, between two instants of our own clock.
 #[derive(Debug, Clone, Copy)]
 pub struct ClockSample {
-    /// When it was asked.
+    /// When the request was sent.
     pub sent: Instant,
-    /// When its answer came.
+    /// When the reply arrived.
     pub received: Instant,
-    /// Its monotonic clock (`CLOCK_MONOTONIC`) in between, ns.
+    /// The host's monotonic clock (`CLOCK_MONOTONIC`) in between, ns.
     pub monotonic_ns: u64,
-    /// Its wall clock in between, ns since 1970.
+    /// The host's wall clock in between, ns since 1970.
     pub wall_ns: u64,
 }
 
-/// A host that is reached through an agent on it. A copy is the same connection; it ends with the last copy and the last
-/// process, and with it ends everything that was started through it.
+/// A host that is accessed through an agent on it. Clones share one connection. It ends when the last clone and the last
+/// process are dropped, and everything that was started through it ends with it.
 ///
-/// Every call has a deadline and names the host. When the connection is lost, every call that waits and every later one
-/// fails with [`HostError::Lost`].
+/// Every call has a timeout, and its error names the host. When the connection is lost, all waiting and all later calls
+/// fail with [`HostError::Lost`].
 #[derive(Debug, Clone)]
 pub struct Remote {
     connection: Arc<Connection>,
-    hello: Arc<Hello>,
+    hello: Arc<AgentHello>,
     address: String,
 }
 
-/// CPUs of a host that are claimed until this is dropped, or the connection ends.
+/// Claimed CPUs of a host. The claim ends when this is dropped or when the connection ends.
 #[derive(Debug)]
 pub struct RemoteClaim {
     connection: Arc<Connection>,
@@ -100,12 +102,13 @@ pub struct RemoteClaim {
 
 impl Drop for RemoteClaim {
     fn drop(&mut self) {
-        self.connection.tell(&Request::Release { claim: self.number });
+        self.connection
+            .tell(&AgentRequest::Release { claim: self.number });
     }
 }
 
 impl Remote {
-    /// Connects. `tell` hears how far prony's own binary has come, where it has to be copied first.
+    /// Connects. Calls `tell` with the progress of copying prony's own binary, if it must be copied first.
     pub fn connect(
         connect: &Connect,
         transport: &dyn Transport,
@@ -117,7 +120,7 @@ impl Remote {
         let address = address.or_else(|| transport.is_local().then(|| HERE.to_owned()));
         let unknown = || HostError::Unreachable {
             host: connect.host.clone(),
-            reason: "the way there does not tell its address: give it with `address = …`".to_owned(),
+            reason: "its address is unknown: set it with `address = …`".to_owned(),
         };
         Ok(Self {
             connection: Arc::new(connection),
@@ -126,88 +129,87 @@ impl Remote {
         })
     }
 
-    /// What the host is called in messages.
+    /// The name of the host in messages.
     pub fn name(&self) -> &str {
         self.connection.host()
     }
 
-    /// What the agent said of itself and its host when it was reached: version, hash, architecture, folders.
-    pub fn hello(&self) -> &Hello {
+    /// The agent's description of itself and its host at connection time: version, hash, architecture, folders.
+    pub fn hello(&self) -> &AgentHello {
         &self.hello
     }
 
-    /// Why the connection is lost, where it is: asked for whenever something else than a call waits for the host.
+    /// Why the connection is lost, if it is. Check it while waiting for the host without a call.
     pub fn lost(&self) -> Option<HostError> {
         self.connection.lost()
     }
 
-    /// One look at the clocks of the host. It overtakes everything else. The shortest of sixteen or more tells the offset
-    /// best; half its length bounds the error.
+    /// Reads the clocks of the host once. The request overtakes everything else. The sample with the shortest round trip of
+    /// sixteen or more gives the best estimate of the offset; half of that round trip bounds the error.
     pub fn clock_sample(&self) -> Result<ClockSample, HostError> {
         self.connection.clock(SOON)
     }
 
-    /// Copies a file, or a folder with all that is in it, to the host: contents, permissions and symbolic links. What was
-    /// at `to` before is replaced when all has come. A relative path is below the folder of this connection, which is removed
-    /// at its end ([`Hello::work`]). The room is looked at first.
-    pub fn put(&self, from: &Path, to: &Path, tell: &dyn Fn(Progress)) -> Result<Sent, HostError> {
+    /// Copies a file, or a folder with its contents, to the host: data, permissions and symbolic links. It replaces whatever is
+    /// at `to` when everything has arrived. A relative path is below the folder of this connection, which is removed at its end
+    /// ([`AgentHello::work`]). Checks the free disk space first.
+    pub fn put(&self, from: &Path, to: &Path, tell: &dyn Fn(Progress)) -> Result<UploadResult, HostError> {
         files::put(&self.connection, from, Some(to), tell)
     }
 
-    /// Makes that a file or a folder is in the cache of the host, under the hash of its content: what is there already is
-    /// not sent again. It must not be changed there; the least used goes when the cache is full, but never while an
-    /// agent that used it runs.
-    pub fn keep(&self, from: &Path, tell: &dyn Fn(Progress)) -> Result<Sent, HostError> {
+    /// Stores a file or a folder in the cache of the host, under the hash of its content, unless it is already there. Cached
+    /// content must not be changed. When the cache is full, the least recently used content is removed, but never content that
+    /// a running agent uses.
+    pub fn keep(&self, from: &Path, tell: &dyn Fn(Progress)) -> Result<UploadResult, HostError> {
         files::put(&self.connection, from, None, tell)
     }
 
-    /// Copies a file from the host.
+    /// Copies a file from the host. Returns its size.
     pub fn get(&self, from: &Path, to: &Path) -> Result<u64, HostError> {
         files::get(&self.connection, from, to)
     }
 
-    /// Whether there is something at a path on the host.
     pub fn exists(&self, path: &Path) -> Result<bool, HostError> {
-        let request = Request::Look {
+        let request = AgentRequest::Look {
             path: path.to_owned(),
         };
-        match self.connection.ask(&request, "look for a file", SOON)? {
+        match self.connection.ask(&request, "check for a file", SOON)? {
             Reply::There { kind, .. } => Ok(kind.is_some()),
             other => Err(self.connection.nonsense(&other)),
         }
     }
 
-    /// Makes a folder on the host with all above it, and says where it is.
+    /// Creates a folder and its parents on the host, and returns its path.
     pub fn make_folder(&self, path: &Path) -> Result<PathBuf, HostError> {
-        let request = Request::MakeFolder {
+        let request = AgentRequest::MakeFolder {
             path: path.to_owned(),
         };
-        let made = self.connection.path(&request, "make a folder", SOON)?;
+        let made = self.connection.path(&request, "create a folder", SOON)?;
         Ok(made.unwrap_or_else(|| path.to_owned()))
     }
 
-    /// Removes a file, or a folder with all that is in it. It must be below the folder of this connection or below the cache.
+    /// Removes a file, or a folder with its contents. It must be inside the folder of this connection or inside the cache.
     pub fn remove(&self, path: &Path) -> Result<(), HostError> {
-        let request = Request::Remove {
+        let request = AgentRequest::Remove {
             path: path.to_owned(),
         };
         self.connection
             .done(&request, "remove a folder", Duration::from_mins(2))
     }
 
-    /// Where a program is on the host that is named without a path.
+    /// Searches `PATH` of the host for a program.
     pub fn which(&self, program: &str) -> Result<Option<PathBuf>, HostError> {
-        let request = Request::Which {
+        let request = AgentRequest::Which {
             program: program.to_owned(),
         };
-        self.connection.path(&request, "look for a program", SOON)
+        self.connection.path(&request, "search for a program", SOON)
     }
 
-    /// Claims CPUs of the host for this run. Fails at once with [`HostError::Taken`], which names the holder, where another
-    /// run has one of them; then none is claimed.
+    /// Claims CPUs of the host for this run: all of them or none. If another run has one of them, fails at once with
+    /// [`HostError::Taken`], which names that run.
     pub fn claim(&self, cpus: &Cpus) -> Result<RemoteClaim, HostError> {
         let number = self.connection.number();
-        let request = Request::Claim {
+        let request = AgentRequest::Claim {
             claim: number,
             cpus: cpus.clone(),
             what: self.connection.what().to_owned(),
@@ -232,14 +234,14 @@ impl Host for Remote {
     fn free_port(&self) -> Result<u16, HostError> {
         match self
             .connection
-            .ask(&Request::FreePort, "find a free port", SOON)?
+            .ask(&AgentRequest::FreePort, "find a free port", SOON)?
         {
             Reply::Port { port } => Ok(port),
             other => Err(self.connection.nonsense(&other)),
         }
     }
 
-    /// A relative folder, and a relative path of the log, are below the folder of this connection.
+    /// Relative paths of the folder and the log are below the folder of this connection.
     fn start(&self, spec: &ProcessSpec) -> Result<Box<dyn Process>, HostError> {
         Ok(Box::new(RemoteProcess::start(&self.connection, spec)?))
     }
@@ -248,11 +250,11 @@ impl Host for Remote {
         Ok(Box::new(RemoteProcess::attach(&self.connection, spec)?))
     }
 
-    /// As it is now; as it was when it was reached where it does not answer.
+    /// The current environment. If the host does not reply, the environment at connection time.
     fn environment(&self) -> Environment {
         match self
             .connection
-            .ask(&Request::Environment, "say what it is like", SOON)
+            .ask(&AgentRequest::Environment, "describe its environment", SOON)
         {
             Ok(Reply::Environment(environment)) => *environment,
             _ => self.hello.environment.clone(),
@@ -260,10 +262,10 @@ impl Host for Remote {
     }
 
     fn watch(&self, window: Duration) -> Option<MachineUsage> {
-        let request = Request::Watch {
+        let request = AgentRequest::Watch {
             window_ns: window.as_nanos() as u64,
         };
-        match self.connection.ask(&request, "watch itself", window + SOON) {
+        match self.connection.ask(&request, "measure its usage", window + SOON) {
             Ok(Reply::Machine { usage }) => usage,
             _ => None,
         }
@@ -272,16 +274,16 @@ impl Host for Remote {
     fn memory_available_bytes(&self) -> Option<u64> {
         let answer = self
             .connection
-            .ask(&Request::MemoryAvailable, "say its memory", SOON);
+            .ask(&AgentRequest::MemoryAvailable, "report its memory", SOON);
         match answer {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
         }
     }
 
-    /// Keeps the agent, not the calling process, off the CPUs of a service.
+    /// Pins the agent, not the calling process.
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {
-        let request = Request::Pin { cpus: cpus.clone() };
+        let request = AgentRequest::Pin { cpus: cpus.clone() };
         self.connection.done(&request, "pin its agent", SOON)
     }
 }

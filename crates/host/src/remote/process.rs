@@ -1,19 +1,19 @@
-//! A process on another host.
+//! A process on a remote host.
 
 use super::SOON;
 use super::connection::Connection;
-use crate::wire::{Incoming, Order, Outgoing, Reply, Request};
+use crate::wire::{AgentRequest, InboundReader, Order, OutboundWriter, Reply};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Stdio, Usage};
 use prony_records::Warning;
 use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time for a start, on top of what its supervisor has.
+/// Timeout of a start, in addition to the supervisor's own.
 const START: Duration = Duration::from_secs(40);
-/// Time for an order, on top of what its supervisor has.
+/// Timeout of an order, in addition to the supervisor's own.
 const ORDER: Duration = Duration::from_secs(30);
-/// Time that ending may take on top of the grace time.
+/// Time for ending, in addition to the grace time.
 const ENDING: Duration = Duration::from_secs(30);
 
 pub(super) struct RemoteProcess {
@@ -24,7 +24,7 @@ pub(super) struct RemoteProcess {
     started: Instant,
     address: Option<String>,
     warnings: Vec<Warning>,
-    pipes: Option<(Outgoing, Incoming)>,
+    pipes: Option<(OutboundWriter, InboundReader)>,
     grace: Duration,
     ended: Option<Ending>,
     stopped: Option<Ending>,
@@ -35,9 +35,13 @@ impl RemoteProcess {
         let number = connection.number();
         let streams = (spec.stdio == Stdio::Piped).then(|| (connection.number(), connection.number()));
         let link = connection.link();
-        let pipes =
-            streams.map(|(input, output)| (Outgoing::open(link, input), Incoming::open(link, output)));
-        let request = Request::Start {
+        let pipes = streams.map(|(input, output)| {
+            (
+                OutboundWriter::open(link, input),
+                InboundReader::open(link, output),
+            )
+        });
+        let request = AgentRequest::Start {
             process: number,
             spec: Box::new(spec.clone()),
             streams,
@@ -50,7 +54,7 @@ impl RemoteProcess {
 
     pub(super) fn attach(connection: &Arc<Connection>, spec: &AttachSpec) -> Result<Self, HostError> {
         let number = connection.number();
-        let request = Request::Attach {
+        let request = AgentRequest::Attach {
             process: number,
             spec: Box::new(spec.clone()),
         };
@@ -61,7 +65,7 @@ impl RemoteProcess {
         connection: &Arc<Connection>,
         name: &str,
         number: u32,
-        request: &Request,
+        request: &AgentRequest,
     ) -> Result<Self, HostError> {
         connection.expect_news(number);
         let what = format!("start `{name}`");
@@ -93,7 +97,7 @@ impl RemoteProcess {
                 })
             }
             Err(error) => {
-                // One that starts after all is ended.
+                // If it starts later after all, this ends it.
                 connection.forget(number);
                 Err(error)
             }
@@ -101,7 +105,7 @@ impl RemoteProcess {
     }
 
     fn order(&self, order: Order, what: &str, within: Duration) -> Result<Reply, HostError> {
-        let request = Request::Process {
+        let request = AgentRequest::Process {
             process: self.number,
             order,
         };
@@ -116,7 +120,7 @@ impl RemoteProcess {
         }
     }
 
-    /// Takes what was said unasked.
+    /// Takes over notices of the agent.
     fn hear(&mut self) {
         let news = self.connection.news(self.number);
         if news.ended.is_some() {
@@ -150,8 +154,8 @@ impl Process for RemoteProcess {
         Some((Box::new(input), Box::new(output)))
     }
 
-    /// Costs no round trip. Where the connection is lost, its lease ends the process: it counts as ended, and nobody knows
-    /// how; whether that is so [`super::Remote::lost`] says.
+    /// Needs no round trip. If the connection is lost, the agent ends the process when its lease expires: it counts as ended in
+    /// an unknown way. [`super::Remote::lost`] tells whether that is the reason.
     fn ended(&mut self) -> Option<Ending> {
         self.hear();
         if self.ended.is_none() && self.connection.lost().is_some() {
@@ -161,26 +165,26 @@ impl Process for RemoteProcess {
     }
 
     fn memory_bytes(&mut self) -> Option<u64> {
-        match self.order(Order::Memory, "say the memory of", ORDER) {
+        match self.order(Order::Memory, "report the memory of", ORDER) {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
         }
     }
 
     fn rest(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::Rest, "let rest")
+        self.obeyed(Order::Rest, "pause")
     }
 
     fn wake(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::Wake, "wake")
+        self.obeyed(Order::Wake, "resume")
     }
 
     fn begin_window(&mut self) -> Result<(), HostError> {
-        self.obeyed(Order::BeginWindow, "begin the window of")
+        self.obeyed(Order::BeginWindow, "start the measurement window of")
     }
 
     fn end_window(&mut self) -> Result<Usage, HostError> {
-        match self.order(Order::EndWindow, "end the window of", ORDER)? {
+        match self.order(Order::EndWindow, "end the measurement window of", ORDER)? {
             Reply::Usage(usage) => Ok(*usage),
             other => Err(self.connection.nonsense(&other)),
         }
@@ -201,7 +205,7 @@ impl Process for RemoteProcess {
     }
 
     fn log_tail(&self, lines: usize) -> Vec<String> {
-        match self.order(Order::LogTail(lines as u32), "show the log of", SOON) {
+        match self.order(Order::LogTail(lines as u32), "return the log of", SOON) {
             Ok(Reply::Log { lines }) => lines,
             _ => Vec::new(),
         }

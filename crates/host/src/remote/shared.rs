@@ -1,7 +1,7 @@
-//! What the threads of a connection share: who waits for what, what was said unasked, and why nothing comes any more.
+//! State shared by the threads of a connection: pending requests, notices, and why the connection is lost.
 
-use super::transport::Conduit;
-use crate::wire::{Answer, Inbox, Item, Link, Notice, Request};
+use super::transport::TransportGuard;
+use crate::wire::{AgentEvent, AgentLink, AgentRequest, AgentResponse, Inbox, Item};
 use crate::{Ending, HostError};
 use prony_records::Warning;
 use std::collections::HashMap;
@@ -12,41 +12,40 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time between two beats.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// An answer, and when it came.
-pub(super) type Arrived = (Instant, Answer);
+/// A reply, and when it arrived.
+pub(super) type TimedResponse = (Instant, AgentResponse);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) host: String,
     pub(super) lease: Duration,
-    pub(super) link: Arc<Link>,
-    /// Numbers of requests, streams, processes and claims.
+    pub(super) link: Arc<AgentLink>,
+    /// The next number of a request, stream, process or claim.
     pub(super) number: AtomicU32,
     pub(super) state: Mutex<State>,
-    pub(super) conduit: Mutex<Box<dyn Conduit>>,
+    pub(super) conduit: Mutex<Box<dyn TransportGuard>>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) waiting: HashMap<u32, Sender<Arrived>>,
-    pub(super) news: HashMap<u32, News>,
+    pub(super) waiting: HashMap<u32, Sender<TimedResponse>>,
+    pub(super) news: HashMap<u32, ProcessNotifications>,
     pub(super) heard: Instant,
     pub(super) lost: Option<String>,
-    /// Whether the agent said that it ends.
+    /// Whether the agent announced its end.
     pub(super) leaving: bool,
 }
 
-/// What an agent said unasked of a process.
+/// Notices of an agent about a process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct News {
+pub(super) struct ProcessNotifications {
     pub(super) ended: Option<Ending>,
     pub(super) warnings: Option<Vec<Warning>>,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -55,11 +54,11 @@ impl Shared {
         let reason = self.state().lost.clone();
         HostError::Lost {
             host: self.host.clone(),
-            reason: reason.unwrap_or_else(|| "it ended".to_owned()),
+            reason: reason.unwrap_or_else(|| "the connection ended".to_owned()),
         }
     }
 
-    /// Everything that waits fails, and everything later too.
+    /// All waiting and all later requests fail.
     pub(super) fn give_up(&self, reason: &str) {
         {
             let mut state = self.state();
@@ -69,13 +68,13 @@ impl Shared {
         self.link.end(reason);
     }
 
-    /// The same, and the way there is closed.
+    /// The same, and closes the channel.
     pub(super) fn lose(&self, reason: &str) {
         self.give_up(reason);
         self.conduit.lock().unwrap_or_else(PoisonError::into_inner).end();
     }
 
-    /// Until the agent ends. The first message goes elsewhere.
+    /// Reads until the agent ends. The first message is passed to `first`.
     pub(super) fn read(&self, mut input: File, rest: &[u8], first: &Sender<Vec<u8>>) {
         let mut inbox = Inbox::default();
         inbox.push(rest);
@@ -86,7 +85,7 @@ impl Shared {
                 let item = match inbox.pop() {
                     Ok(Some(item)) => item,
                     Ok(None) => break,
-                    Err(error) => return self.lose(&format!("its agent speaks in another way: {error}")),
+                    Err(error) => return self.lose(&format!("its agent violated the protocol: {error}")),
                 };
                 let taken = match item {
                     Item::Message { json, .. } if !greeted => {
@@ -98,7 +97,7 @@ impl Shared {
                     item => self.link.take(item),
                 };
                 if let Err(error) = taken {
-                    return self.lose(&format!("its agent speaks in another way: {error}"));
+                    return self.lose(&format!("its agent violated the protocol: {error}"));
                 }
             }
             let length = match input.read(&mut buffer) {
@@ -117,7 +116,7 @@ impl Shared {
         let mut conduit = self.conduit.lock().unwrap_or_else(PoisonError::into_inner);
         match conduit.said() {
             Some(said) => format!("its agent ended: {said}"),
-            None => "its agent ended without a word; was it killed, or the host switched off?".to_owned(),
+            None => "its agent ended without a message; was it killed, or the host switched off?".to_owned(),
         }
     }
 
@@ -125,7 +124,7 @@ impl Shared {
         let arrived = Instant::now();
         let wrong = |error: serde_json::Error| error.to_string();
         if id != 0 {
-            let answer: Answer = serde_json::from_slice(json).map_err(wrong)?;
+            let answer: AgentResponse = serde_json::from_slice(json).map_err(wrong)?;
             if let Some(waiting) = self.state().waiting.remove(&id) {
                 let _ = waiting.send((arrived, answer));
             }
@@ -133,7 +132,7 @@ impl Shared {
         }
         let mut state = self.state();
         match serde_json::from_slice(json).map_err(wrong)? {
-            Notice::Process {
+            AgentEvent::Process {
                 process,
                 ended,
                 warnings,
@@ -143,24 +142,24 @@ impl Shared {
                     news.warnings = Some(warnings);
                 }
             }
-            Notice::Leaving { reason } => {
+            AgentEvent::Leaving { reason } => {
                 state.leaving = true;
                 drop(state);
-                // It clears up and ends by itself.
+                // The agent cleans up and ends by itself.
                 self.give_up(&format!("its agent ended: {reason}"));
             }
         }
         Ok(())
     }
 
-    /// Beats, and listens whether the agent does, until the connection is dropped or lost.
+    /// Sends beats and checks that the agent does, until the connection is dropped or lost.
     pub(super) fn beat(&self, ended: &Receiver<()>) {
-        let beat = serde_json::to_vec(&Request::Beat).expect("invariant: a beat is plain data");
+        let beat = serde_json::to_vec(&AgentRequest::Beat).expect("invariant: a beat is plain data");
         loop {
-            // The number is nobody's: the answer shows that the agent lives, and says no more.
+            // No request has this id: the reply only shows that the agent lives.
             self.link.outbox.send_first(u32::MAX, &beat);
             let left = self.lease.saturating_sub(self.state().heard.elapsed());
-            // A moment later it is over, or is not.
+            // One millisecond later the lease has either expired or been renewed.
             let sleep = BEAT.min(self.lease / 4).min(left + Duration::from_millis(1));
             match ended.recv_timeout(sleep) {
                 Err(RecvTimeoutError::Timeout) => {}
@@ -175,7 +174,7 @@ impl Shared {
             }
             if silent > self.lease {
                 return self.lose(&format!(
-                    "nothing came from it for {} s; is it switched off, or the network in between cut?",
+                    "received nothing from it for {} s; is it switched off, or is the network down?",
                     self.lease.as_secs()
                 ));
             }

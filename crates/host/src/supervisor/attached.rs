@@ -1,7 +1,7 @@
-//! The loop of a supervisor that only looks: at processes that run already, which it neither started nor ever signals.
+//! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
-use super::orders::Orders;
-use super::protocol::{Attach, Notice, Order, say};
+use super::commands::Orders;
+use super::protocol::{Attach, Order, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
 use crate::{Attached, Cpus, Ending};
@@ -11,41 +11,41 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what takes longer to read, and at whether the process is still there.
+/// Interval of slow measurements, and of checks whether the process still runs.
 const SLOW: Duration = Duration::from_secs(1);
 
-/// A window begins.
+/// Starts a window.
 pub(super) fn begin(sampler: &mut Sampler, probe: &Probe) {
     sampler.begin(probe);
-    say(&Notice::Began);
+    say(&SupervisorEvent::Began);
 }
 
-/// It ends.
+/// Ends a window.
 pub(super) fn end(sampler: &mut Sampler, probe: &Probe) {
     let usage = sampler.end(probe);
-    say(&Notice::Window(Box::new(usage)));
+    say(&SupervisorEvent::Window(Box::new(usage)));
 }
 
 pub(super) fn tell_memory(probe: &Probe) {
-    say(&Notice::Memory {
+    say(&SupervisorEvent::Memory {
         bytes: probe.held().memory,
     });
 }
 
-struct Watch {
+struct AttachedMonitor {
     attach: Attach,
     probe: Probe,
     sampler: Sampler,
-    /// Whether its end was told.
+    /// Whether the end was reported.
     gone: bool,
 }
 
-/// Looks until it is told to stop, or until its caller is gone.
+/// Measures until it receives the order to stop, or until its caller is gone.
 pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
     let (pid, probe) = match found(&attach.spec.attached) {
         Ok(found) => found,
         Err(reason) => {
-            say(&Notice::NotStarted {
+            say(&SupervisorEvent::NotStarted {
                 reason,
                 isolation: false,
             });
@@ -53,13 +53,13 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         }
     };
     let _ = super::pin(&attach.spec.supervisor_cpus);
-    say(&Notice::Started {
+    say(&SupervisorEvent::Started {
         pid,
         age_ns: 0,
         address: None,
         warnings: Vec::new(),
     });
-    let mut watch = Watch {
+    let mut watch = AttachedMonitor {
         sampler: Sampler::of(attach.machine.clone(), Cpus::default()),
         attach,
         probe,
@@ -68,15 +68,15 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
     watch.until_told(orders)
 }
 
-/// A process of what is to be watched, and where its resources are read.
+/// One process of the attached tree, and the source of its resource usage.
 fn found(attached: &Attached) -> Result<(i32, Probe), String> {
     match attached {
         Attached::Pid(pid) if lives(*pid) => Ok((*pid, Probe::of_process(*pid))),
-        Attached::Pid(pid) => Err(format!("no process has the id {pid}: is the service running?")),
+        Attached::Pid(pid) => Err(format!("there is no process {pid}: is the service running?")),
         Attached::Cgroup(path) => {
             let group = crate::cgroup::Group::of_others(path).ok_or_else(|| {
                 format!(
-                    "{} is no control group that counts CPU time and memory: give its path as in /proc/PID/cgroup",
+                    "{} is not a control group that counts CPU time and memory: use its path as in /proc/PID/cgroup",
                     path.display()
                 )
             })?;
@@ -92,7 +92,7 @@ fn found(attached: &Attached) -> Result<(i32, Probe), String> {
     }
 }
 
-impl Watch {
+impl AttachedMonitor {
     fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
         let every = self.attach.spec.sample_every;
         let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
@@ -106,9 +106,9 @@ impl Watch {
                         leave();
                         return Ok(());
                     }
-                    // What is not ours runs on, whoever has his turn.
-                    Order::Rest => say(&Notice::Rests),
-                    Order::Wake => say(&Notice::Wakes),
+                    // prony did not start these processes, so it never pauses them.
+                    Order::Rest => say(&SupervisorEvent::Rests),
+                    Order::Wake => say(&SupervisorEvent::Wakes),
                     Order::Begin => begin(&mut self.sampler, &self.probe),
                     Order::End => end(&mut self.sampler, &self.probe),
                     Order::Memory => tell_memory(&self.probe),
@@ -131,20 +131,20 @@ impl Watch {
         }
     }
 
-    /// How it ended only its parent knows.
+    /// Reports the end without a code: only the parent of a process knows how it ended.
     fn notice_end(&mut self) {
         if !self.gone && !self.probe.processes().into_iter().any(lives) {
             self.gone = true;
-            say(&Notice::Ended(Ending::default()));
+            say(&SupervisorEvent::Ended(Ending::default()));
         }
     }
 }
 
 fn leave() {
-    say(&Notice::Stopped(Ending::default()));
+    say(&SupervisorEvent::Stopped(Ending::default()));
 }
 
-/// Sleeps until then, or until an order comes; says whether one did.
+/// Sleeps until the given time or until an order arrives; returns whether one did.
 fn wait(until: Instant) -> io::Result<bool> {
     let stdin = io::stdin();
     let mut fds = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];

@@ -1,9 +1,9 @@
-//! Starting the process: its group, its CPUs, its limits, its log.
+//! Starts the process: its group, its CPUs, its limits, its log.
 
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
-use crate::network::{Cable, enter};
+use crate::virtual_network::{VirtualLink, enter};
 use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -19,33 +19,33 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// The variable that says whose tree a process was started in.
+/// The environment variable that names the tree in which a process was started.
 pub(crate) const TREE: &str = "PRONY_TREE";
-/// Open files that a process may have unless it is told otherwise and the machine allows it.
+/// Default soft limit of open files, if the machine allows it.
 const ENOUGH_FILES: u64 = 65_536;
 
-/// A process that runs.
+/// A running process.
 #[derive(Debug)]
 pub(super) struct Child {
     pub(super) pid: i32,
     pub(super) started: Instant,
-    /// Where its output is read.
+    /// The read end of its output.
     pub(super) output: OwnedFd,
     pub(super) group: Option<Group>,
     pub(super) warnings: Vec<Warning>,
-    /// Where it is reached, where it has a network of its own.
+    /// The address at which it is reachable, if it has its own network.
     pub(super) address: Option<String>,
 }
 
 /// Why a process could not be started.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct SpawnError {
     pub(super) reason: String,
     pub(super) isolation: bool,
 }
 
-/// Starts the process in a group of its own. Groups that it cannot join after all are given up, with a warning.
-pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
+/// Starts the process in its own group. If it cannot join the group, it runs without one, and a warning is recorded.
+pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     let spec = &start.spec;
     let pipes = start
         .pipes
@@ -66,7 +66,7 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         }
         spawned => spawned,
     };
-    let (pid, started, output) = spawned.map_err(|error| Refusal {
+    let (pid, started, output) = spawned.map_err(|error| SpawnError {
         reason: cause(spec, &error),
         isolation: false,
     })?;
@@ -80,13 +80,13 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
     })
 }
 
-/// The network of its own, where it wants one. It goes on as long as a process is in it.
-pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<Cable>, Refusal> {
+/// Creates the network of the process, if it has one. The network exists while a process is in it.
+pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<VirtualLink>, SpawnError> {
     let cable = spec
         .network
-        .map(|network| Cable::lay(&network, std::process::id()))
+        .map(|network| VirtualLink::lay(&network, std::process::id()))
         .transpose();
-    cable.map_err(|reason| Refusal {
+    cable.map_err(|reason| SpawnError {
         reason,
         isolation: true,
     })
@@ -96,7 +96,7 @@ fn make_group(tree: Owners) -> Option<Group> {
     Group::make(&Hierarchies::of_this_process(), &tree.to_string(), tree.caller())
 }
 
-/// A descriptor that the caller handed down. The process gets a copy in its place, not this one besides.
+/// A descriptor inherited from the caller. Set to close-on-exec, since the process receives a duplicate as stdin or stdout.
 fn inherited(fd: i32) -> OwnedFd {
     // SAFETY: the caller opened it for this process alone and names it once.
     let fd = unsafe { OwnedFd::from_raw_fd(fd) };
@@ -104,7 +104,7 @@ fn inherited(fd: i32) -> OwnedFd {
     fd
 }
 
-/// What the kernel answers to a process that may not join a group.
+/// The errors of a process that may not join a group.
 fn is_denied(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -112,9 +112,9 @@ fn is_denied(error: &io::Error) -> bool {
     )
 }
 
-pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, Refusal> {
+pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, SpawnError> {
     match (problems.first(), isolation) {
-        (Some(problem), Isolation::Required) => Err(Refusal {
+        (Some(problem), Isolation::Required) => Err(SpawnError {
             reason: problem.text.clone(),
             isolation: true,
         }),
@@ -133,15 +133,15 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
     )
 }
 
-pub(super) type Spawned = (i32, Instant, OwnedFd);
+pub(super) type ChildHandle = (i32, Instant, OwnedFd);
 
-/// Starts the command of a spec: in a group by its doors, in the network of a cable.
+/// Starts the command of a spec, in a control group and in a network namespace if given.
 pub(super) fn spawn(
     start: &Start,
     doors: Vec<File>,
     pipes: Option<&(OwnedFd, OwnedFd)>,
-    cable: Option<&Cable>,
-) -> io::Result<Spawned> {
+    cable: Option<&VirtualLink>,
+) -> io::Result<ChildHandle> {
     let spec = &start.spec;
     let (program, arguments) = spec
         .command
@@ -162,12 +162,12 @@ pub(super) fn spawn(
     let supervisor = getpid();
     let cpus = affinity(&spec.cpus)?;
     let limits = spec.limits;
-    let network = cable.map(Cable::door).transpose()?;
-    // SAFETY: between fork and exec it makes system calls alone: no allocation, no lock.
+    let network = cable.map(VirtualLink::door).transpose()?;
+    // SAFETY: between fork and exec it makes system calls only: no allocation, no lock.
     unsafe {
         command.pre_exec(move || {
             setpgid(Pid::from_raw(0), Pid::from_raw(0))?;
-            // Belt and braces: the supervisor reaps everything, but nothing reaps a supervisor that is killed.
+            // Defence in depth: the supervisor kills everything, unless it is killed itself.
             set_pdeathsig(Signal::SIGKILL)?;
             if getppid() != supervisor {
                 return Err(io::Error::from_raw_os_error(nix::libc::ESRCH));
@@ -201,12 +201,12 @@ pub(super) fn affinity(cpus: &Cpus) -> nix::Result<CpuSet> {
     Ok(set)
 }
 
-/// Limits of a single process, which need no group.
+/// Per-process limits, which need no group.
 fn limit(limits: &Limits) -> nix::Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     match limits.files {
         Some(files) => setrlimit(Resource::RLIMIT_NOFILE, files, files)?,
-        // Thousands of connections are usual here, and few runtimes raise their own limit.
+        // Loads use thousands of connections, and few runtimes raise their own limit.
         None if soft < ENOUGH_FILES => {
             setrlimit(Resource::RLIMIT_NOFILE, hard.min(ENOUGH_FILES), hard)?;
         }
@@ -218,7 +218,6 @@ fn limit(limits: &Limits) -> nix::Result<()> {
     Ok(())
 }
 
-/// Pins this process.
 pub(crate) fn pin(cpus: &Cpus) -> nix::Result<()> {
     pin_thread(0, cpus)
 }

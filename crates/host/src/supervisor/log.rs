@@ -1,11 +1,11 @@
-//! The log of a process: its first and its last bytes, however much it prints.
+//! The log of a process. Keeps its first and last bytes, however much it prints.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-/// A file of bounded length: of a longer log it keeps the begin and the end and says how much is missing between them.
+/// A file of bounded length. Of a longer log it keeps the start and the end, and notes how much is missing between them.
 #[derive(Debug)]
 pub(super) struct Log {
     file: File,
@@ -31,7 +31,7 @@ impl Log {
         })
     }
 
-    /// Takes what was printed. The begin is written at once, the end with [`Log::flush`].
+    /// Appends output. The start is written immediately, the end by [`Log::flush`].
     pub(super) fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         let (head, rest) = bytes.split_at(bytes.len().min(self.head_most - self.head));
         self.file.write_all(head)?;
@@ -48,14 +48,14 @@ impl Log {
         Ok(())
     }
 
-    /// Writes the end behind the begin.
+    /// Writes the end after the start.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if !std::mem::take(&mut self.unwritten) {
             return Ok(());
         }
         self.file.seek(SeekFrom::Start(self.head as u64))?;
         if self.left_out > 0 {
-            writeln!(self.file, "\n[… {} bytes left out …]", self.left_out)?;
+            writeln!(self.file, "\n[… {} bytes omitted …]", self.left_out)?;
         }
         let (first, second) = self.tail.as_slices();
         self.file.write_all(first)?;
@@ -93,7 +93,7 @@ mod tests {
     fn a_long_log_keeps_its_ends() {
         let text =
             String::from_utf8(written(20, &[b"0123456789abcdefghijklmnopqrst".to_vec()])).expect("text");
-        assert_eq!(text, "0123456789\n[… 10 bytes left out …]\nklmnopqrst");
+        assert_eq!(text, "0123456789\n[… 10 bytes omitted …]\nklmnopqrst");
     }
 
     proptest! {
@@ -106,7 +106,7 @@ mod tests {
             } else {
                 prop_assert!(log.starts_with(&all[..32]));
                 prop_assert!(log.ends_with(&all[all.len() - 32..]));
-                let note = format!("\n[… {} bytes left out …]\n", all.len() - 64);
+                let note = format!("\n[… {} bytes omitted …]\n", all.len() - 64);
                 prop_assert_eq!(log.len(), 64 + note.len());
             }
         }

@@ -1,13 +1,13 @@
-//! The supervisor: this binary in another role, between prony and each process that it starts.
+//! The supervisor: this binary in another role, between prony and each process that prony starts.
 //!
-//! It lives as long as anything below it does, and no longer than its caller: when its standard input ends, because
-//! prony said so, crashed or was killed, it ends everything. It runs in one thread.
+//! It runs until everything below it has ended. When its standard input ends, because prony closed it, crashed or was
+//! killed, it ends everything. It is single-threaded.
 
 mod attached;
 mod child;
-mod contained;
+mod commands;
+mod container;
 mod log;
-mod orders;
 mod protocol;
 mod reaper;
 mod run;
@@ -15,6 +15,6 @@ mod supervise;
 mod usage;
 
 pub(crate) use child::{TREE, pin, pin_thread};
-pub(crate) use protocol::{Attach, First, Notice, Order, Start};
+pub(crate) use protocol::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
 pub use supervise::supervise;
 pub(crate) use usage::{Machine, tick_ns};

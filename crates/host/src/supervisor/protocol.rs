@@ -1,6 +1,6 @@
-//! What a supervisor and its caller say to each other: one JSON object a line, [`First`], then orders on its
-//! standard input and notices on its standard output. The end of its input means [`Order::Stop`]: a supervisor whose
-//! caller is gone stops everything.
+//! The protocol between a supervisor and its caller: JSON lines. The caller sends [`SupervisorCommand`] and then orders to the
+//! supervisor's standard input; the supervisor sends notices to its standard output. The end of its input means
+//! [`Order::Stop`]: a supervisor without a caller stops everything.
 
 use crate::identity::Owners;
 use crate::{AttachSpec, Cpus, Ending, ProcessSpec, Usage};
@@ -8,111 +8,98 @@ use prony_records::Warning;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
 
-/// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum First {
+pub(crate) enum SupervisorCommand {
     /// Start a process, and end it.
     Start(Box<Start>),
-    /// Look at one that runs already.
+    /// Attach to a process that already runs.
     Attach(Attach),
 }
 
-/// What runs already.
+/// A process tree that already runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Attach {
-    /// What to look at.
     pub(crate) spec: AttachSpec,
     /// The CPUs that count as the machine: those that the caller may use.
     pub(crate) machine: Cpus,
 }
 
-/// What is started.
+/// A process to start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Start {
-    /// What to start.
     pub(crate) spec: ProcessSpec,
-    /// File descriptors, inherited by the supervisor, that become the standard input and output of the process.
+    /// Inherited file descriptors that become the standard input and output of the process.
     pub(crate) pipes: Option<(i32, i32)>,
-    /// Whether control groups are used.
+    /// Whether to use control groups.
     pub(crate) groups: bool,
-    /// Whose the tree is: the name of its group, and a variable of its environment.
+    /// The owners of the tree: the name of its group, and a variable in its environment.
     pub(crate) tree: Owners,
     /// The CPUs that count as the machine: those that the caller may use.
     pub(crate) machine: Cpus,
 }
 
-/// What a supervisor is told then.
+/// The lines after the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// The window of the resources begins.
+    /// Start the window in which resources are counted. The reply is [`AgentEvent::Began`].
     Begin,
-    /// It ends; answered by [`Notice::Window`].
+    /// End the window. The reply is [`AgentEvent::Window`].
     End,
-    /// Everything stands still; answered by [`Notice::Rests`].
+    /// Freeze everything. The reply is [`AgentEvent::Rests`].
     Rest,
-    /// Everything goes on; answered by [`Notice::Wakes`].
+    /// Resume everything. The reply is [`AgentEvent::Wakes`].
     Wake,
-    /// Say how much memory there is; answered by [`Notice::Memory`].
+    /// Report the current memory. The reply is [`AgentEvent::Memory`].
     Memory,
-    /// End everything; answered by [`Notice::Stopped`].
+    /// End everything. The reply is [`AgentEvent::Stopped`].
     Stop,
 }
 
-/// What a supervisor says.
+/// A message of a supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
-pub(crate) enum Notice {
+pub(crate) enum SupervisorEvent {
     /// The process runs.
     Started {
-        /// Its id.
         pid: i32,
         /// Time since it was started, ns.
         age_ns: u64,
-        /// Where it is reached, where it has a network of its own.
+        /// The address at which it is reachable, if it has its own network.
         address: Option<String>,
-        /// What was asked for and is not in force.
+        /// Requested settings that are not in force.
         warnings: Vec<Warning>,
     },
-    /// It could not be started.
+    /// The process could not be started.
     NotStarted {
         /// Why, and what to do.
         reason: String,
         /// Whether required isolation is the reason.
         isolation: bool,
     },
-    /// Its log could not be written; it runs on without.
-    LogLost {
-        /// Why.
-        reason: String,
-    },
+    /// The log could not be written; the process runs on without it.
+    LogLost { reason: String },
     /// The process ended by itself.
     Ended(Ending),
-    /// The window began.
+    /// The window has started.
     Began,
-    /// Everything stands still.
+    /// Everything is frozen.
     Rests,
-    /// Everything goes on.
+    /// Everything is resumed.
     Wakes,
-    /// What was used in the window.
+    /// The usage in the window.
     Window(Box<Usage>),
-    /// Memory now.
-    Memory {
-        /// Bytes.
-        bytes: Option<u64>,
-    },
-    /// Everything is gone.
+    /// The current memory.
+    Memory { bytes: Option<u64> },
+    /// Everything has ended.
     Stopped(Ending),
-    /// The supervisor cannot go on; everything is gone.
-    Failed {
-        /// Why.
-        reason: String,
-    },
+    /// The supervisor failed; everything has ended.
+    Failed { reason: String },
 }
 
-/// Tells the caller. One that is gone is noticed at the input.
-pub(super) fn say(notice: &Notice) {
+/// Sends a notice. Errors are ignored: a caller that is gone is detected by the end of the input.
+pub(super) fn say(notice: &SupervisorEvent) {
     let mut line = serde_json::to_string(notice).expect("invariant: notices are plain data");
     line.push('\n');
     let mut out = io::stdout().lock();

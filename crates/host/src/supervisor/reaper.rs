@@ -1,4 +1,4 @@
-//! Ending a process tree, and waiting for what ended.
+//! Ends a process tree, and reaps ended processes.
 
 use super::usage::Probe;
 use crate::tree::{lives, signal};
@@ -12,34 +12,34 @@ use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A process that does not even end on KILL is stuck in the kernel; after this long it is left to it.
+/// A process that does not end on KILL is stuck in the kernel; after this time it is abandoned.
 const STUCK: Duration = Duration::from_secs(10);
-/// Looks at a tree that forks while it is killed, at once.
+/// Number of scans of a tree that forks while it is killed.
 const LOOKS: u32 = 20;
-/// Time between two tries to end a tree.
+/// Pause between two attempts to kill a tree.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How far the ending of a tree is.
+/// The state of ending a tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stopping {
+pub(super) struct StopProgress {
     kill_at: Instant,
     give_up_at: Instant,
     /// Whether KILL was sent.
     pub(super) killed: bool,
-    /// Whether only the first process was told so far.
+    /// Whether only the first process has received a signal so far.
     first_alone: bool,
 }
 
-impl Stopping {
-    /// Sends TERM to all.
+impl StopProgress {
+    /// Sends TERM to all processes.
     pub(super) fn begin(probe: &Probe, grace: Duration) -> Self {
         signal(&probe.processes(), Signal::SIGTERM);
-        // What rests hears TERM when it goes on.
+        // A frozen process receives TERM when it is resumed.
         wake(probe);
         Self::told(grace)
     }
 
-    /// The same of a container, which was told in its own way.
+    /// The state after a container has received its stop signal.
     pub(super) fn told(grace: Duration) -> Self {
         let kill_at = Instant::now() + grace;
         Self {
@@ -50,7 +50,7 @@ impl Stopping {
         }
     }
 
-    /// Sends a signal to the first process alone: it ends the others.
+    /// Sends a signal to the first process only, which ends the others.
     pub(super) fn first(probe: &Probe, main: i32, with: Signal, grace: Duration) -> Self {
         signal(&[main], with);
         wake(probe);
@@ -60,14 +60,14 @@ impl Stopping {
         }
     }
 
-    /// The first process has ended: what it left is told too.
+    /// Call this when the first process has ended: sends TERM to the remaining ones.
     pub(super) fn first_has_ended(&mut self, probe: &Probe) {
         if std::mem::take(&mut self.first_alone) {
             signal(&probe.processes(), Signal::SIGTERM);
         }
     }
 
-    /// Goes on until all are gone; says whether it is over.
+    /// Sends KILL when the grace time is over. Returns whether the tree has ended or is abandoned.
     pub(super) fn advance(&mut self, probe: &Probe, gone: bool) -> bool {
         let now = Instant::now();
         if gone || now > self.give_up_at {
@@ -81,11 +81,11 @@ impl Stopping {
     }
 }
 
-/// Most looks for processes that were started while their parents were being stopped.
+/// Maximum number of scans for processes that were started while their parents were being stopped.
 const MOST_LOOKS: usize = 8;
 
-/// Stops all processes of the tree (signal(7), SIGSTOP), until a look finds none that was not stopped before: one that
-/// starts another meanwhile is seen by the next look.
+/// Stops all processes of the tree (signal(7), SIGSTOP). Repeats until a scan finds no new process, since a process may have
+/// forked before it was stopped.
 pub(super) fn rest(probe: &Probe) {
     let mut stopped: Vec<i32> = Vec::new();
     for _ in 0..MOST_LOOKS {
@@ -101,19 +101,19 @@ pub(super) fn rest(probe: &Probe) {
     }
 }
 
-/// Lets all go on.
+/// Resumes all processes.
 pub(super) fn wake(probe: &Probe) {
     signal(&probe.processes(), Signal::SIGCONT);
 }
 
-/// Kills all that live.
+/// Kills all live processes.
 pub(super) fn kill_all(probe: &Probe) {
     if probe.group.as_ref().is_some_and(crate::cgroup::Group::kill) {
         return;
     }
     let mut killed = HashSet::new();
     for _ in 0..LOOKS {
-        // What a process forked before it was killed shows at the next look.
+        // Processes forked before their parent was killed show up in the next scan.
         let fresh: Vec<i32> = living(probe)
             .into_iter()
             .filter(|pid| killed.insert(*pid))
@@ -125,7 +125,7 @@ pub(super) fn kill_all(probe: &Probe) {
     }
 }
 
-/// Kills all and waits until they are gone, without anything else: the way out when something has failed.
+/// Kills all processes and waits until they have ended: the cleanup after a failure of the supervisor.
 pub(super) fn end_now(probe: &Probe, main: i32) {
     let give_up_at = Instant::now() + STUCK;
     loop {
@@ -137,23 +137,23 @@ pub(super) fn end_now(probe: &Probe, main: i32) {
     }
 }
 
-/// Processes of the tree that are no zombies.
+/// Processes of the tree that are not zombies.
 pub(super) fn living(probe: &Probe) -> Vec<i32> {
     probe.processes().into_iter().filter(|&pid| lives(pid)).collect()
 }
 
-/// What has ended.
+/// Result of reaping.
 #[derive(Debug, Default)]
-pub(super) struct Reaped {
-    /// How the process itself ended, where it is among them.
+pub(super) struct ReapedProcess {
+    /// How the main process ended, if it is among the reaped ones.
     pub(super) main: Option<Ending>,
-    /// Whether nothing is left below this process, which inherits every orphan.
+    /// Whether this process, which inherits every orphan, has no descendants left.
     pub(super) childless: bool,
 }
 
-/// Waits for every process that has ended.
-pub(super) fn reap(main: i32) -> Reaped {
-    let mut reaped = Reaped::default();
+/// Reaps every process that has ended.
+pub(super) fn reap(main: i32) -> ReapedProcess {
+    let mut reaped = ReapedProcess::default();
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::Exited(pid, code)) if pid.as_raw() == main => {
@@ -178,14 +178,14 @@ pub(super) fn reap(main: i32) -> Reaped {
     }
 }
 
-/// Processes that the machine has killed for want of memory, since it was started.
+/// Number of processes that the kernel has killed for lack of memory since boot.
 pub(super) fn machine_oom_kills() -> u64 {
     let text = fs::read_to_string("/proc/vmstat").unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
     line.and_then(|count| count.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The limit that the tree broke, as far as its group knows.
+/// The limit that the tree exceeded, according to its group.
 pub(super) fn out_of_memory(probe: &Probe, limit_bytes: Option<u64>) -> Option<Why> {
     let kills = probe.group.as_ref()?.counters().oom_kills?;
     (kills > 0).then_some(Why::OutOfMemory { limit_bytes })

@@ -2,12 +2,12 @@
 
 use super::attached;
 use super::child::Child;
-use super::contained::{self, Contained};
+use super::commands::Orders;
+use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::orders::Orders;
-use super::protocol::{Notice, Order, Start, say};
+use super::protocol::{Order, Start, SupervisorEvent, say};
 use super::reaper::{
-    Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
+    StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
 use super::usage::Probe;
 use super::usage::Sampler;
@@ -22,27 +22,27 @@ use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::time::{Duration, Instant};
 
-/// Time between two looks at what takes longer to read, and at what was written to disk.
+/// Interval of slow measurements and of disk limit checks.
 const SLOW: Duration = Duration::from_secs(1);
-/// Longest sleep of the loop while a tree ends: a process that is no child of ours ends without a signal to us.
+/// Longest sleep of the loop while a tree ends: the end of a process that is not our child sends us no signal.
 const ENDING: Duration = Duration::from_millis(5);
-/// The end of the log is written when nothing was printed for this long.
+/// The end of the log is written after this time without output.
 const QUIET: Duration = Duration::from_millis(200);
 
-/// What runs, and what is known of it.
+/// The running process, and its state.
 pub(super) struct Supervisor {
     spec: ProcessSpec,
     /// The child: the process itself, or the engine's client that started its container.
     pid: i32,
-    contained: Option<Contained>,
+    contained: Option<ContainerGuard>,
     output: Option<OwnedFd>,
     probe: Probe,
     log: Option<Log>,
     sampler: Sampler,
     ending: Option<Ending>,
     why: Option<Why>,
-    stopping: Option<Stopping>,
-    /// Whether the kernel says that nothing is below.
+    stopping: Option<StopProgress>,
+    /// Whether there are no descendants left, according to the kernel.
     childless: bool,
     next_sample: Option<Instant>,
     next_slow: Instant,
@@ -52,16 +52,16 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub(super) fn new(start: Start, (child, contained): (Child, Option<Contained>), log: Log) -> Self {
+    pub(super) fn new(start: Start, (child, contained): (Child, Option<ContainerGuard>), log: Log) -> Self {
         let spec = start.spec;
         let now = Instant::now();
-        let measured = if spec.yardstick {
+        let measured = if spec.cpu_speed_probe {
             spec.cpus.clone()
         } else {
             Cpus::default()
         };
         let first = contained.as_ref().and_then(|contained| contained.first);
-        say(&Notice::Started {
+        say(&SupervisorEvent::Started {
             pid: first.unwrap_or(child.pid),
             age_ns: child.started.elapsed().as_nanos() as u64,
             address: child.address,
@@ -90,7 +90,7 @@ impl Supervisor {
         }
     }
 
-    /// Until all is gone.
+    /// Runs until everything has ended.
     pub(super) fn watch(&mut self, signals: &SignalFd, orders: &mut Orders) -> io::Result<()> {
         loop {
             let ready = self.wait(signals, orders.open)?;
@@ -123,8 +123,8 @@ impl Supervisor {
         }
     }
 
-    /// Goes on with the stopping. The tree is gone when the kernel says that nothing is below this process: a look at the processes
-    /// one after the other misses those that fork meanwhile. What an engine leaves below us is no part of its container.
+    /// Continues to end the tree. It has ended when the kernel reports that this process has no descendants: a scan of processes
+    /// misses those that fork meanwhile. The engine's own processes below us are not part of the container.
     fn has_stopped(&mut self) -> bool {
         let gone = match &self.contained {
             None => self.childless && (self.probe.group.is_none() || living(&self.probe).is_empty()),
@@ -144,7 +144,7 @@ impl Supervisor {
     }
 
     /// Sleeps until something is to be done.
-    fn wait(&self, signals: &SignalFd, input: bool) -> io::Result<Ready> {
+    fn wait(&self, signals: &SignalFd, input: bool) -> io::Result<PollEvents> {
         let stdin = io::stdin();
         let now = Instant::now();
         let mut until = self.next_slow;
@@ -174,7 +174,7 @@ impl Supervisor {
             Err(error) => return Err(error.into()),
         }
         let any = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
-        Ok(Ready {
+        Ok(PollEvents {
             input: input && any(&fds[1]),
             output: self.output.is_some() && any(&fds[1 + usize::from(input)]),
             end: end.is_some() && fds.last().is_some_and(any),
@@ -198,7 +198,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// The group of a container goes soon after its first process, and with it goes what it knows.
+    /// Reads the counters now: the group of a container disappears soon after its first process.
     fn notice_end_of_container(&mut self) {
         if let Some(contained) = &mut self.contained {
             contained.end = None;
@@ -208,7 +208,7 @@ impl Supervisor {
         }
     }
 
-    /// Waits for what has ended and tells the caller when it is the process itself.
+    /// Reaps ended processes, and informs the caller if the process itself is among them.
     fn notice_ending(&mut self) {
         let reaped = reap(self.pid);
         self.childless = reaped.childless;
@@ -216,7 +216,7 @@ impl Supervisor {
             return;
         };
         if self.contained.is_some() {
-            ending = contained::as_ending(ending);
+            ending = container::as_ending(ending);
         }
         if self.why.is_none() {
             self.why = self.reason(&ending);
@@ -224,14 +224,15 @@ impl Supervisor {
         ending.why = self.why;
         ending.left = living(&self.probe).len() as u32;
         if self.stopping.is_none() {
-            say(&Notice::Ended(ending.clone()));
+            say(&SupervisorEvent::Ended(ending.clone()));
         }
         self.ending = Some(ending);
     }
 
     fn reason(&self, ending: &Ending) -> Option<Why> {
         let limit_bytes = self.spec.limits.memory_bytes;
-        let told = self.stopping.is_none() && self.contained.as_ref().is_some_and(Contained::out_of_memory);
+        let told =
+            self.stopping.is_none() && self.contained.as_ref().is_some_and(ContainerGuard::out_of_memory);
         let own =
             out_of_memory(&self.probe, limit_bytes).or(told.then_some(Why::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
@@ -245,14 +246,14 @@ impl Supervisor {
             .or_else(|| disk.map(|limit_bytes| Why::DiskFull { limit_bytes }))
     }
 
-    /// A log that cannot be written, as on a full disk, is no reason to end a process: its output is read on and lost.
+    /// Failure to write the log, as on a full disk, does not end the process: the rest of its output is read and discarded.
     fn write_log(&mut self, write: impl FnOnce(&mut Log) -> io::Result<()>) {
         if let Some(log) = &mut self.log
             && let Err(error) = write(log)
         {
             self.log = None;
             let reason = error.to_string();
-            say(&Notice::LogLost { reason });
+            say(&SupervisorEvent::LogLost { reason });
         }
     }
 
@@ -265,14 +266,14 @@ impl Supervisor {
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(true));
-                say(&Notice::Rests);
+                say(&SupervisorEvent::Rests);
             }
             Order::Wake => {
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(false));
                 wake(&self.probe);
-                say(&Notice::Wakes);
+                say(&SupervisorEvent::Wakes);
             }
             Order::Memory => attached::tell_memory(&self.probe),
             Order::Stop => self.stop(),
@@ -286,18 +287,18 @@ impl Supervisor {
         let own = self.spec.stop_signal.filter(|_| self.ending.is_none());
         let own = own.and_then(|number| Signal::try_from(number).ok());
         self.stopping = Some(match (&self.contained, own) {
-            (None, Some(signal)) => Stopping::first(&self.probe, self.pid, signal, self.spec.grace),
-            (None, None) => Stopping::begin(&self.probe, self.spec.grace),
+            (None, Some(signal)) => StopProgress::first(&self.probe, self.pid, signal, self.spec.grace),
+            (None, None) => StopProgress::begin(&self.probe, self.spec.grace),
             (Some(contained), _) => {
                 contained.stand_still(false);
                 contained.tell_to_stop(self.spec.grace);
                 wake(&self.probe);
-                Stopping::told(self.spec.grace)
+                StopProgress::told(self.spec.grace)
             }
         });
     }
 
-    /// Does what is due by now.
+    /// Does everything that is due.
     fn keep_time(&mut self) {
         let now = Instant::now();
         if self.flush_at.is_some_and(|at| at <= now) {
@@ -331,7 +332,7 @@ impl Supervisor {
         }
     }
 
-    /// All is gone: reads what is left of the output, and tells the caller.
+    /// Everything has ended: reads the remaining output, and informs the caller.
     fn finish(&mut self) {
         self.notice_ending();
         while let Some(output) = &self.output {
@@ -349,20 +350,20 @@ impl Supervisor {
         ending.why = self
             .why
             .or_else(|| out_of_memory(&self.probe, self.spec.limits.memory_bytes));
-        // Before the caller goes on, so that it finds nothing left.
+        // Before the caller continues, so that it finds nothing left.
         self.probe.group = None;
         if let Some(contained) = self.contained.take() {
             let pid = self.pid;
             contained.remove(|| reap(pid).childless);
         }
-        // What is stuck in the kernel is left to it.
+        // Processes stuck in the kernel are abandoned.
         self.childless = true;
-        say(&Notice::Stopped(ending));
+        say(&SupervisorEvent::Stopped(ending));
     }
 }
 
 impl Drop for Supervisor {
-    /// However this ends, by an error or a panic too: nothing below goes on.
+    /// Whatever the reason, also an error or a panic: kills everything below.
     fn drop(&mut self) {
         if !self.childless {
             end_now(&self.probe, self.pid);
@@ -370,7 +371,7 @@ impl Drop for Supervisor {
     }
 }
 
-struct Ready {
+struct PollEvents {
     input: bool,
     output: bool,
     /// Whether the first process of its container has ended.

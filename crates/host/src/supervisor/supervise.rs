@@ -1,11 +1,11 @@
-//! The supervisor from its first order to its end.
+//! The life of a supervisor, from its first order to its end.
 
 use super::attached;
-use super::child::{self, Child, Refusal};
-use super::contained::{self, Contained};
+use super::child::{self, Child, SpawnError};
+use super::commands::Orders;
+use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::orders::Orders;
-use super::protocol::{First, Notice, Start, say};
+use super::protocol::{Start, SupervisorCommand, SupervisorEvent, say};
 use super::run::Supervisor;
 use crate::ProcessSpec;
 use nix::sys::prctl::set_child_subreaper;
@@ -14,10 +14,10 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::unistd::setsid;
 use std::io;
 
-/// The main function of the supervisor: call it first thing when the binary is started in that role. It reads its
-/// orders from the standard input and returns when everything below it is gone.
+/// The main function of the supervisor: call it first when the binary is started in that role. It reads orders from standard
+/// input and returns when everything below it has ended.
 pub fn supervise() -> io::Result<()> {
-    // Ctrl-C in the terminal is meant for prony, which decides what it means.
+    // Ctrl-C in the terminal goes to prony alone, which decides how to react.
     let _ = setsid();
     set_child_subreaper(true)?;
     let mut handled = SigSet::empty();
@@ -29,9 +29,9 @@ pub fn supervise() -> io::Result<()> {
     let mut orders = Orders::default();
     let start = match orders.first()? {
         None => return Ok(()),
-        Some(First::Start(start)) => start,
-        Some(First::Attach(attach)) => {
-            // Nothing has to be ended first.
+        Some(SupervisorCommand::Start(start)) => start,
+        Some(SupervisorCommand::Attach(attach)) => {
+            // The default action of signals is right here: there is nothing to end first.
             handled.thread_unblock()?;
             return attached::watch(attach, &mut orders);
         }
@@ -39,37 +39,37 @@ pub fn supervise() -> io::Result<()> {
     let started = log_of(&start.spec).and_then(|log| Ok((log, started(&start)?)));
     let (log, (child, contained)) = match started {
         Ok(started) => started,
-        Err(Refusal { reason, isolation }) => {
-            say(&Notice::NotStarted { reason, isolation });
+        Err(SpawnError { reason, isolation }) => {
+            say(&SupervisorEvent::NotStarted { reason, isolation });
             return Ok(());
         }
     };
     let _ = child::pin(&start.spec.supervisor_cpus);
     let mut supervisor = Supervisor::new(*start, (child, contained), log);
     if let Err(error) = supervisor.watch(&signals, &mut orders) {
-        // Ends what is below.
+        // Kills everything below.
         drop(supervisor);
         let reason = error.to_string();
-        say(&Notice::Failed { reason });
+        say(&SupervisorEvent::Failed { reason });
     }
     Ok(())
 }
 
-/// A process of this machine, or one in a container.
-fn started(start: &Start) -> Result<(Child, Option<Contained>), Refusal> {
+/// Starts a process of this machine, or one in a container.
+fn started(start: &Start) -> Result<(Child, Option<ContainerGuard>), SpawnError> {
     match &start.spec.container {
         None => Ok((child::start(start)?, None)),
         Some(container) => {
-            contained::start(start, container).map(|(child, contained)| (child, Some(contained)))
+            container::start(start, container).map(|(child, contained)| (child, Some(contained)))
         }
     }
 }
 
-/// The log, made before anything runs that would have to be ended without it.
-fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
-    Log::create(&spec.log, spec.log_bytes).map_err(|error| Refusal {
+/// Creates the log first, so that nothing has to be ended if that fails.
+fn log_of(spec: &ProcessSpec) -> Result<Log, SpawnError> {
+    Log::create(&spec.log, spec.log_bytes).map_err(|error| SpawnError {
         reason: format!(
-            "its log {} cannot be written: {error}; make room, or let this user write there",
+            "cannot write its log {}: {error}; free disk space, or make it writable for this user",
             spec.log.display()
         ),
         isolation: false,

@@ -1,4 +1,4 @@
-//! The CPUs of a machine, and who gets which.
+//! The CPUs of a machine, and their assignment to roles.
 
 mod read;
 mod split;
@@ -8,23 +8,21 @@ mod tests;
 use serde::{Deserialize, Serialize};
 pub use split::{Split, Wants};
 
-/// The CPUs that may be used, by core.
+/// The usable CPUs, by core.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Topology {
-    /// The cores.
     pub cores: Vec<Core>,
 }
 
 /// A physical core.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Core {
-    /// Memory node that is near.
+    /// NUMA node.
     pub node: u32,
-    /// Socket.
     pub package: u32,
     /// Number within its socket.
     pub core: u32,
-    /// Its CPUs that may be used (two or more with SMT), ascending.
+    /// Its usable CPUs (two or more with SMT), ascending.
     pub cpus: Vec<usize>,
 }
 
@@ -34,9 +32,9 @@ impl Topology {
         read::read()
     }
 
-    /// As many of the CPUs as a quota of CPU time pays for, at least one: more of them would only use it up sooner, and all
-    /// stop at once then. They lie in one memory node where that has enough, and on as many cores as possible; the last ones,
-    /// since interrupts and housekeeping prefer the first.
+    /// Reduces the CPUs to as many as a CPU quota pays for, at least one: more CPUs would only use it up sooner, and then all stop
+    /// at once. They are in one NUMA node if it has enough, and on as many cores as possible. Prefers the last CPUs, since
+    /// interrupts and housekeeping prefer the first.
     #[must_use]
     pub fn within(&self, quota: f64) -> Self {
         let most = (quota.floor() as usize).max(1);
@@ -51,13 +49,13 @@ impl Topology {
         for core in self.cores.iter().filter(eligible).rev() {
             cpus.extend(core.cpus.iter().copied().enumerate());
         }
-        // The first CPU of each core, then the second of each; stable, so the last cores stay in front.
+        // The first CPU of each core, then the second of each. The sort is stable, so the last cores stay in front.
         cpus.sort_by_key(|(thread, _)| *thread);
         let chosen: crate::Cpus = cpus.into_iter().take(most).map(|(_, cpu)| cpu).collect();
         self.only(&chosen)
     }
 
-    /// These of the CPUs.
+    /// Reduces the CPUs to those in `chosen`.
     #[must_use]
     pub fn only(&self, chosen: &crate::Cpus) -> Self {
         let part = |core: &Core| {
@@ -77,7 +75,6 @@ impl Topology {
         }
     }
 
-    /// All CPUs.
     pub fn cpus(&self) -> crate::Cpus {
         self.cores
             .iter()

@@ -1,4 +1,4 @@
-//! The topology of this machine.
+//! Reads the topology of this machine.
 
 use super::{Core, Topology};
 use crate::Cpus;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the kernel lists CPUs.
+/// The folder in which the kernel lists CPUs.
 const SYSTEM: &str = "/sys/devices/system";
 
 pub(super) fn read() -> Topology {
@@ -19,7 +19,6 @@ pub(super) fn read() -> Topology {
     }
 }
 
-/// CPUs that this process may use.
 fn allowed() -> Cpus {
     let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
         return Cpus::from(vec![0]);
@@ -29,7 +28,7 @@ fn allowed() -> Cpus {
         .collect()
 }
 
-/// A CPU about which the kernel says nothing counts as a core of its own.
+/// A CPU without information from the kernel counts as a core of its own.
 fn of(allowed: &Cpus, system: &Path) -> Topology {
     let nodes = nodes(system);
     let mut cores: BTreeMap<(u32, u32, usize), Core> = BTreeMap::new();
@@ -55,8 +54,8 @@ fn of(allowed: &Cpus, system: &Path) -> Topology {
     }
 }
 
-/// The first CPU of the core that a CPU belongs to. `core_id` alone does not tell cores apart: some boards number them anew
-/// in each cluster. Kernels before 5.3 have the older name of the file.
+/// The first CPU of the core that a CPU belongs to. `core_id` alone does not identify a core: on some boards the numbers start
+/// over in each cluster. Kernels before 5.3 use the older file name.
 fn first_of_core(topology: &Path) -> Option<usize> {
     let list = |name: &str| fs::read_to_string(topology.join(name)).ok()?.parse::<Cpus>().ok();
     let siblings = list("core_cpus_list").or_else(|| list("thread_siblings_list"))?;
@@ -78,7 +77,7 @@ fn nodes(system: &Path) -> Vec<(u32, Cpus)> {
     entries.flatten().filter_map(node).collect()
 }
 
-/// Virtual machines report `-1` where they do not know.
+/// Virtual machines report `-1` for unknown numbers, which is not parsed.
 fn number(path: PathBuf) -> Option<u32> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
@@ -101,7 +100,7 @@ mod tests {
         assert_eq!(cpus, [&[0, 2], &[1, 3]]);
     }
 
-    /// Four clusters of two cores, as on some ARM boards: `core_id` begins anew in each.
+    /// Four clusters with two cores each, as on some ARM boards: `core_id` starts over in each.
     #[test]
     fn cores_of_several_clusters_are_told_apart() {
         for file in ["core_cpus_list", "thread_siblings_list"] {

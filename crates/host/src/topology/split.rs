@@ -1,48 +1,46 @@
-//! Who gets which CPUs: a function of the topology alone.
+//! Assigns CPUs to roles: a function of the topology alone.
 
 use super::{Core, Topology};
 use crate::Cpus;
 use prony_records::{Warning, WarningKind};
 
-/// What a trial wants of the CPUs.
+/// Requirements of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// Whether there is a companion beside the service.
-    pub companion: bool,
-    /// Most CPUs of the service; `None`: what is left.
+    /// Whether the trial has backing services.
+    pub backing_service: bool,
+    /// Maximum number of CPUs of the service; `None`: all that remain.
     pub service_cpus: Option<usize>,
 }
 
-/// Who gets which CPUs.
+/// The CPUs of each role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// The service's.
     pub service: Cpus,
-    /// The generator's; everything of prony's own runs there, too.
+    /// CPUs of the generator and of all processes of prony itself.
     pub generator: Cpus,
-    /// The companion's.
-    pub companion: Option<Cpus>,
-    /// What is not as it should be.
+    pub backing_service: Option<Cpus>,
+    /// Deviations from the ideal assignment.
     pub warnings: Vec<Warning>,
 }
 
 impl Topology {
-    /// Splits the CPUs into disjoint sets where there are enough of them. CPUs of one core stay together, since they
-    /// share its execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than
-    /// any service, but one that runs short spoils the measurement. The companion gets an eighth, rounded up, where there are
-    /// three cores or more; with fewer it runs beside the generator.
+    /// Splits the CPUs into disjoint sets if there are enough of them. CPUs of one core stay together, since they share its
+    /// execution units. The generator gets a third of the cores, at least one: it needs less CPU per request than any service,
+    /// but a saturated generator spoils the measurement. The backing services get an eighth, rounded up, if there are at least
+    /// three cores; with fewer they share the CPUs of the generator.
     ///
-    /// No role reaches over two memory nodes: a service has a node of its own, generator and companion have another. Where no other
-    /// node is half as large, all share the largest.
+    /// No role spans two NUMA nodes: the service gets a node of its own, generator and backing services get another. If no other
+    /// node is at least half as large, all share the largest.
     pub fn split(&self, wants: Wants) -> Split {
         match self.cores.as_slice() {
-            // Nothing is known of the CPUs: nobody is pinned, and who is wanted is there.
+            // The CPUs are unknown: nothing is pinned, and backing services exist if requested.
             [] => Split {
-                companion: wants.companion.then(Cpus::default),
+                backing_service: wants.backing_service.then(Cpus::default),
                 ..Split::default()
             },
             [core] => one_core(core, wants),
-            cores => many_cores(&Parts::of(cores, wants.companion), wants),
+            cores => many_cores(&Parts::of(cores, wants.backing_service), wants),
         }
     }
 }
@@ -57,11 +55,11 @@ fn one_core(core: &Core, wants: Wants) -> Split {
     } else {
         "generator and service share the only CPU"
     };
-    let text = format!("{shared}: the figures are of both together; use a machine with two cores or more");
+    let text = format!("{shared}: the figures include both; use a machine with two cores or more");
     let generator = Cpus::from(generator.to_vec());
     Split {
         service: Cpus::from(service.to_vec()),
-        companion: wants.companion.then(|| generator.clone()),
+        backing_service: wants.backing_service.then(|| generator.clone()),
         generator,
         warnings: vec![Warning::new(WarningKind::SharedCpus, text)],
     }
@@ -70,16 +68,16 @@ fn one_core(core: &Core, wants: Wants) -> Split {
 /// The cores of each role.
 struct Parts<'a> {
     generator: &'a [Core],
-    /// Empty: it runs beside the generator.
-    companion: &'a [Core],
+    /// Empty: backing services share the CPUs of the generator.
+    backing_service: &'a [Core],
     service: &'a [Core],
 }
 
 impl<'a> Parts<'a> {
-    /// Cores come by node.
-    fn of(cores: &'a [Core], companion: bool) -> Self {
+    /// `cores` is sorted by node.
+    fn of(cores: &'a [Core], backing_service: bool) -> Self {
         let nodes: Vec<&[Core]> = cores.chunk_by(|one, next| one.node == next.node).collect();
-        // The last of equals: interrupts and housekeeping prefer the first CPUs.
+        // The last node of equally large ones: interrupts and housekeeping prefer the first CPUs.
         let largest = (0..nodes.len())
             .max_by_key(|&node| nodes[node].len())
             .unwrap_or(0);
@@ -90,40 +88,42 @@ impl<'a> Parts<'a> {
             .rev()
             .max_by_key(|cores| cores.len())
         {
-            Some(beside) if 2 * beside.len() >= service.len() => Self::beside(service, beside, companion),
-            _ => Self::within(service, companion),
+            Some(beside) if 2 * beside.len() >= service.len() => {
+                Self::beside(service, beside, backing_service)
+            }
+            _ => Self::within(service, backing_service),
         }
     }
 
-    /// All in one node.
-    fn within(cores: &'a [Core], companion: bool) -> Self {
-        // The nearest whole number to a third.
+    /// All roles in one node.
+    fn within(cores: &'a [Core], backing_service: bool) -> Self {
+        // A third, rounded to the nearest integer.
         let (generator, rest) = cores.split_at((cores.len() + 1) / 3);
-        let eighth = if companion && cores.len() >= 3 {
+        let eighth = if backing_service && cores.len() >= 3 {
             cores.len().div_ceil(8)
         } else {
             0
         };
-        let (companion, service) = rest.split_at(eighth);
+        let (backing_service, service) = rest.split_at(eighth);
         Self {
             generator,
-            companion,
+            backing_service,
             service,
         }
     }
 
-    /// The service in a node of its own.
-    fn beside(service: &'a [Core], beside: &'a [Core], companion: bool) -> Self {
-        let eighth = if companion && beside.len() >= 2 {
+    /// The service in its own node.
+    fn beside(service: &'a [Core], beside: &'a [Core], backing_service: bool) -> Self {
+        let eighth = if backing_service && beside.len() >= 2 {
             beside.len().div_ceil(8)
         } else {
             0
         };
-        let (companion, rest) = beside.split_at(eighth);
+        let (backing_service, rest) = beside.split_at(eighth);
         let half = service.len().div_ceil(2).min(rest.len());
         Self {
             generator: &rest[..half],
-            companion,
+            backing_service,
             service,
         }
     }
@@ -137,22 +137,22 @@ fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
         let last = service.len().saturating_sub(most.max(1));
         service = service.as_slice()[last..].iter().copied().collect();
     }
-    let own_companion = !parts.companion.is_empty();
-    let companion = wants.companion.then(|| {
-        if own_companion {
-            set(parts.companion)
+    let own_backing_service = !parts.backing_service.is_empty();
+    let backing_service = wants.backing_service.then(|| {
+        if own_backing_service {
+            set(parts.backing_service)
         } else {
             generator.clone()
         }
     });
-    if wants.companion && !own_companion {
-        let text = "companion and generator share their CPUs: there are too few cores for both";
+    if wants.backing_service && !own_backing_service {
+        let text = "backing services and generator share their CPUs: there are too few cores for both";
         warnings.push(Warning::new(WarningKind::SharedCpus, text));
     }
     Split {
         service,
         generator,
-        companion,
+        backing_service,
         warnings,
     }
 }

@@ -1,51 +1,47 @@
-//! What failed on the other side.
+//! Errors that an agent sends to the controller.
 
 use crate::HostError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What failed on the other side, as its [`HostError`] says it.
+/// A [`HostError`] in serializable form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "fault", rename_all = "snake_case")]
 pub enum Fault {
     /// [`HostError::Start`].
     Start {
-        /// The process's name.
+        /// The name of the process.
         name: String,
-        /// Why.
         reason: String,
     },
     /// [`HostError::NotIsolated`].
     NotIsolated {
-        /// The process's name.
+        /// The name of the process.
         name: String,
-        /// Why.
         reason: String,
     },
     /// [`HostError::SupervisorLost`].
     SupervisorLost {
-        /// The process's name.
+        /// The name of the process.
         name: String,
-        /// What it did.
+        /// What the supervisor did: the predicate of the sentence.
         what: String,
     },
     /// [`HostError::Taken`].
     Taken {
-        /// The CPU.
         cpu: usize,
-        /// Who has it.
+        /// The run that has it.
         holder: String,
     },
     /// [`HostError::NoRoom`].
     NoRoom {
-        /// Where.
         path: PathBuf,
-        /// Bytes that are needed.
+        /// Bytes needed.
         needed: u64,
-        /// Bytes that are free.
+        /// Bytes free.
         free: u64,
     },
-    /// Anything else.
+    /// Any other error.
     Other {
         /// What failed, where, and what to do.
         text: String,
@@ -53,12 +49,12 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Something of no sort of its own.
+    /// An error without a variant of its own.
     pub(crate) fn other(text: impl Into<String>) -> Self {
         Self::Other { text: text.into() }
     }
 
-    /// As it is told by whoever asked `host`.
+    /// The same error for the controller, which knows the agent's host as `host`.
     pub(crate) fn on(self, host: &str) -> HostError {
         let host = host.to_owned();
         match self {

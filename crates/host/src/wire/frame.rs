@@ -1,57 +1,54 @@
-//! Frames: a length, a kind, a channel, and so many bytes.
+//! Frames: a length, a kind, a channel, and a payload.
 
-/// Most bytes that a frame carries. What is longer is sent in parts.
+/// Maximum payload of a frame, bytes. Longer messages are split.
 pub const MOST_FRAME: usize = 1 << 20;
-/// Bytes of the length.
+/// Size of the length field, bytes.
 const LENGTH: usize = 4;
-/// Bytes of kind and channel, which the length counts.
+/// Size of kind and channel, bytes. The length includes them.
 const HEAD: usize = 5;
 
-/// What a frame carries.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A part of a message, which goes on in the next frame.
+    /// A part of a message that continues in the next frame.
     Part,
-    /// A message, or the last part of one. The channel is the number of the request; 0: of none.
+    /// A message, or the last part of one. The channel is the id of the request; 0: not part of a request.
     Message,
-    /// Bytes of the stream that the channel says.
+    /// Bytes of the stream whose number is the channel.
     Data,
-    /// The end of the stream. Bytes say why it ended early; none: it is whole.
+    /// The end of a stream. The payload is the reason if it ended early; empty: the stream is complete.
     End,
-    /// The receiver of the stream has room for so many bytes more (four bytes, big-endian).
+    /// The receiver of the stream accepts this many more bytes (four bytes, big-endian).
     Credit,
-    /// The receiver of the stream wants no more of it.
+    /// The receiver of the stream accepts no more bytes.
     Refuse,
 }
 
-/// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it carries.
     pub kind: Kind,
-    /// The request or the stream that it is about.
+    /// The id of the request, or the number of the stream.
     pub channel: u32,
-    /// The bytes.
     pub payload: Vec<u8>,
 }
 
-/// Bytes that are no frame.
+/// The received bytes violate the format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// It would be longer than any frame may be, or shorter than its head.
-    #[error("a frame of {0} bytes came, which none may have")]
+    /// A frame is longer than the maximum, or shorter than its head.
+    #[error("received a frame with the invalid length {0}")]
     Length(u32),
-    /// Its kind is not known.
-    #[error("a frame of the unknown kind {0} came")]
+    /// The kind of a frame is unknown.
+    #[error("received a frame of unknown kind {0}")]
     Kind(u8),
-    /// A message is longer than any may be.
-    #[error("a message of more than {0} bytes came")]
+    /// A message is longer than the maximum.
+    #[error("received a message of more than {0} bytes")]
     LongMessage(usize),
     /// The parts of two messages are mixed.
-    #[error("a message began before another one had ended")]
+    #[error("received a message before the previous one was complete")]
     MixedMessages,
-    /// A credit that is none.
-    #[error("a credit of {0} bytes instead of four came")]
+    /// A credit is not four bytes long.
+    #[error("received a credit of {0} bytes instead of four")]
     Credit(usize),
 }
 
@@ -70,7 +67,7 @@ impl Kind {
 }
 
 impl Frame {
-    /// Appends the frame. The payload must not be longer than [`MOST_FRAME`].
+    /// Appends a frame. The payload must not be longer than [`MOST_FRAME`].
     pub fn write(kind: Kind, channel: u32, payload: &[u8], to: &mut Vec<u8>) {
         assert!(payload.len() <= MOST_FRAME, "invariant: payloads are cut before");
         to.extend_from_slice(&((HEAD + payload.len()) as u32).to_be_bytes());
@@ -79,7 +76,7 @@ impl Frame {
         to.extend_from_slice(payload);
     }
 
-    /// Appends a message in as many frames as it needs.
+    /// Appends a message, split into as many frames as necessary.
     pub fn write_message(channel: u32, message: &[u8], to: &mut Vec<u8>) {
         let mut rest = message;
         while rest.len() > MOST_FRAME {
@@ -91,7 +88,7 @@ impl Frame {
     }
 }
 
-/// Cuts a stream of bytes into frames. It holds at most one frame and what was pushed last.
+/// Splits a stream of bytes into frames. It buffers at most one frame and the bytes that were pushed last.
 #[derive(Debug, Default)]
 pub struct Decoder {
     bytes: Vec<u8>,
@@ -99,15 +96,15 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Takes what came.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
-        // What was read is dropped here, once for many frames.
+        // Drops the consumed bytes here, once for many frames.
         self.bytes.drain(..self.read);
         self.read = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame; `None`: more bytes are needed. After an error nothing that follows means anything.
+    /// The next frame; `None`: more bytes are needed. After an error the rest of the stream is meaningless.
     pub fn pop(&mut self) -> Result<Option<Frame>, FrameError> {
         let rest = &self.bytes[self.read..];
         let Some((length, rest)) = rest.split_first_chunk::<LENGTH>() else {

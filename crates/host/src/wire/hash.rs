@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Device, number, length and time of change: what tells one state of a file from another.
+/// Device, inode, size and change time: they identify one state of a file.
 type State = (u64, u64, u64, (i64, i64));
 
-/// Hashes of binaries, which are large and asked for once for each host.
+/// Cache of the hashes of binaries, which are large and needed once per host.
 static BINARIES: Mutex<Option<HashMap<State, String>>> = Mutex::new(None);
 
-/// As [`of_file`]; one that has not changed is read once.
+/// Like [`of_file`], but reads an unchanged file only once.
 pub(crate) fn of_binary(path: &Path) -> io::Result<String> {
     let data = path.metadata()?;
     let changed = (data.mtime(), data.mtime_nsec());
@@ -42,7 +42,7 @@ pub(crate) fn of_file(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Bytes as people write hashes.
+/// Lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {

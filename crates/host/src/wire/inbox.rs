@@ -1,58 +1,47 @@
-//! What comes in: frames, with the parts of messages put together.
+//! Decodes received bytes: splits them into frames and reassembles messages.
 
 use super::frame::{Decoder, Frame, FrameError, Kind};
 
-/// Most bytes of a message: the usage of a trial of hours with all its samples is smaller.
+/// Maximum size of a message, bytes: the usage of a trial of hours with all its samples is smaller.
 pub const MOST_MESSAGE: usize = 16 << 20;
 
-/// One thing that came.
+/// One received item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Item {
-    /// A message, whole.
+    /// A complete message.
     Message {
-        /// The request that it is or answers; 0: none.
+        /// The id of the request that it is or replies to; 0: none.
         id: u32,
-        /// JSON.
         json: Vec<u8>,
     },
     /// Bytes of a stream.
-    Data {
-        /// Which.
-        stream: u32,
-        /// The bytes.
-        bytes: Vec<u8>,
-    },
+    Data { stream: u32, bytes: Vec<u8> },
     /// The end of a stream.
     End {
-        /// Which.
         stream: u32,
-        /// Why it is not whole, where it is not.
+        /// The reason if it is incomplete.
         broken: Option<String>,
     },
     /// More of a stream may be sent.
     Credit {
-        /// Which.
         stream: u32,
-        /// So many bytes.
+        /// The number of additional bytes.
         bytes: u32,
     },
-    /// No more of a stream is wanted.
-    Refuse {
-        /// Which.
-        stream: u32,
-    },
+    /// No more of a stream may be sent.
+    Refuse { stream: u32 },
 }
 
-/// Bytes in, items out. It holds one message and one frame at most.
+/// Turns bytes into items. It buffers at most one message and one frame.
 #[derive(Debug, Default)]
 pub struct Inbox {
     frames: Decoder,
-    /// The message of which only parts came so far.
+    /// A message of which only some parts have arrived.
     begun: Option<(u32, Vec<u8>)>,
 }
 
 impl Inbox {
-    /// Takes what came.
+    /// Appends received bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         self.frames.push(bytes);
     }

@@ -1,4 +1,4 @@
-//! The streams of a connection: what is open in either direction, and how much of each may be sent.
+//! The streams of a connection: which are open in either direction, and how much of each may be sent.
 
 use super::frame::{Frame, Kind};
 use super::inbox::Item;
@@ -6,14 +6,14 @@ use super::outbox::Outbox;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Most bytes of a stream that its receiver holds.
+/// Maximum number of bytes of a stream that its receiver buffers.
 pub(super) const WINDOW: usize = 1 << 20;
-/// Most bytes of a stream in one frame, so that beats get in between.
+/// Longest piece of a stream per frame, bytes. Small enough to let beats get in between.
 pub(super) const CHUNK: usize = 64 << 10;
 
-/// A connection as its streams see it.
+/// The state of a connection's streams.
 #[derive(Debug, Default)]
-pub(crate) struct Link {
+pub(crate) struct AgentLink {
     pub(crate) outbox: Outbox,
     streams: Mutex<Streams>,
     changed: Condvar,
@@ -21,17 +21,17 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct Streams {
-    incoming: HashMap<u32, Arriving>,
-    outgoing: HashMap<u32, Leaving>,
+    incoming: HashMap<u32, InboundStream>,
+    outgoing: HashMap<u32, OutboundStream>,
     over: Option<String>,
 }
 
-/// A stream that comes in.
+/// A stream that this side receives.
 #[derive(Debug, Default)]
-struct Arriving {
+struct InboundStream {
     pieces: VecDeque<Vec<u8>>,
     held: usize,
-    /// Bytes that were read and are not yet allowed anew.
+    /// Bytes that were read but not yet credited to the sender.
     owed: usize,
     end: Option<End>,
 }
@@ -43,30 +43,28 @@ enum End {
     Broken(String),
 }
 
-/// A stream that goes out.
+/// A stream that this side sends.
 #[derive(Debug)]
-struct Leaving {
+struct OutboundStream {
     credit: usize,
     refused: bool,
 }
 
-/// A piece of a stream.
 #[derive(Debug)]
-pub(super) enum Piece {
-    /// Bytes.
+pub(super) enum StreamChunk {
     Bytes(Vec<u8>),
-    /// It is whole.
+    /// The stream ended and is complete.
     End,
-    /// It is not, for this reason.
+    /// The stream ended early, for this reason.
     Broken(String),
 }
 
-impl Link {
+impl AgentLink {
     fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nothing comes and goes any more: whoever waits is told why.
+    /// Ends all streams. Everything that waits fails with the reason.
     pub(crate) fn end(&self, why: &str) {
         let mut streams = self.streams();
         streams.over.get_or_insert_with(|| why.to_owned());
@@ -74,24 +72,24 @@ impl Link {
         self.changed.notify_all();
     }
 
-    /// Why nothing comes any more.
+    /// The reason for the end of the connection, if it has ended.
     pub(crate) fn over(&self) -> Option<String> {
         self.streams().over.clone()
     }
 
     pub(super) fn open_incoming(&self, stream: u32) {
-        self.streams().incoming.insert(stream, Arriving::default());
+        self.streams().incoming.insert(stream, InboundStream::default());
     }
 
     pub(super) fn open_outgoing(&self, stream: u32) {
-        let leaving = Leaving {
+        let leaving = OutboundStream {
             credit: WINDOW,
             refused: false,
         };
         self.streams().outgoing.insert(stream, leaving);
     }
 
-    /// Takes what came for a stream. One that nobody wants any more is refused. The error says what rule was broken.
+    /// Handles a received item of a stream. Refuses data of streams that are not open. The error names the violated rule.
     pub(crate) fn take(&self, item: Item) -> Result<(), String> {
         let mut streams = self.streams();
         match item {
@@ -99,7 +97,7 @@ impl Link {
                 Some(arriving) => {
                     arriving.held += bytes.len();
                     if arriving.held > WINDOW {
-                        return Err(format!("more came of stream {stream} than was allowed"));
+                        return Err(format!("received more of stream {stream} than its credit allows"));
                     }
                     arriving.pieces.push_back(bytes);
                 }
@@ -126,13 +124,13 @@ impl Link {
         Ok(())
     }
 
-    /// The next piece of a stream that comes in; waits for it.
-    pub(super) fn next(&self, stream: u32) -> Piece {
+    /// The next piece of an incoming stream; waits for it.
+    pub(super) fn next(&self, stream: u32) -> StreamChunk {
         let mut streams = self.streams();
         loop {
             let over = streams.over.clone();
             let Some(arriving) = streams.incoming.get_mut(&stream) else {
-                return Piece::End;
+                return StreamChunk::End;
             };
             if let Some(piece) = arriving.pieces.pop_front() {
                 arriving.held -= piece.len();
@@ -141,19 +139,19 @@ impl Link {
                     let credit = (std::mem::take(&mut arriving.owed) as u32).to_be_bytes();
                     self.send(Kind::Credit, stream, &credit);
                 }
-                return Piece::Bytes(piece);
+                return StreamChunk::Bytes(piece);
             }
             match (&arriving.end, over) {
-                (Some(End::Whole), _) => return Piece::End,
-                (Some(End::Broken(why)), _) => return Piece::Broken(why.clone()),
-                (None, Some(why)) => return Piece::Broken(why),
+                (Some(End::Whole), _) => return StreamChunk::End,
+                (Some(End::Broken(why)), _) => return StreamChunk::Broken(why.clone()),
+                (None, Some(why)) => return StreamChunk::Broken(why),
                 (None, None) => {}
             }
             streams = self.changed.wait(streams).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
-    /// Nobody reads a stream any more.
+    /// Closes the reading end of a stream.
     pub(super) fn close_incoming(&self, stream: u32) {
         let gone = self.streams().incoming.remove(&stream);
         if gone.is_some_and(|gone| gone.end.is_none()) {
@@ -161,7 +159,7 @@ impl Link {
         }
     }
 
-    /// Sends some of the bytes; waits until there is room. `None`: nobody wants them.
+    /// Sends some of the bytes; waits until the receiver accepts more. `None`: it accepts no more.
     pub(super) fn write(&self, stream: u32, bytes: &[u8]) -> Option<usize> {
         let mut streams = self.streams();
         loop {
@@ -182,7 +180,7 @@ impl Link {
         }
     }
 
-    /// A stream that goes out ends.
+    /// Ends an outgoing stream.
     pub(super) fn close_outgoing(&self, stream: u32, broken: &str) {
         if self.streams().outgoing.remove(&stream).is_some() {
             let end = broken.len().min(1_000);
@@ -196,7 +194,6 @@ impl Link {
         self.outbox.send(frame);
     }
 
-    /// Sends a message.
     pub(crate) fn send_message(&self, id: u32, message: &[u8]) {
         let mut frames = Vec::with_capacity(message.len() + 16);
         Frame::write_message(id, message, &mut frames);

@@ -1,13 +1,13 @@
-//! What a controller and an agent say to each other: frames of bounded size over two streams of bytes.
+//! The protocol between a controller and an agent: frames of bounded size over two byte streams.
 //!
-//! The agent speaks first: [`AGENT`] in a line, so that what a login script printed before can be told from it, and a
-//! [`Hello`]. The controller answers with a [`Welcome`]. From there on [`Request`]s carry a number and so do their
-//! answers: several are under way at once. Bytes of files and of standard streams go raw, in [`Frame`]s of their own, and
-//! never more of them than the receiver has room for. Start at [`Inbox`].
+//! The agent speaks first: a line with [`AGENT`], which separates the protocol from earlier output of login scripts, and a
+//! [`AgentHello`]. The controller replies with a [`ControllerHello`]. From then on each [`AgentRequest`] carries an id and its reply carries
+//! the same id: several requests may be in flight. Bytes of files and of standard streams are sent raw, in [`Frame`]s of
+//! their own, and never more of them than the receiver accepts. Start at [`Inbox`].
 
 mod fault;
 mod frame;
-mod greeting;
+mod handshake;
 pub(crate) mod hash;
 mod inbox;
 mod link;
@@ -19,8 +19,11 @@ mod tests;
 
 pub use fault::Fault;
 pub use frame::{Decoder, Frame, FrameError, Kind, MOST_FRAME};
-pub use greeting::{AGENT, Greeting, Marker};
+pub use handshake::{AGENT, Greeting, Marker};
 pub use inbox::{Inbox, Item, MOST_MESSAGE};
-pub(crate) use link::Link;
-pub use message::{Answer, Entry, EntryKind, Hello, Notice, Order, PROTOCOL, Reply, Request, Welcome};
-pub(crate) use stream::{Incoming, Outgoing};
+pub(crate) use link::AgentLink;
+pub use message::{
+    AgentEvent, AgentHello, AgentRequest, AgentResponse, ControllerHello, Entry, EntryKind, Order, PROTOCOL,
+    Reply,
+};
+pub(crate) use stream::{InboundReader, OutboundWriter};

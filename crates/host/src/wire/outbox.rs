@@ -1,11 +1,11 @@
-//! What goes out. One thread writes, so that nobody who has something to say waits for a slow network.
+//! Queues outgoing frames. One thread writes them, so that senders never wait for a slow network.
 
 use super::frame::Frame;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What is to be written. Streams put no more into it than their receivers have room for, and requests are few.
+/// Frames to be written. Flow control of the streams bounds their number, and requests are few.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     queue: Mutex<Queue>,
@@ -14,7 +14,7 @@ pub(crate) struct Outbox {
 
 #[derive(Debug, Default)]
 struct Queue {
-    /// Beats and times of day: they overtake what is large.
+    /// Beats and clock samples, which overtake large messages.
     urgent: VecDeque<Vec<u8>>,
     others: VecDeque<Vec<u8>>,
     closed: bool,
@@ -25,7 +25,7 @@ impl Outbox {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends whole frames, in order with all others that are not urgent.
+    /// Queues complete frames, in order with all others that are not urgent.
     pub(crate) fn send(&self, frames: Vec<u8>) {
         let mut queue = self.queue();
         if !queue.closed {
@@ -34,7 +34,7 @@ impl Outbox {
         }
     }
 
-    /// Sends a short message before everything that waits.
+    /// Queues a short message before all other waiting frames.
     pub(crate) fn send_first(&self, id: u32, message: &[u8]) {
         let mut frames = Vec::new();
         Frame::write_message(id, message, &mut frames);
@@ -45,13 +45,13 @@ impl Outbox {
         }
     }
 
-    /// Takes no more. What waits is still written.
+    /// Accepts no more frames. Queued frames are still written.
     pub(crate) fn close(&self) {
         self.queue().closed = true;
         self.more.notify_one();
     }
 
-    /// Writes until it is closed and empty, or until writing fails: then it is closed, too.
+    /// Writes until the outbox is closed and empty, or until writing fails, which also closes it.
     pub(crate) fn write_to(&self, mut to: impl Write) -> std::io::Result<()> {
         while let Some(frames) = self.next() {
             let written = to.write_all(&frames).and_then(|()| to.flush());

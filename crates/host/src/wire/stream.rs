@@ -1,21 +1,21 @@
-//! The two ends of a stream, as the standard library's readers and writers.
+//! The two ends of a stream: a [`Read`] and a [`Write`].
 
-use super::link::{Link, Piece};
+use super::link::{AgentLink, StreamChunk};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
-/// The end that is read. Dropping it tells the sender that no more is wanted.
+/// The reading end. Dropping it tells the sender to stop.
 #[derive(Debug)]
-pub(crate) struct Incoming {
-    link: Arc<Link>,
+pub(crate) struct InboundReader {
+    link: Arc<AgentLink>,
     stream: u32,
     piece: Vec<u8>,
     read: usize,
 }
 
-impl Incoming {
-    /// A stream that the other side will write or writes already.
-    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+impl InboundReader {
+    /// Opens a stream that the other side writes or will write.
+    pub(crate) fn open(link: &Arc<AgentLink>, stream: u32) -> Self {
         link.open_incoming(stream);
         Self {
             link: Arc::clone(link),
@@ -26,13 +26,13 @@ impl Incoming {
     }
 }
 
-impl Read for Incoming {
+impl Read for InboundReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.piece.len() && !buffer.is_empty() {
             match self.link.next(self.stream) {
-                Piece::Bytes(piece) => (self.piece, self.read) = (piece, 0),
-                Piece::End => return Ok(0),
-                Piece::Broken(why) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, why)),
+                StreamChunk::Bytes(piece) => (self.piece, self.read) = (piece, 0),
+                StreamChunk::End => return Ok(0),
+                StreamChunk::Broken(why) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, why)),
             }
         }
         let rest = &self.piece[self.read..];
@@ -43,22 +43,22 @@ impl Read for Incoming {
     }
 }
 
-impl Drop for Incoming {
+impl Drop for InboundReader {
     fn drop(&mut self) {
         self.link.close_incoming(self.stream);
     }
 }
 
-/// The end that is written. Dropping it is the end of the stream.
+/// The writing end. Dropping it ends the stream.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
-    link: Arc<Link>,
+pub(crate) struct OutboundWriter {
+    link: Arc<AgentLink>,
     stream: u32,
 }
 
-impl Outgoing {
-    /// A stream that the other side reads.
-    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+impl OutboundWriter {
+    /// Opens a stream that the other side reads.
+    pub(crate) fn open(link: &Arc<AgentLink>, stream: u32) -> Self {
         link.open_outgoing(stream);
         Self {
             link: Arc::clone(link),
@@ -66,19 +66,19 @@ impl Outgoing {
         }
     }
 
-    /// Ends it before it is whole.
+    /// Ends the stream early, with the reason.
     pub(crate) fn break_off(self, why: &str) {
         self.link.close_outgoing(self.stream, why);
     }
 }
 
-impl Write for Outgoing {
+impl Write for OutboundWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.link.write(self.stream, bytes).ok_or_else(|| {
             let why = self.link.over();
             io::Error::new(
                 io::ErrorKind::BrokenPipe,
-                why.unwrap_or_else(|| "nobody reads it any more".to_owned()),
+                why.unwrap_or_else(|| "its reader has closed it".to_owned()),
             )
         })
     }
@@ -88,7 +88,7 @@ impl Write for Outgoing {
     }
 }
 
-impl Drop for Outgoing {
+impl Drop for OutboundWriter {
     fn drop(&mut self) {
         self.link.close_outgoing(self.stream, "");
     }

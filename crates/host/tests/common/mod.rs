@@ -1,4 +1,4 @@
-//! A toy in a folder of its own, and waiting without sleeping blindly.
+//! A toy process in a folder of its own, and waiting for conditions.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_host::{Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio};
@@ -63,11 +63,11 @@ impl Toy {
             grace: Duration::from_secs(5),
             stop_signal: None,
             sample_every: Some(Duration::from_millis(100)),
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 
-    /// What a toy waits for that burns on word.
+    /// Creates the file for which a `burn-on-word` toy waits.
     pub(crate) fn give_word(&self) {
         std::fs::write(self.folder.path().join("word"), "").expect("written");
     }
@@ -76,7 +76,7 @@ impl Toy {
         self.host.start(&self.spec(words)).expect("started")
     }
 
-    /// Living processes that this toy started, wherever they are: they carry its mark in their environment.
+    /// Live processes that this toy started, wherever they are: its mark is in their environment.
     pub(crate) fn leftovers(&self) -> Vec<i32> {
         marked(&self.folder.path().display().to_string())
     }
@@ -86,7 +86,7 @@ fn local() -> Local {
     Local::new(vec![TOY.into(), "supervise".into()])
 }
 
-/// An agent of this machine, with a cache of its own.
+/// An agent on this machine with its own cache.
 pub(crate) fn pipe(cache: &std::path::Path) -> Pipe {
     let mut pipe = Pipe::new(vec![TOY.into(), "agent".into()]);
     pipe.environment = vec![
@@ -96,12 +96,12 @@ pub(crate) fn pipe(cache: &std::path::Path) -> Pipe {
     pipe
 }
 
-/// This machine through an agent.
+/// This machine, through an agent.
 pub(crate) fn connected(cache: &std::path::Path) -> Remote {
     Remote::connect(&Connect::to("here", "a test"), &pipe(cache), &|_| {}).expect("connected")
 }
 
-/// Living processes whose environment has the mark.
+/// Live processes with the mark in their environment.
 pub(crate) fn marked(mark: &str) -> Vec<i32> {
     let pids = std::fs::read_dir("/proc").expect("there").flatten();
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());

@@ -1,14 +1,14 @@
-//! A cluster's API by the crate `kube`: requests, and the streams of commands in pods.
+//! A cluster's API through the crate `kube`: requests, and the streams of commands in pods.
 
 use crate::api::{Api, Call, ClusterError};
 use crate::manifest::CONTAINER;
-use crate::wanted::Cluster;
+use crate::spec::Cluster;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{AttachParams, AttachedProcess};
 use kube::client::UpgradeConnectionError;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use prony_host::{Channel, Conduit};
+use prony_host::{Channel, TransportGuard};
 use serde_json::Value;
 use std::fmt;
 use std::fs::File;
@@ -23,16 +23,16 @@ use tokio::net::UnixStream;
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::task::AbortHandle;
 
-/// Time for an answer.
+/// Timeout of a reply.
 const ANSWER: Duration = Duration::from_secs(30);
-/// Bytes of each stream that wait between the cluster and prony.
+/// Size of the buffer of each stream between the cluster and prony, bytes.
 const BUFFER: usize = 256 << 10;
-/// Most of what a command says as an error that is kept, bytes.
+/// Maximum length of the error output of a command that is kept, bytes.
 const SAID: usize = 4_000;
-/// Time to hear why a command ended, when its output has.
+/// Time to receive the exit status of a command after its output has ended.
 const LAST_WORD: Duration = Duration::from_secs(1);
 
-/// Reaches a cluster as the user's configuration says.
+/// Connects to a cluster according to the user's configuration.
 pub(crate) fn connect(cluster: &Cluster) -> Result<Arc<dyn Api>, ClusterError> {
     let wrong = |reason: String| ClusterError::Config { reason };
     let runtime = Builder::new_multi_thread()
@@ -59,14 +59,14 @@ pub(crate) fn connect(cluster: &Cluster) -> Result<Arc<dyn Api>, ClusterError> {
         };
         Client::try_from(config?).map_err(chain)
     });
-    let client = client.ok_or_else(|| wrong("nothing came of it in time".to_owned()))?;
-    Ok(Arc::new(Connected {
+    let client = client.ok_or_else(|| wrong("timed out".to_owned()))?;
+    Ok(Arc::new(ClusterConnection {
         client: client.map_err(wrong)?,
         runtime: Some(runtime),
     }))
 }
 
-/// An error with its reasons.
+/// An error with its causes.
 fn chain(error: impl std::error::Error) -> String {
     let mut text = error.to_string();
     let mut below = error.source();
@@ -80,7 +80,7 @@ fn chain(error: impl std::error::Error) -> String {
     text
 }
 
-/// Does something in a runtime and waits for it, from whatever thread; `None`: it took too long.
+/// Runs a future in a runtime and waits for it, from any thread; `None`: timeout.
 fn on<T: Send + 'static>(handle: &Handle, what: impl Future<Output = T> + Send + 'static) -> Option<T> {
     let (sender, done) = mpsc::channel();
     let task = handle.spawn(async move {
@@ -93,22 +93,19 @@ fn on<T: Send + 'static>(handle: &Handle, what: impl Future<Output = T> + Send +
     result.ok()
 }
 
-struct Connected {
+struct ClusterConnection {
     client: Client,
-    /// Always there until this is dropped.
+    /// `None` only while this is dropped.
     runtime: Option<Runtime>,
 }
 
-impl Connected {
+impl ClusterConnection {
     fn on<T: Send + 'static>(
         &self,
         what: impl Future<Output = Result<T, kube::Error>> + Send + 'static,
         asked: &str,
     ) -> Result<T, ClusterError> {
-        let runtime = self
-            .runtime
-            .as_ref()
-            .expect("invariant: there until it is dropped");
+        let runtime = self.runtime.as_ref().expect("invariant: present until dropped");
         match on(runtime.handle(), what) {
             Some(Ok(value)) => Ok(value),
             Some(Err(kube::Error::Api(status))) => Err(ClusterError::Refused {
@@ -119,29 +116,29 @@ impl Connected {
             Some(Err(kube::Error::UpgradeConnection(UpgradeConnectionError::ProtocolSwitch(status)))) => {
                 Err(ClusterError::Refused {
                     what: asked.to_owned(),
-                    said: status.canonical_reason().unwrap_or("without a word").to_owned(),
+                    said: status.canonical_reason().unwrap_or("no reason given").to_owned(),
                     code: status.as_u16(),
                 })
             }
             Some(Err(kube::Error::Auth(error))) => Err(ClusterError::Config { reason: chain(error) }),
             Some(Err(error)) => Err(ClusterError::Silent { reason: chain(error) }),
             None => Err(ClusterError::Silent {
-                reason: format!("nothing came for {} s when it was to {asked}", ANSWER.as_secs()),
+                reason: format!("no reply within {} s to the request to {asked}", ANSWER.as_secs()),
             }),
         }
     }
 }
 
-impl Drop for Connected {
+impl Drop for ClusterConnection {
     fn drop(&mut self) {
-        // Waits for nobody: it may be dropped in a runtime of somebody else.
+        // Does not block: this may be dropped inside the runtime of a caller.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-impl Api for Connected {
+impl Api for ClusterConnection {
     fn call(&self, call: &Call) -> Result<Value, ClusterError> {
         let body = call.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = http::Request::builder()
@@ -170,17 +167,14 @@ impl Api for Connected {
             async move { pods.exec(&name, words, &wanted).await },
             &format!("run a command in the pod {pod}"),
         )?;
-        let runtime = self
-            .runtime
-            .as_ref()
-            .expect("invariant: there until it is dropped");
+        let runtime = self.runtime.as_ref().expect("invariant: present until dropped");
         carried(runtime.handle(), attached).map_err(|error| ClusterError::Silent {
             reason: error.to_string(),
         })
     }
 }
 
-/// The streams of a command as files, as every transport has them.
+/// Turns the streams of a command into files, which all transports use.
 fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
     let (input, from_pod) = Socket::pair()?;
     let (output, to_pod) = Socket::pair()?;
@@ -196,7 +190,7 @@ fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
         }
         drop(sender);
     });
-    let conduit = Carrier {
+    let conduit = ExecConnection {
         task: task.abort_handle(),
         said,
         ended,
@@ -205,16 +199,16 @@ fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
     Ok(Channel::new(file(input), file(output), Box::new(conduit)))
 }
 
-/// A command that is given up with this.
-struct Attached(AttachedProcess);
+/// A command that is aborted when this is dropped.
+struct ExecSession(AttachedProcess);
 
-impl Drop for Attached {
+impl Drop for ExecSession {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-/// Carries bytes until the command has said its last.
+/// Copies bytes until the command has ended.
 async fn carry(
     attached: AttachedProcess,
     from_pod: Socket,
@@ -222,8 +216,8 @@ async fn carry(
     said: &Mutex<String>,
 ) -> io::Result<()> {
     let (mut from_pod, mut to_pod) = (UnixStream::from_std(from_pod)?, UnixStream::from_std(to_pod)?);
-    let missing = || io::Error::other("the cluster gave no streams");
-    let mut attached = Attached(attached);
+    let missing = || io::Error::other("the cluster returned no streams");
+    let mut attached = ExecSession(attached);
     let attached = &mut attached.0;
     let mut stdin = attached.stdin().ok_or_else(missing)?;
     let mut stdout = attached.stdout().ok_or_else(missing)?;
@@ -232,7 +226,7 @@ async fn carry(
     let up = async {
         let _ = tokio::io::copy(&mut to_pod, &mut stdin).await;
         let _ = stdin.shutdown().await;
-        // What comes back is waited for.
+        // The end of the input does not end the command: wait for its output.
         std::future::pending::<()>().await;
     };
     let down = async { tokio::join!(tokio::io::copy(&mut stdout, &mut from_pod), listen(stderr, said)).0 };
@@ -256,7 +250,7 @@ async fn listen(stderr: impl AsyncRead + Unpin, said: &Mutex<String>) {
     }
 }
 
-/// Keeps the end of what was said.
+/// Appends a line, and keeps the end of the text.
 fn keep(said: &Mutex<String>, line: &str) {
     if line.is_empty() {
         return;
@@ -273,21 +267,21 @@ fn keep(said: &Mutex<String>, line: &str) {
     said.drain(..cut);
 }
 
-/// What carries the streams, and ends with them.
-struct Carrier {
+/// The task that copies the streams. They end with it.
+struct ExecConnection {
     task: AbortHandle,
     said: Arc<Mutex<String>>,
     /// Closed when the task has ended.
     ended: Receiver<()>,
 }
 
-impl fmt::Debug for Carrier {
+impl fmt::Debug for ExecConnection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Carrier")
     }
 }
 
-impl Conduit for Carrier {
+impl TransportGuard for ExecConnection {
     fn end(&mut self) {
         self.task.abort();
     }
@@ -299,7 +293,7 @@ impl Conduit for Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for ExecConnection {
     fn drop(&mut self) {
         self.end();
     }

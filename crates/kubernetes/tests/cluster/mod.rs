@@ -1,5 +1,5 @@
-//! A cluster that makes believe: an API server over HTTP on this machine, whose pods run at once, and which runs commands
-//! "in" them as processes of its own.
+//! A fake cluster: an API server over HTTP on this machine. Its pods run at once, and it executes commands "in" them as its
+//! own child processes.
 
 mod streams;
 
@@ -10,29 +10,28 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-/// What the API knows.
+/// The state of the API.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) jobs: Vec<Value>,
-    /// Made so far.
+    /// Number of jobs created so far.
     count: usize,
-    /// A code, and the method that it answers.
+    /// An error code, and the HTTP method that it applies to.
     pub(crate) refuses: Option<(u16, &'static str)>,
-    /// What a command fails with at once.
+    /// The error with which every command fails at once.
     pub(crate) no_command: Option<String>,
     /// Whether all pods are on one node.
     pub(crate) one_node: bool,
-    /// Processes of commands that run.
+    /// Processes of running commands.
     pub(crate) processes: Vec<u32>,
 }
 
-/// The server; it ends with the test.
+/// The server. It ends with the test.
 pub(crate) struct Cluster {
     state: Arc<Mutex<State>>,
     folder: tempfile::TempDir,
 }
 
-/// A request.
 struct Request {
     method: String,
     path: String,
@@ -73,7 +72,7 @@ impl Cluster {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panicked")
+        self.state.lock().expect("not poisoned")
     }
 }
 
@@ -88,7 +87,7 @@ pub(crate) fn kubeconfig(address: &str) -> String {
     )
 }
 
-/// Serves a connection until the client leaves it.
+/// Serves a connection until the client closes it.
 fn serve(stream: &TcpStream, state: &Mutex<State>, home: &Path) {
     let mut reader = BufReader::new(stream);
     while let Some(request) = read(&mut reader) {
@@ -97,7 +96,7 @@ fn serve(stream: &TcpStream, state: &Mutex<State>, home: &Path) {
             streams::serve(stream, reader, &request, state, home);
             return;
         }
-        let (code, body) = answer(&request, &mut state.lock().expect("nobody panicked"));
+        let (code, body) = answer(&request, &mut state.lock().expect("not poisoned"));
         let body = body.to_string();
         let head = format!(
             "HTTP/1.1 {code} .\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

@@ -1,4 +1,4 @@
-//! Commands in pods: a WebSocket whose messages begin with the number of a stream (`v5.channel.k8s.io`).
+//! Commands in pods: a WebSocket whose messages start with the number of a stream (`v5.channel.k8s.io`).
 
 use super::{Request, State};
 use base64::Engine as _;
@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::thread;
 
-/// What RFC 6455 puts behind the key of a client.
+/// RFC 6455 appends this to the key of a client.
 const KEY: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const PROTOCOL: &str = "v5.channel.k8s.io";
 const STDIN: u8 = 0;
@@ -41,7 +41,7 @@ pub(super) fn serve(
     );
     (&mut &*stream).write_all(head.as_bytes()).expect("written");
     let writer = Mutex::new(stream);
-    let refusal = state.lock().expect("nobody panicked").no_command.clone();
+    let refusal = state.lock().expect("not poisoned").no_command.clone();
     if let Some(refusal) = refusal {
         send(
             &writer,
@@ -67,7 +67,7 @@ pub(super) fn serve(
         .stderr(Stdio::piped())
         .spawn()
         .expect("started");
-    state.lock().expect("nobody panicked").processes.push(child.id());
+    state.lock().expect("not poisoned").processes.push(child.id());
     carry(child, reader, &writer);
 }
 
@@ -93,7 +93,7 @@ fn carry(mut child: Child, mut reader: BufReader<&TcpStream>, writer: &Mutex<&Tc
                     other => panic!("{other:?}"),
                 }
             }
-            // The client is gone: so is what the command reads.
+            // The client is gone: this closes the input of the command.
         });
         scope.spawn(move || {
             thread::scope(|both| {
@@ -107,7 +107,7 @@ fn carry(mut child: Child, mut reader: BufReader<&TcpStream>, writer: &Mutex<&Tc
                 json!({ "status": "Failure", "message": format!("command terminated: {ended}") })
             };
             send(writer, STATUS, status.to_string().as_bytes());
-            let stream = writer.lock().expect("nobody panicked");
+            let stream = writer.lock().expect("not poisoned");
             let _ = stream.shutdown(std::net::Shutdown::Both);
         });
     });
@@ -120,7 +120,7 @@ fn pour(mut from: impl Read, channel: u8, writer: &Mutex<&TcpStream>) {
     }
 }
 
-/// One message, whole and not masked. A client that is gone hears nothing.
+/// Sends one unfragmented, unmasked message. Errors are ignored: the client may be gone.
 fn send(writer: &Mutex<&TcpStream>, channel: u8, bytes: &[u8]) {
     let length = bytes.len() + 1;
     let mut frame = vec![0x82];
@@ -137,11 +137,11 @@ fn send(writer: &Mutex<&TcpStream>, channel: u8, bytes: &[u8]) {
     }
     frame.push(channel);
     frame.extend(bytes);
-    let stream = writer.lock().expect("nobody panicked");
+    let stream = writer.lock().expect("not poisoned");
     let _ = (&mut &**stream).write_all(&frame);
 }
 
-/// The next binary message of the client; `None`: it is gone.
+/// The next binary message of the client; `None`: it has closed the connection.
 fn message(reader: &mut impl Read) -> Option<Vec<u8>> {
     loop {
         let mut head = [0; 2];

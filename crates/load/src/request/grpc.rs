@@ -1,24 +1,24 @@
-//! The messages of gRPC, as they travel.
+//! gRPC messages in wire format.
 
 use crate::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// Bytes before each message: whether it is compressed, and its length.
+/// Bytes before each message: the compression flag and the length.
 pub const PREFIX: usize = 5;
 
-/// The messages of a call whose requests are a stream.
+/// The messages of a call with a stream of requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Messages {
-    /// Each encoded, without what stands before it, in the order in which they are sent.
+    /// The encoded messages without their prefix, in the order in which they are sent.
     pub each: Vec<Bytes>,
-    /// So many of them may wait for their replies, of which each has one; absent: all are sent at once.
+    /// Most messages that may wait for their replies, of which each has one; absent: all are sent at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unanswered: Option<u32>,
 }
 
 impl Messages {
-    /// The messages as they travel.
+    /// The messages in wire format.
     pub fn framed(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for message in &self.each {
@@ -28,7 +28,7 @@ impl Messages {
     }
 }
 
-/// Appends a message as it travels.
+/// Appends a message in wire format.
 pub fn frame(message: &[u8], out: &mut Vec<u8>) {
     out.push(0);
     out.extend_from_slice(&(message.len() as u32).to_be_bytes());

@@ -6,7 +6,7 @@ use crate::Bytes;
 use grpc::Messages;
 use serde::{Deserialize, Serialize};
 
-/// Text or bytes with places that a parameter fills anew for each request.
+/// Text or bytes with placeholders that parameters fill anew for each request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Template(pub Vec<Part>);
@@ -15,19 +15,19 @@ pub struct Template(pub Vec<Part>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// These bytes.
+    /// Literal bytes.
     Literal(Bytes),
     /// The value of the workload's parameter with this index.
     Value(usize),
 }
 
 impl Template {
-    /// A template without places.
+    /// A template without placeholders.
     pub fn literal(text: impl Into<Bytes>) -> Self {
         Self(vec![Part::Literal(text.into())])
     }
 
-    /// Whether every request gets the same bytes.
+    /// Whether the bytes are the same for every request.
     pub fn is_constant(&self) -> bool {
         self.0.iter().all(|part| matches!(part, Part::Literal(_)))
     }
@@ -43,18 +43,18 @@ impl Template {
     }
 }
 
-/// A name with the source of its values.
+/// A named source of values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// What templates and the user call it.
+    /// The name in templates and on the command line.
     pub name: String,
     /// Where its values come from.
     pub source: Source,
 }
 
-/// Where the values of a parameter come from. A value depends on the job's seed and the request's number alone, so that it
-/// can be worked out again when the reply is checked. No two requests of a job have the same number.
+/// Where the values of a parameter come from. A value depends only on the job's seed and the request's number, so
+/// that it can be recomputed when the reply is checked. Request numbers are unique within a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Source {
@@ -79,36 +79,36 @@ pub enum Source {
     },
     /// Seeded random lower-case hexadecimal digits.
     Hex {
-        /// How many digits, at most 64.
+        /// Number of digits, at most 64.
         digits: u8,
     },
-    /// The lines of a feed, cycled.
+    /// The lines of a feed, repeated from the first after the last.
     Lines(Vec<String>),
-    /// Messages of gRPC that were encoded before, sent in turn.
+    /// gRPC messages, encoded in advance and sent one after the other.
     Messages(Vec<Bytes>),
-    /// A column of a table of users. All columns of a table give the values of the same row.
+    /// A column of a table of users. All columns of a table use the same row for a user.
     Column {
         /// The values, row by row.
         values: Vec<String>,
-        /// Which row a user gets.
+        /// How the row of a user is chosen.
         pick: Pick,
     },
-    /// What an earlier reply of the same sequence gave: the value with this number of [`Take`](crate::Take).
+    /// A value captured from an earlier reply of the same sequence: the slot of its [`Capture`](crate::Take).
     Taken(usize),
 }
 
-/// Which row of a table a user gets.
+/// How the row of a user is chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
-    /// One after the other, and again from the first.
+    /// One after the other, repeated from the first after the last.
     #[default]
     InTurn,
     /// A seeded random one.
     Random,
-    /// One after the other, each once: when all are used up, no other user comes.
+    /// One after the other, each once: when all are used, no more users arrive.
     Once,
-    /// A seeded random one for each request, also for each step of a sequence.
+    /// A seeded random one for each request, including each step of a sequence.
     Each,
 }
 
@@ -118,13 +118,13 @@ pub enum Pick {
 pub struct Header {
     /// The name, as sent.
     pub name: String,
-    /// The value.
+    /// The value, which may contain placeholders.
     pub value: Template,
 }
 
-/// The header by which a caller of gRPC says how long it waits.
+/// The header with the deadline of a gRPC call.
 const DEADLINE: &str = "grpc-timeout";
-/// Units of its time, ns. It has at most eight digits.
+/// Its time units in ns. The number has at most eight digits.
 const UNITS: [(u64, &str); 6] = [
     (1, "n"),
     (1_000, "u"),
@@ -135,7 +135,7 @@ const UNITS: [(u64, &str); 6] = [
 ];
 
 impl Header {
-    /// That which tells a service how long a caller of gRPC waits.
+    /// The deadline header of a gRPC call that may take `ns` nanoseconds.
     pub fn deadline(ns: u64) -> Self {
         let fits = |(length, _): &&(u64, &str)| ns.div_ceil(*length) < 100_000_000;
         let (length, unit) = UNITS.iter().find(fits).unwrap_or(&UNITS[5]);
@@ -145,7 +145,7 @@ impl Header {
         }
     }
 
-    /// What such a header says, ns; `None` where it is another one.
+    /// The deadline in ns, if this is a deadline header.
     pub fn deadline_ns(&self) -> Option<u64> {
         if !self.name.eq_ignore_ascii_case(DEADLINE) {
             return None;
@@ -161,7 +161,7 @@ impl Header {
             .map(|number: u64| number.saturating_mul(*length))
     }
 
-    /// Whether it says that its request is the last one of the connection.
+    /// Whether it announces that its request is the last one of the connection.
     pub fn asks_to_close(&self) -> bool {
         let literals = self.value.0.iter().flat_map(|part| match part {
             Part::Literal(bytes) => bytes.as_slice(),
@@ -175,7 +175,7 @@ impl Header {
     }
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Body {
@@ -184,31 +184,31 @@ pub enum Body {
     None,
     /// These bytes, with Content-Length. For gRPC: the encoded message without its five-byte prefix.
     Bytes(Template),
-    /// So many bytes that are made up.
+    /// Generated bytes.
     Generated(Generated),
-    /// The messages of a gRPC call whose requests are a stream.
+    /// The messages of a gRPC call with a stream of requests.
     Messages(Messages),
 }
 
-/// A body that is made up: bytes that do not compress, the same for every request of this length, and an end of a few bytes
-/// that may differ from request to request. Who has not read it to its end cannot know what it was.
+/// A generated body: incompressible bytes, the same for every request of this length, and an end of a few bytes that
+/// may differ from request to request. A service can only know the body if it reads it to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Generated {
-    /// Bytes in all.
+    /// Total length, bytes.
     pub bytes: u64,
-    /// Over HTTP/1.1 it is sent in chunks of so many bytes; absent: with Content-Length.
+    /// Over HTTP/1.1, send it in chunks of this length, bytes; absent: with Content-Length.
     #[serde(default)]
     pub chunk: Option<u32>,
     /// The last bytes: [`Generated::end_length`] of them.
     pub end: Template,
 }
 
-/// Bytes of a body that is made up until they come again.
+/// The period of a generated body, bytes.
 const BLOCK: usize = 64 * 1024;
 
 impl Generated {
-    /// How long the end of a body of so many bytes is.
+    /// The length of the end of a body of `bytes` bytes.
     pub const fn end_length(bytes: u64) -> u8 {
         if bytes < 16 { bytes as u8 } else { 16 }
     }
@@ -217,7 +217,7 @@ impl Generated {
     pub fn filler(&self) -> Vec<u8> {
         let length = self.bytes - u64::from(Self::end_length(self.bytes));
         let length = usize::try_from(length).expect("a body fits into memory");
-        // Compressors look back less far than this is long.
+        // The period exceeds the window of common compressors.
         let mut block = Vec::with_capacity(BLOCK);
         let mut state = self.bytes;
         while block.len() < BLOCK.min(length) {
@@ -237,7 +237,7 @@ impl Generated {
 }
 
 impl Body {
-    /// The bytes of the body; `None` where there is no body.
+    /// The bytes of the body; `None` if there is none.
     pub fn render(&self, value: impl FnMut(usize, &mut Vec<u8>)) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         match self {
@@ -257,15 +257,16 @@ impl Body {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// HTTP method (`POST` for gRPC). For WebSocket what the message is: `TEXT` or `BINARY`.
+    /// HTTP method (`POST` for gRPC). For WebSocket, the message type: `TEXT` or `BINARY`.
     pub method: String,
-    /// Path with query, from `/` on. For gRPC `/package.Service/method`; for WebSocket that of the handshake.
-    pub path: Template,
-    /// Headers beside those that the protocol itself needs (Host, Content-Length, gRPC's own). For WebSocket those of the
+    /// Path with query, starting at `/`. For gRPC, `/package.Service/method`; for WebSocket, the path of the
     /// handshake.
+    pub path: Template,
+    /// Headers in addition to those that the protocol itself needs (Host, Content-Length, gRPC's own). For WebSocket,
+    /// the headers of the handshake.
     #[serde(default)]
     pub headers: Vec<Header>,
-    /// What the request carries. For WebSocket the message.
+    /// The body. For WebSocket, the message.
     #[serde(default)]
     pub body: Body,
 }

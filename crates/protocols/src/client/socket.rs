@@ -19,7 +19,7 @@ impl Socket {
     /// Connects to the first address of the target that accepts.
     pub(super) fn connect(target: &Target, deadline: Instant) -> Result<Self, ClientError> {
         let unreachable = |error: io::Error| ClientError::Unreachable(error.to_string());
-        if let Some(path) = &target.reach.unix {
+        if let Some(path) = &target.connect.unix {
             let stream = UnixStream::connect(path).map_err(unreachable)?;
             stream.set_nonblocking(true).map_err(unreachable)?;
             return Ok(Self::Unix(stream));
@@ -85,7 +85,7 @@ impl Socket {
 }
 
 fn addresses(target: &Target) -> io::Result<Vec<SocketAddr>> {
-    let given = &target.reach.addresses;
+    let given = &target.connect.addresses;
     if given.is_empty() {
         let host = target.host.trim_start_matches('[').trim_end_matches(']');
         return Ok((host, target.port).to_socket_addrs()?.collect());

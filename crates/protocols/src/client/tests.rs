@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::protocol::{Framing, Version};
-use prony_load::{Part, Reach, Template};
+use prony_load::{ConnectOptions, Part, Template};
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
@@ -18,7 +18,7 @@ fn serve<T: Send + 'static>(script: impl FnOnce(TcpStream) -> T + Send + 'static
         port: address.port(),
         authority: address.to_string(),
         tls: None,
-        reach: Reach::default(),
+        connect: ConnectOptions::default(),
     };
     let thread = std::thread::spawn(move || script(listener.accept().expect("a connection").0));
     (Client::new(&target, Protocol::Http1).expect("a client"), thread)

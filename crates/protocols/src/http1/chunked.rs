@@ -2,7 +2,7 @@
 
 use crate::request_rules::is_token;
 
-/// Where in a chunked body the next byte lies.
+/// Position of the next byte within a chunked body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Chunks {
     state: State,
@@ -12,7 +12,7 @@ pub(super) struct Chunks {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In a chunk's size: its value so far, and whether there was a digit.
+    /// Inside a chunk size: the value so far, and whether any digit was read.
     Size {
         value: u64,
         any: bool,
@@ -22,7 +22,7 @@ enum State {
         value: u64,
         at: Extension,
     },
-    /// After the CR of the size's line.
+    /// After the CR of the chunk-size line.
     SizeEnd {
         value: u64,
     },
@@ -83,8 +83,8 @@ impl Chunks {
         }
     }
 
-    /// Reads from the front of `bytes`, gives the data to `data`; returns what is left of the bytes and whether the body
-    /// is complete.
+    /// Reads from the front of `bytes` and passes body data to `data`. Returns the unread bytes and whether the body is
+    /// complete.
     pub(super) fn read<'a>(
         &mut self,
         mut bytes: &'a [u8],
@@ -216,9 +216,9 @@ impl Trailer {
 fn push_digit(value: u64, byte: u8) -> Result<u64, &'static str> {
     let digit = char::from(byte)
         .to_digit(16)
-        .ok_or("a chunk's size is no hexadecimal number")?;
+        .ok_or("a chunk size is not a hexadecimal number")?;
     if value >> 56 != 0 {
-        return Err("a chunk's size is beyond any reply");
+        return Err("a chunk size is impossibly large");
     }
     Ok(value << 4 | u64::from(digit))
 }

@@ -18,7 +18,7 @@ pub(crate) struct ParsedHead {
     pub(crate) status: u16,
     pub(crate) version: Version,
     pub(crate) length: Length,
-    /// The connection ends after this reply.
+    /// The server closes the connection after this reply.
     pub(crate) closes: bool,
 }
 
@@ -141,8 +141,8 @@ pub(crate) fn may_be_request_timeout(bytes: &[u8]) -> bool {
     b"HTTP/1.1 408".starts_with(start) || b"HTTP/1.0 408".starts_with(start)
 }
 
-/// The head with each folded line in one piece, where it has any: white space around the fold becomes one space (RFC 9112,
-/// section 5.2). White space before the first field folds nothing and is left for [`parse`] to refuse.
+/// Joins folded header lines, if there are any: white space around a fold becomes one space (RFC 9112, section 5.2).
+/// White space before the first field is not a fold; [`parse`] rejects it.
 pub(crate) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
     let folds = |at: &usize| bytes[at - 1] == b'\r' && bytes.get(at + 1).copied().is_some_and(is_space);
     let mut line_ends = memchr::memchr_iter(b'\n', bytes).skip(1).filter(folds).peekable();
@@ -381,8 +381,8 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// Heads that were parsed before. A server sends the same head again and again (until its Date changes), and the same
-/// bytes have the same meaning: comparing them is several times faster than parsing.
+/// Cache of parsed heads. A server sends the same head again and again until its Date changes, and comparing the bytes
+/// is several times faster than parsing them.
 #[derive(Debug, Default)]
 pub(super) struct Heads {
     known: [Option<(Vec<u8>, ParsedHead)>; 4],
@@ -391,7 +391,7 @@ pub(super) struct Heads {
 }
 
 impl Heads {
-    /// The meaning and the length of the head that `bytes` begin with, where it is known.
+    /// Returns the parsed form and the length of the head at the start of `bytes`, if it is cached.
     pub(super) fn known(&mut self, bytes: &[u8]) -> Option<(ParsedHead, usize)> {
         let count = self.known.len();
         for step in 0..count {

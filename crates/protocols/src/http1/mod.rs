@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9112) as a client speaks it, with pipelining.
 //!
-//! Strict where a lenient reader could take one reply for two or two for one: such a reply is malformed.
+//! The parser is strict: a reply that a lenient reader could split in two or merge with the next one is malformed.
 
 mod chunked;
 pub(super) mod head;
@@ -18,7 +18,7 @@ pub use request::{BodyFraming, Prepared};
 
 const UNASKED: &str = "bytes came without a request";
 
-/// What the HTTP/1.1 connections of one worker share.
+/// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
 pub struct Shared {
     heads: Heads,
@@ -30,9 +30,9 @@ pub struct Shared {
 pub struct Http1 {
     under_way: VecDeque<UnderWay>,
     depth: u32,
-    /// The peer has said that it closes after the reply that is being read.
+    /// The peer has announced that it closes after the current reply.
     closing: bool,
-    /// We have said that no request comes any more.
+    /// We have announced that no further request follows.
     last_sent: bool,
     spent: bool,
     /// The peer has said that it closes the connection because no request came.
@@ -58,7 +58,7 @@ enum Reading {
 }
 
 impl Http1 {
-    /// Reads a head from the front of `bytes`; returns what is left of them, or `None` where the head goes on.
+    /// Reads a head from the front of `bytes`. Returns the unread bytes, or `None` if the head is incomplete.
     fn read_head<'a, S: ReplySink>(
         &mut self,
         shared: &mut Shared,
@@ -84,7 +84,7 @@ impl Http1 {
         let Some(taken) = self.partial.push(bytes)? else {
             return Ok(None);
         };
-        // Taken out and put back, so that its memory is kept.
+        // Taken out and put back to keep its allocation.
         let mut whole = std::mem::take(&mut self.partial);
         self.parse_head(shared, whole.bytes(), sink)?;
         whole.clear();
@@ -107,7 +107,7 @@ impl Http1 {
             }
         })?;
         if head.status == 101 {
-            return Err("101 switches to a protocol that was not asked for");
+            return Err("status 101 switches to a protocol that was not requested");
         }
         if head.status >= 200 {
             shared.heads.learn(bytes, head);
@@ -120,7 +120,7 @@ impl Http1 {
         let entry = self.under_way[0];
         if head.closes {
             self.closing = true;
-            // The server must not process what was pipelined behind this request (RFC 9112, section 9.6).
+            // The server must not process requests that were pipelined after this one (RFC 9112, section 9.6).
             for behind in self.under_way.drain(1..) {
                 sink.failed(behind.token, Failure::Unprocessed);
             }
@@ -146,7 +146,7 @@ impl Http1 {
         sink.head(entry.token, head);
     }
 
-    /// Reads a body from the front of `bytes`; returns what is left of them and whether the body is complete.
+    /// Reads a body from the front of `bytes`. Returns the unread bytes and whether the body is complete.
     fn read_body<'a, S: ReplySink>(
         &mut self,
         bytes: &'a [u8],
@@ -242,7 +242,7 @@ impl Protocol for Http1 {
     type Prepared = Prepared;
     type Shared = Shared;
 
-    const GREETING: &'static str = "it said anything";
+    const GREETING: &'static str = "it sent any data";
     const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
     const TIMES_OUT_IN_TURN: bool = true;
@@ -313,7 +313,7 @@ impl Protocol for Http1 {
             if is_clean {
                 self.complete(&[], sink).expect("invariant: nothing is left over");
             } else if let Some(entry) = self.under_way.pop_front() {
-                let reason = "the TLS connection ended without close_notify, so the body may be cut";
+                let reason = "the TLS connection ended without close_notify, so the body may be truncated";
                 sink.failed(entry.token, Failure::Malformed(reason));
             }
         }

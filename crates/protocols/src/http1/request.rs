@@ -1,4 +1,4 @@
-//! Requests as bytes: all that is constant is one piece.
+//! Requests as bytes: adjacent constant parts are merged into one piece.
 
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, Reserved};
@@ -15,16 +15,16 @@ pub enum BodyFraming {
     Chunked(usize),
 }
 
-/// A request serialised as far as can be done before the run.
+/// A request serialised as far as possible before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The request line and the headers, without those that say where the request and the connection end.
+    /// The request line and the headers, except those that frame the body or control the connection.
     front: Vec<Piece>,
     /// What comes then: the rest of the head with the body, where its length is known.
     rest: Vec<Piece>,
-    /// Whether a header of the request speaks of the connection itself.
+    /// Whether the request sets `Connection` itself.
     has_connection: bool,
-    /// A body whose length is known only once its places are filled.
+    /// A body whose length is known only once its placeholders are filled.
     body: Option<Vec<Piece>>,
     framing: BodyFraming,
     is_head: bool,
@@ -36,10 +36,10 @@ enum Piece {
     Value(usize),
 }
 
-/// Headers that say where a request ends: only we may write them.
+/// Headers that decide where a request ends: only prony may write them.
 const RESERVED: [Reserved; 1] = [Reserved {
     names: &["content-length", "transfer-encoding", "upgrade"],
-    reason: "it says where the request ends, which prony writes itself",
+    reason: "it decides where the request ends, and prony writes it itself",
 }];
 
 /// Tells the server that it may close after the reply (RFC 9112, section 9.6).
@@ -96,7 +96,7 @@ impl Prepared {
         self.is_head
     }
 
-    /// Appends the request. `is_last`: the server is told that no other one comes on the connection.
+    /// Appends the request. `is_last` tells the server that no other request follows on the connection.
     pub(super) fn render(&self, values: Values<'_>, is_last: bool, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         render(&self.front, values, out);
         if is_last && !self.has_connection {

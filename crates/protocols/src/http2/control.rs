@@ -1,4 +1,4 @@
-//! Frames that are about the connection or the windows, not about a reply.
+//! Frames that concern the connection or flow control rather than a reply.
 
 use super::Semantics;
 use super::connection::Connection;
@@ -18,17 +18,19 @@ impl<M: Semantics> Connection<M> {
         if header.has(flag::ACK) {
             if !self.is_ready {
                 return Err(Violation::protocol(
-                    "the first frame is not SETTINGS but their receipt",
+                    "the first frame acknowledges SETTINGS instead of sending them",
                 ));
             }
             return if payload.is_empty() {
                 Ok(())
             } else {
-                Err(Violation::size("the receipt of SETTINGS is not empty"))
+                Err(Violation::size("the acknowledgement of SETTINGS is not empty"))
             };
         }
         if !payload.len().is_multiple_of(6) {
-            return Err(Violation::size("SETTINGS are not a multiple of 6 bytes long"));
+            return Err(Violation::size(
+                "the length of SETTINGS is not a multiple of 6 bytes",
+            ));
         }
         for entry in payload.chunks_exact(6) {
             self.setting(u16::from_be_bytes([entry[0], entry[1]]), number(&entry[2..]))?;
@@ -43,7 +45,9 @@ impl<M: Semantics> Connection<M> {
         match identifier {
             setting::HEADER_TABLE_SIZE => self.encoder.set_table_size(value as usize),
             setting::ENABLE_PUSH if value != 0 => {
-                return Err(Violation::protocol("a service must not offer to be pushed to"));
+                return Err(Violation::protocol(
+                    "a service must not enable SETTINGS_ENABLE_PUSH",
+                ));
             }
             setting::MAX_CONCURRENT_STREAMS => self.peer.max_streams = value,
             setting::INITIAL_WINDOW_SIZE if value > i32::MAX as u32 => {
@@ -55,7 +59,7 @@ impl<M: Semantics> Connection<M> {
                 for stream in self.streams.iter_mut() {
                     stream.send_window += change;
                     if stream.send_window > i64::from(i32::MAX) {
-                        return Err(Violation::flow("SETTINGS let a window exceed 2^31 - 1"));
+                        return Err(Violation::flow("SETTINGS make a window exceed 2^31 - 1"));
                     }
                 }
             }
@@ -63,7 +67,7 @@ impl<M: Semantics> Connection<M> {
                 return Err(Violation::protocol("SETTINGS_MAX_FRAME_SIZE is out of its range"));
             }
             setting::MAX_FRAME_SIZE => self.peer.max_frame = value,
-            // MAX_HEADER_LIST_SIZE is advice, and unknown settings must be ignored.
+            // MAX_HEADER_LIST_SIZE is advisory, and unknown settings must be ignored.
             _ => {}
         }
         Ok(())
@@ -123,7 +127,7 @@ impl<M: Semantics> Connection<M> {
         Ok(())
     }
 
-    /// The service takes no further streams, and says which of those under way it will not answer.
+    /// The service accepts no further streams and reports which of those in flight it will not answer.
     pub(super) fn go_away<S: ReplySink>(
         &mut self,
         header: FrameHeader,

@@ -1,4 +1,4 @@
-//! Header blocks, and how replies end.
+//! Header blocks and the end of replies.
 
 use super::Semantics;
 use super::connection::{Connection, Continued};
@@ -7,7 +7,7 @@ use super::semantics::Rules;
 use super::streams::Stage;
 use crate::protocol::{Failure, ReplySink};
 
-/// Largest header block that is put together from CONTINUATION frames, bytes.
+/// Limit on a header block that is assembled from CONTINUATION frames, bytes.
 const MOST_FRAGMENTS: usize = 512 * 1024;
 /// What a CONTINUATION frame counts for in addition to its payload, bytes.
 const FRAGMENT_COST: usize = 64;
@@ -28,7 +28,7 @@ impl<M: Semantics> Connection<M> {
         if header.has(flag::PRIORITY) {
             block = block
                 .get(5..)
-                .ok_or(Violation::size("HEADERS have no room for their priority"))?;
+                .ok_or(Violation::size("HEADERS is too short for its priority"))?;
         }
         let head = Continued {
             stream: header.stream,
@@ -70,7 +70,7 @@ impl<M: Semantics> Connection<M> {
         result
     }
 
-    /// A whole header block.
+    /// Processes a complete header block.
     #[inline]
     fn block<S: ReplySink>(
         &mut self,
@@ -89,7 +89,7 @@ impl<M: Semantics> Connection<M> {
                 return Err(violation);
             }
         };
-        // A stream that is gone (it timed out): its block was read for the sake of the table.
+        // The stream is gone (it timed out); its block was decoded only to keep the table in step.
         let Some(slot) = slot else { return Ok(()) };
         let stream = self.streams.get(slot);
         let rules = Rules {
@@ -123,7 +123,7 @@ impl<M: Semantics> Connection<M> {
         Ok(())
     }
 
-    /// The stream ended on the service's side.
+    /// The service ended its side of the stream.
     #[inline]
     pub(super) fn finish<S: ReplySink>(&mut self, slot: usize, out: &mut Vec<u8>, sink: &mut S) {
         let stream = self.streams.get(slot);

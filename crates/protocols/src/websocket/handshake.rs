@@ -1,5 +1,4 @@
-//! The handshake (RFC 6455, section 4): a request of HTTP/1.1 that asks for another protocol, and the reply that must switch
-//! to it.
+//! The handshake (RFC 6455, section 4): an HTTP/1.1 request to switch protocols, and the reply that must agree.
 
 use crate::http1::head::{self, ParsedHead, PartialHead, trimmed};
 use crate::protocol::Version;
@@ -12,7 +11,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 /// What a server puts behind the key before it hashes both (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The request for a handshake as far as it is the same for all connections.
+/// The part of a handshake request that is the same for all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     /// All of it but the value of the last header, which is the key; in rooms with places.
@@ -22,7 +21,7 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    /// The request where it has no places.
+    /// The request, if it has no placeholders.
     pub(super) fn constant(&self) -> Vec<u8> {
         let mut request = Vec::new();
         self.request.render(&mut request, |_, _| {});
@@ -110,12 +109,12 @@ impl Handshake {
             return Err("the service switches in HTTP/1.0, which has no upgrades");
         }
         if !said.upgrades || !said.is_web_socket {
-            return Err("the service switches to something else than WebSocket");
+            return Err("the service switches to a protocol other than WebSocket");
         }
         match said.accept {
             None => return Err("the service switches without Sec-WebSocket-Accept"),
             Some(accept) if accept != self.accept.as_bytes() => {
-                return Err("the service answers another key: its Sec-WebSocket-Accept is wrong");
+                return Err("the service's Sec-WebSocket-Accept does not match the key");
             }
             Some(_) => {}
         }
@@ -130,13 +129,13 @@ impl Handshake {
     }
 }
 
-/// What the answer to a key is.
+/// The expected value of `Sec-WebSocket-Accept` for a key.
 fn accept(key: &str) -> String {
     let hash = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{key}{GUID}").as_bytes());
     STANDARD.encode(hash)
 }
 
-/// What the headers of a reply say about the handshake.
+/// The headers of a reply that concern the handshake.
 #[derive(Default)]
 struct Said<'a> {
     upgrades: bool,
@@ -168,22 +167,22 @@ impl<'a> Said<'a> {
 pub(super) const fn refusal(status: u16) -> &'static str {
     match status {
         200..=299 => {
-            "the service answers the handshake with a plain reply (200 or alike): there is no WebSocket at this path"
+            "the service answers the handshake with a plain reply (2xx): there is no WebSocket at this path"
         }
-        300..=399 => "the service redirects the handshake (3xx): give the URL that it names",
+        300..=399 => "the service redirects the handshake (3xx): use the URL that it redirects to",
         400 => "the service answers the handshake with 400 (bad request)",
         401 => {
-            "the service answers the handshake with 401: it wants to know who asks (-H 'Authorization: …')"
+            "the service answers the handshake with 401: it requires authentication (-H 'Authorization: …')"
         }
         403 => {
-            "the service answers the handshake with 403 (forbidden): it may want an Origin (-H 'Origin: …')"
+            "the service answers the handshake with 403 (forbidden): it may require an Origin (-H 'Origin: …')"
         }
         404 => "the service answers the handshake with 404: there is nothing at this path",
         405 => "the service answers the handshake with 405: there is no WebSocket at this path",
-        426 => "the service answers the handshake with 426: it wants another version of WebSocket",
+        426 => "the service answers the handshake with 426: it requires another version of WebSocket",
         429 => "the service answers the handshake with 429 (too many requests)",
         503 => "the service answers the handshake with 503 (unavailable)",
-        500..=599 => "the service answers the handshake with an error of its own (5xx)",
+        500..=599 => "the service answers the handshake with a server error (5xx)",
         _ => "the service answers the handshake with a status that does not switch",
     }
 }

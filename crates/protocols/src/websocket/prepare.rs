@@ -1,4 +1,4 @@
-//! Messages as bytes, and the handshake that their connections begin with.
+//! Messages as bytes, and the handshake that opens their connections.
 
 use super::frame::{self, Kind};
 use super::handshake::Asked;
@@ -7,15 +7,15 @@ use crate::request_rules::{self, Reserved};
 use crate::request_values::Values;
 use prony_load::{Body, Header, Part, Request, Target, Template};
 
-/// A message as far as it is the same each time, with the handshake of its connection.
+/// The constant parts of a message, with the handshake of its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     handshake: Asked,
     kind: Kind,
-    /// All of the message, or what stands before the rest.
+    /// The whole message, or the part before `rest`.
     begin: Vec<u8>,
     rest: Option<Template>,
-    /// Its length without its values, bytes.
+    /// Length of the message without its values, bytes.
     about: usize,
 }
 
@@ -39,7 +39,7 @@ const BODY: Reserved = Reserved {
 };
 const PART_OF_HANDSHAKE: &str = "it is a part of the handshake, which prony writes itself";
 
-/// What the handshake asks for, and the name of the key's header.
+/// The headers that request the upgrade, up to the name of the key's header.
 const UPGRADE: &str =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ";
 
@@ -74,7 +74,7 @@ impl Prepared {
         };
         let mut begin = Vec::new();
         let rest = match &request.body {
-            // Messages of gRPC were refused before.
+            // gRPC messages were rejected earlier.
             Body::None | Body::Messages(_) => None,
             Body::Bytes(template) => Some(template),
             Body::Generated(generated) => {
@@ -132,7 +132,7 @@ impl Prepared {
     }
 }
 
-/// A place in what opens a connection.
+/// Finds a placeholder in the parts of a request that open a connection.
 fn find_places(request: &Request) -> Option<PrepareError> {
     if !request.path.is_constant() {
         let mut shown = Vec::new();
@@ -141,14 +141,14 @@ fn find_places(request: &Request) -> Option<PrepareError> {
             .render(&mut shown, |_, out| out.extend_from_slice("…".as_bytes()));
         return Some(PrepareError::Path {
             path: String::from_utf8_lossy(&shown).into_owned(),
-            reason: "a WebSocket is opened once for many messages: its path has no places, unless there are rooms",
+            reason: "a WebSocket is opened once for many messages: its path may have placeholders only with rooms",
         });
     }
     let mut headers = request.headers.iter();
     let header = headers.find(|header| !header.value.is_constant())?;
     Some(PrepareError::Header {
         name: header.name.clone(),
-        reason: "a WebSocket is opened once for many messages: its headers have no places, unless there are rooms",
+        reason: "a WebSocket is opened once for many messages: its headers may have placeholders only with rooms",
     })
 }
 

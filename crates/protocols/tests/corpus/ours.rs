@@ -1,6 +1,6 @@
 //! The readings of this crate.
 
-use prony_load::{Body, Protocol as Spoken, Reach, Request, Target, Template};
+use prony_load::{Body, ConnectOptions, Protocol as Spoken, Request, Target, Template};
 use prony_protocols::client::{BodyFraming, Client, ClientError, Frame};
 use prony_protocols::http1::Http1;
 use prony_protocols::http2::{Connection, Semantics};
@@ -51,7 +51,7 @@ fn target() -> Target {
         port: 80,
         authority: "h".into(),
         tls: None,
-        reach: Reach::default(),
+        connect: ConnectOptions::default(),
     }
 }
 

@@ -1,15 +1,16 @@
-//! The report: every number, word and picture's data that a format shows.
+//! The report: every number, text and chart data that a format shows.
 
-mod companion;
+mod backing_service;
+mod curves;
+mod descriptions;
 mod details;
 mod group;
 mod metrics;
 mod published;
 mod report;
-mod shapes;
-mod words;
 
-pub use companion::{CompanionPoint, WatchedPoint};
+pub use backing_service::{BackingPoint, WatchedPoint};
+pub use descriptions::describe_load;
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
 pub(crate) use group::ranks;
 pub(crate) use group::said_for_all;
@@ -17,4 +18,3 @@ pub use group::{GroupReport, Row};
 pub use metrics::MetricTable;
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
 pub use report::{Report, State};
-pub use words::describe_load;

@@ -1,6 +1,6 @@
-//! Asking a companion: queries by the protocol of `postgres`, and one GET over HTTP.
+//! Asking a backing service: queries by the protocol of `postgres`, and one GET over HTTP.
 
-use prony_load::{Body, Header, Protocol, Reach, Request, Target, Template};
+use prony_load::{Body, ConnectOptions, Header, Protocol, Request, Target, Template};
 use prony_protocols::client::Client;
 use std::time::{Duration, Instant};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
@@ -66,7 +66,7 @@ pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option
         port,
         authority,
         tls: None,
-        reach: Reach::default(),
+        connect: ConnectOptions::default(),
     };
     let request = Request {
         method: "GET".to_owned(),

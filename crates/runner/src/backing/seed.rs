@@ -1,9 +1,9 @@
-//! Data of companions, made once and kept.
+//! Data of backing services, made once and kept.
 
 use super::lock;
 use super::recipe::{self, Recipe};
 use crate::Failure;
-use crate::{Bench, Seat};
+use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_host::ProcessSpec;
 use prony_records::Stage;
@@ -15,13 +15,13 @@ const LONGEST: Duration = Duration::from_mins(5);
 /// Data that is kept: that of the newest runs.
 const KEPT: u32 = 4;
 
-/// Makes the data of a companion, unless it is there.
+/// Makes the data of a backing service, unless it is there.
 pub(super) fn make(
-    bench: &Bench<'_>,
+    bench: &RunContext<'_>,
     contract: &Contract,
-    wanted: &prony_config::contract::Companion,
+    wanted: &prony_config::contract::BackingRequirement,
     seed: u64,
-    seat: &Seat,
+    seat: &TrialPlacement,
 ) -> Result<(), Failure> {
     let recipe = Recipe::new(bench, contract, wanted, seed, seat)?;
     let Some(key) = &recipe.key else {

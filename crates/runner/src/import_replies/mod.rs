@@ -79,7 +79,12 @@ pub fn replies(
         .collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let built = builder.build_all(&services, BUILDS_AT_ONCE, &|progress| {
         if let Progress::Building(service) = progress {
             tell(&format!("building {service}"));
@@ -141,7 +146,7 @@ fn seen(
 
 fn look(target: &Target, process: &mut dyn Process, uses: Option<WorkersUse>) -> Result<Seen, ClientError> {
     let client = Client::new(target, Protocol::Http1)?;
-    let mut line = Line::open(&client)?;
+    let mut line = WorkerGenerator::open(&client)?;
     let first = line.ask()?;
     if first.status != 200 {
         return Err(ClientError::Malformed(format!("status {}", first.status)));
@@ -174,12 +179,12 @@ fn look(target: &Target, process: &mut dyn Process, uses: Option<WorkersUse>) ->
 }
 
 /// A connection on which the same request is sent again and again.
-struct Line {
+struct WorkerGenerator {
     connection: Connection,
     request: PreparedRequest,
 }
 
-impl Line {
+impl WorkerGenerator {
     fn open(client: &Client) -> Result<Self, ClientError> {
         let request = Request {
             method: "GET".to_owned(),
@@ -202,13 +207,13 @@ impl Line {
 }
 
 /// Asks over several connections by turns, which stay open; one that the service closes is opened anew.
-fn ask_often(client: &Client) -> Result<Vec<Line>, ClientError> {
-    let all = (0..CONNECTIONS).map(|_| Line::open(client));
-    let mut connections: Vec<Line> = all.collect::<Result<_, _>>()?;
+fn ask_often(client: &Client) -> Result<Vec<WorkerGenerator>, ClientError> {
+    let all = (0..CONNECTIONS).map(|_| WorkerGenerator::open(client));
+    let mut connections: Vec<WorkerGenerator> = all.collect::<Result<_, _>>()?;
     for number in 0..REQUESTS {
         let connection = &mut connections[number % CONNECTIONS];
         if connection.ask()?.closes {
-            *connection = Line::open(client)?;
+            *connection = WorkerGenerator::open(client)?;
         }
     }
     Ok(connections)

@@ -104,6 +104,7 @@ mod tests {
             round,
             build: None,
             start: None,
+            provisional: false,
             service: ServiceId {
                 service: entry.service.clone(),
                 variant: entry.variant.clone(),

@@ -15,9 +15,10 @@ pub use saved_load::{Saving, neighbours};
 use plan_record::plan_to_keep;
 
 use crate::clock::now;
+use crate::designs::design_of;
 use crate::error::Told as _;
 use crate::{BenchError, Checkout, Workbench};
-use crate::{Builder, Built, Folders, Noise, Progress, Run, RunEnd, builds_at_once, run_plan};
+use crate::{Builder, Built, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use checks::Checks;
 use observer::Watch;
 use prony_config::{Catalogue, Plan, Service};
@@ -28,6 +29,9 @@ use std::time::Duration;
 
 /// How long the machine is watched for the noise of others before the first trial.
 const IDLE_WINDOW: Duration = Duration::from_secs(1);
+
+/// The end of the variant of a service that is compared with itself: it is in the catalogue twice, and built once.
+pub(crate) const AGAIN: &str = "+again";
 
 /// Every service of a plan, built or not.
 pub type AllBuilt = BTreeMap<ServiceId, Result<Built, Exclusion>>;
@@ -74,12 +78,23 @@ impl Session<'_> {
     pub fn measure(
         &self,
         plan: &Plan,
+        resumed: Option<Resumed>,
+        shows: &mut dyn Shows,
+    ) -> Result<(RunRecord, RunEnd), BenchError> {
+        self.measure_by(&*design_of(plan), plan, resumed, shows)
+    }
+
+    /// The same by a design that has more to go by than the plan.
+    pub(crate) fn measure_by(
+        &self,
+        design: &dyn Design,
+        plan: &Plan,
         mut resumed: Option<Resumed>,
         shows: &mut dyn Shows,
     ) -> Result<(RunRecord, RunEnd), BenchError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
-        let builder = Builder::new(&bench.lab, &self.catalogue.toolchains, folders, &bench.cancel);
+        let builder = Builder::new(&bench.testbed, &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
             resumed.fits(self, plan, &builder)?;
         }
@@ -113,15 +128,14 @@ impl Session<'_> {
         shows.knows(&trials);
         let run = Run {
             plan,
-            catalogue: self.catalogue,
-            bench: self.workbench.bench(self.catalogue),
+            context: self.workbench.bench(self.catalogue),
             built: &built,
-            done: &places_done(&trials),
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
         let mut watch = Watch::new(self.store, (&record, plan), cpus, shows, checks);
-        let end = run_plan(&run, &mut watch).map_err(BenchError::Failed)?;
+        let end = execute(design, &run, &mut watch).map_err(|error| BenchError::Failed(error.to_string()))?;
+        watch.discard_provisional()?;
         watch.done();
         let warnings = watch.warnings()?;
         self.finish(&record, &end, warnings)?;
@@ -143,9 +157,21 @@ impl Session<'_> {
                 builder = builder.repeated(number, fresh);
             }
             let at_once = builds_at_once(bench.host().memory_available_bytes());
-            let built = builder.build_all(&self.services_of(plan), at_once, &|progress| {
+            let services = self.services_of(plan);
+            let (again, once): (Vec<&Service>, Vec<&Service>) = services
+                .into_iter()
+                .partition(|service| service.variant.ends_with(AGAIN));
+            let mut built = builder.build_all(&once, at_once, &|progress| {
                 shows.building(&progress);
             });
+            for service in again {
+                let id = |variant: &str| ServiceId {
+                    service: service.name.clone(),
+                    variant: variant.to_owned(),
+                };
+                let same = built.get(&id(service.variant.trim_end_matches(AGAIN))).cloned();
+                built.extend(same.map(|same| (id(&service.variant), same)));
+            }
             if bench.cancel.is_asked() {
                 return Err(BenchError::Interrupted(
                     "ended while building: what was built so far is kept".to_owned(),
@@ -222,12 +248,6 @@ impl Session<'_> {
         warnings.extend(warning);
         Ok(self.store.finish_run(&record.id, &now(), &warnings)?)
     }
-}
-
-/// The places that need no trial any more: what the bench spoilt says nothing, so a run that goes on does it again.
-fn places_done(trials: &[TrialRecord]) -> BTreeSet<u32> {
-    let done = trials.iter().filter(|trial| trial.void().is_none());
-    done.map(|trial| trial.place).collect()
 }
 
 /// The services with the versions that their builds told.

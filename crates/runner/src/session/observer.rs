@@ -4,12 +4,12 @@ use super::checks::Checks;
 use super::{Shows, environment_warnings, exclusions, summary};
 use crate::BenchError;
 use crate::testbed::network_bound;
-use crate::{NextRound, Noise, Progress, RunEnd, Watcher};
+use crate::{Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::Plan;
 use prony_records::{RunRecord, ServiceId, TrialRecord, Warning};
 use prony_statistics::{Decision, Group, Progress as RunProgress, StopReason, StopRule, next_round};
 use prony_store::{Progress as StoredProgress, Store};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Rounds before a stop for precision is considered.
@@ -32,6 +32,8 @@ pub(super) struct Watch<'a> {
     cpus: usize,
     /// What the first round said of the machine.
     hint: Option<Warning>,
+    /// The numbers of the provisional records of this session, by the places of their trials.
+    provisional: BTreeMap<u32, i64>,
 }
 
 impl<'a> Watch<'a> {
@@ -69,6 +71,7 @@ impl<'a> Watch<'a> {
             left_out: BTreeSet::new(),
             cpus,
             hint: None,
+            provisional: BTreeMap::new(),
         }
     }
 
@@ -133,6 +136,24 @@ impl<'a> Watch<'a> {
             measurement.warnings.extend(bound);
         }
         record
+    }
+
+    /// Keeps a trial, in the place of its provisional record where there is one.
+    fn keep(&mut self, record: &TrialRecord) -> Result<i64, JournalError> {
+        let (run, warned) = (&self.record.id, self.with_network(record));
+        let kept = match self.provisional.remove(&record.place) {
+            Some(before) => self.store.replace_trial(run, before, &warned),
+            None => self.store.append_trial(run, &warned),
+        };
+        kept.map_err(|error| JournalError(error.to_string()))
+    }
+
+    /// Removes what was provisional when the run ended in order: the user ended those trials.
+    pub(super) fn discard_provisional(&mut self) -> Result<(), BenchError> {
+        for sequence in std::mem::take(&mut self.provisional).into_values() {
+            self.store.remove_trial(&self.record.id, sequence)?;
+        }
+        Ok(())
     }
 
     /// What a reader must know of the run as a whole.
@@ -204,7 +225,12 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Watcher for Watch<'_> {
+impl Journal for Watch<'_> {
+    fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
+        let trials = self.store.trials(&self.record.id);
+        trials.map_err(|error| JournalError(error.to_string()))
+    }
+
     fn saw(&mut self, progress: Progress) {
         self.note(&progress);
         match &progress {
@@ -215,10 +241,14 @@ impl Watcher for Watch<'_> {
         self.shows.saw(&progress);
     }
 
-    fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
-        let warned = self.with_network(record);
-        let kept = self.store.append_trial(&self.record.id, &warned);
-        kept.map_err(|error| error.to_string())?;
+    fn provisional(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
+        let sequence = self.keep(record)?;
+        self.provisional.insert(record.place, sequence);
+        Ok(())
+    }
+
+    fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
+        self.keep(record)?;
         self.checks.ended(record);
         let Some(matrix) = self.checks.news() else {
             return Ok(());

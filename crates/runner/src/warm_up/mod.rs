@@ -7,9 +7,14 @@
 //! are, the throughput is the load's, and only response times tell.
 
 mod changes;
+mod progress;
 mod series;
 #[cfg(test)]
 mod tests;
+mod watch;
+
+pub(crate) use progress::{WarmUpProgress, WarmUpSlice};
+pub(crate) use watch::{WarmUpWatch, Warmed};
 
 use prony_load::Load;
 use prony_records::{Classification, Interval, Steadiness};

@@ -6,10 +6,12 @@ use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Wor
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
+use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
-    Bench, Built, Cancel, NextRound, NoiseLimits, Options, Progress, Run, RunEnd, Seeds, Watcher, run_plan,
+    Built, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext, RunEnd,
+    Seeds, execute,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +21,7 @@ use std::time::Duration;
 pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-runner-toy");
 
 /// A checkout with toy services.
-pub(crate) struct Lab {
+pub(crate) struct Testbed {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) hosts: Hosts,
     pub(crate) generator: ProcessGenerator,
@@ -36,7 +38,11 @@ type React = Box<dyn FnMut(&Progress)>;
 /// What a run said.
 #[derive(Default)]
 pub(crate) struct Heard {
+    /// What an earlier session has kept.
+    pub(crate) stored: Vec<TrialRecord>,
     pub(crate) records: Vec<TrialRecord>,
+    /// The records of trials as far as their windows went.
+    pub(crate) provisional: Vec<TrialRecord>,
     pub(crate) progress: Vec<Progress>,
     /// Called with each progress.
     pub(crate) react: Option<React>,
@@ -45,7 +51,11 @@ pub(crate) struct Heard {
     pub(crate) only: Option<(u32, BTreeSet<usize>)>,
 }
 
-impl Watcher for Heard {
+impl Journal for Heard {
+    fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
+        Ok(self.stored.clone())
+    }
+
     fn saw(&mut self, progress: Progress) {
         if let Some(react) = &mut self.react {
             react(&progress);
@@ -53,7 +63,13 @@ impl Watcher for Heard {
         self.progress.push(progress);
     }
 
-    fn append(&mut self, record: &TrialRecord) -> Result<(), String> {
+    fn provisional(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
+        assert!(record.provisional && record.result.is_ok());
+        self.provisional.push(record.clone());
+        Ok(())
+    }
+
+    fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
         self.records.push(record.clone());
         Ok(())
     }
@@ -69,7 +85,7 @@ impl Watcher for Heard {
     }
 }
 
-impl Lab {
+impl Testbed {
     /// A service for each behaviour, in a plan of one round with short trials.
     pub(crate) fn new(behaviours: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
@@ -96,7 +112,7 @@ impl Lab {
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
-                companions: BTreeMap::new(),
+                backing_services: BTreeMap::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -104,7 +120,7 @@ impl Lab {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("companions")),
+            seeds: Seeds::new(&folder.path().join("backing_services")),
             built,
             folder,
         }
@@ -115,34 +131,31 @@ impl Lab {
         self.folder.path().join("log")
     }
 
-    pub(crate) fn run(&self, done: &BTreeSet<u32>, heard: &mut Heard) -> RunEnd {
-        let bench = Bench {
-            lab: &self.hosts,
-            generator: &self.generator,
-            options: &self.options,
-            cancel: &self.cancel,
-            catalogue: &self.catalogue,
-            seeds: &self.seeds,
-        };
+    pub(crate) fn run(&self, heard: &mut Heard) -> RunEnd {
         let run = Run {
             plan: &self.plan,
-            catalogue: &self.catalogue,
-            bench,
+            context: RunContext {
+                testbed: &self.hosts,
+                generator: &self.generator,
+                options: &self.options,
+                cancel: &self.cancel,
+                catalogue: &self.catalogue,
+                seeds: &self.seeds,
+            },
             built: std::slice::from_ref(&self.built),
-            done,
         };
-        run_plan(&run, heard).expect("records are kept")
+        execute(&*design_of(&self.plan), &run, heard).expect("records are kept")
     }
 
     /// Runs all and gives what each service gave.
     pub(crate) fn results(&self) -> Vec<Result<Measurement, Exclusion>> {
         let mut heard = Heard::default();
-        assert_eq!(self.run(&BTreeSet::new(), &mut heard), RunEnd::Complete);
+        assert_eq!(self.run(&mut heard), RunEnd::Complete);
         heard.records.sort_by_key(|record| record.service.clone());
         heard.records.into_iter().map(|record| record.result).collect()
     }
 
-    /// The one exclusion of a lab with one service.
+    /// The one exclusion of a testbed with one service.
     pub(crate) fn excluded(&self) -> Exclusion {
         self.results().remove(0).expect_err("excluded")
     }
@@ -166,7 +179,8 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         version: "1".to_owned(),
         version_from: None,
         class: Class::Platform,
-        era: false,
+        pinned: false,
+        formerly: Vec::new(),
         note: None,
         contracts: vec!["hello".to_owned()],
         protocols: vec![Protocol::Http1],
@@ -220,9 +234,9 @@ fn plan(services: &[Service]) -> Plan {
     }
 }
 
-/// Living processes that a lab started, wherever they are: they carry its mark in their environment.
-pub(crate) fn leftovers(lab: &Lab) -> Vec<String> {
-    let wanted = format!("PRONY_TOY={}", lab.folder.path().display());
+/// Living processes that a testbed started, wherever they are: they carry its mark in their environment.
+pub(crate) fn leftovers(testbed: &Testbed) -> Vec<String> {
+    let wanted = format!("PRONY_TOY={}", testbed.folder.path().display());
     let pids = std::fs::read_dir("/proc").expect("there").flatten();
     let pids = pids.filter(|entry| entry.file_name().to_string_lossy().parse::<i32>().is_ok());
     let environment = |path: &Path| std::fs::read(path.join("environ")).unwrap_or_default();

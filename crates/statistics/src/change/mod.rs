@@ -1,18 +1,19 @@
-//! What changed: between two runs, and over a history of runs.
+//! Detects changes between two runs and over a history of runs.
 
+mod baseline_history;
 mod circumstances;
-mod earlier;
 mod gate;
-mod looks;
 mod noise;
 mod points;
-mod within;
+mod sequential_looks;
+mod within_run;
 
+pub use baseline_history::BaselineHistory;
 pub use circumstances::{Circumstances, Mismatch, generators, mismatches, share_of_others};
-pub use earlier::Earlier;
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
-#[cfg(test)]
-pub(crate) use looks::tests::judged;
 pub use noise::Smallest;
 pub use points::{ChangePoint, change_points};
-pub use within::compare_in_run;
+pub use sequential_looks::LOOKS;
+#[cfg(test)]
+pub(crate) use sequential_looks::tests::judged;
+pub use within_run::compare_in_run;

@@ -1,5 +1,5 @@
-//! The form in which another process asks for a load: a job as one JSON line on standard input, then commands; events as
-//! JSON lines on standard output. A job that is a share of a larger load ends with a part, every other one with a recording.
+//! The interface for other processes that run a load: a job as one JSON line on standard input, then commands; events as
+//! JSON lines on standard output. A job that is a share of a larger load ends with a part, all others with a recording.
 
 use super::told;
 use crate::exit::{Exit, bad_input};
@@ -7,9 +7,6 @@ use anyhow::Context as _;
 use prony_generator::EngineError;
 use prony_load::Job;
 use prony_records::{Command, Event, Fault};
-use prony_runner::BenchError;
-use prony_runner::designs::capacity::search_and_measure;
-use std::cell::Cell;
 use std::io::{BufRead as _, Write as _};
 use std::sync::mpsc::{self, Receiver};
 
@@ -20,39 +17,24 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         .read_line(&mut line)
         .context("reading the job from standard input")?;
     let job: Job = serde_json::from_str(&line)
-        .context("the first line of standard input is no job")
+        .context("the first line of standard input is not a job")
         .map_err(bad_input)?;
     let commands = commands();
     let mut broken = None;
     let mut on_event = |event: Event| write(&event, &mut broken);
-    // A search that finds no rate is the service's fault, too.
-    let fault = Cell::new(Fault::Service);
-    let explained = |error| {
-        fault.set(fault_of(&error));
-        told(error)
-    };
-    let load = |job: &Job, on_event: &mut dyn FnMut(Event), commands: &Receiver<Command>| {
-        prony_generator::run(job, on_event, commands).map_err(explained)
-    };
-    let whole = |recording| Event::Recording {
-        recording: Box::new(recording),
-    };
-    let result = match (&job.share, &job.search) {
-        (None, None) => load(&job, &mut on_event, &commands).map(whole),
-        (None, Some(search)) => search_and_measure(&job, search, &load, &mut on_event, &commands).map(whole),
-        (Some(_), None) => prony_generator::run_part(&job, &mut on_event, &commands)
-            .map(|part| Event::Part { part: part.encode() })
-            .map_err(explained),
-        (Some(_), Some(_)) => Err(bad_input(anyhow::anyhow!(
-            "a share of a load whose rate is searched for: whoever divides the load searches, and tells the workers a rate"
-        ))),
+    let result = match &job.share {
+        None => prony_generator::run(&job, &mut on_event, &commands).map(|recording| Event::Recording {
+            recording: Box::new(recording),
+        }),
+        Some(_) => prony_generator::run_part(&job, &mut on_event, &commands)
+            .map(|part| Event::Part { part: part.encode() }),
     };
     match result {
         Ok(end) => write(&end, &mut broken),
         Err(error) => {
+            let fault = fault_of(&error);
+            let error = told(error);
             let reason = error.to_string();
-            let of_search = || error.downcast_ref::<BenchError>().map(BenchError::fault);
-            let fault = of_search().unwrap_or_else(|| fault.get());
             write(&Event::Failed { reason, fault }, &mut broken);
             return Err(error);
         }
@@ -63,10 +45,10 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     }
 }
 
-/// A service that cannot be reached is at fault, where there is a way to its host; all else that keeps a load from running is the
-/// bench's.
+/// An unreachable service is at fault if its host can be reached. Everything else that prevents a load is an infrastructure
+/// failure.
 fn fault_of(error: &EngineError) -> Fault {
-    // ENETUNREACH and EHOSTUNREACH, as the kernel's words are written.
+    // ENETUNREACH and EHOSTUNREACH, as the standard library prints them.
     let is_cut = |reason: &str| {
         ["(os error 101)", "(os error 113)"]
             .iter()
@@ -74,11 +56,11 @@ fn fault_of(error: &EngineError) -> Fault {
     };
     match error {
         EngineError::Unreachable { reason, .. } if !is_cut(reason) => Fault::Service,
-        _ => Fault::Lab,
+        _ => Fault::Infrastructure,
     }
 }
 
-/// Reads commands until the input ends, which means: stop.
+/// Reads commands until the input ends, which stops the load.
 fn commands() -> Receiver<Command> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -90,10 +72,10 @@ fn commands() -> Receiver<Command> {
                         return;
                     }
                 }
-                Err(error) => eprintln!("prony: `{line}` is no command: {error}"),
+                Err(error) => eprintln!("prony: `{line}` is not a command: {error}"),
             }
         }
-        // The load may be over already; then nobody is left to stop.
+        // If the load is over already, there is nothing left to stop.
         let _ = sender.send(Command::Stop);
     });
     receiver

@@ -1,8 +1,8 @@
-//! Memory that the kernel receives into: a ring of buffers of one size, given back after use.
+//! The kernel's receive memory: a ring of buffers of equal size, which are returned after use.
 //!
-//! The kernel takes the buffers of the ring in turn, so all that lie in it are used again and again, however few replies come at
-//! once. Only as many are offered as replies came at once so far: those stay in the processor's caches. Large replies fill every
-//! buffer, and more of them would only push each other out of the caches.
+//! The kernel uses the offered buffers one after the other, and touches all of them even if few replies arrive at once.
+//! Therefore only as many are offered as replies have arrived at once so far: those stay in the CPU caches. Large
+//! replies fill every buffer, and more buffers would only evict each other from the caches.
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
@@ -10,50 +10,51 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::io;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Fewest and most buffers; powers of two.
+/// Limits for the number of buffers; powers of two.
 const FEWEST: u32 = 256;
 const MOST: u32 = 8192;
-/// Buffers that are offered at first.
+/// Initial number of offered buffers.
 const FIRST: u16 = 64;
-/// Fewest that are offered, where they come back full.
+/// Fewest offered buffers, used if they come back full.
 const FEW: u16 = 16;
-/// Bytes of a buffer. A small reply touches its first page only.
+/// Size of a buffer, bytes. A small reply touches its first page only.
 const SIZE: usize = 32 * 1024;
-/// Bytes in a buffer, on the mean, from which on more buffers bring nothing.
+/// Mean fill, bytes, above which more buffers do not help.
 const FULL: u64 = SIZE as u64 / 2;
-/// Bytes from one buffer to the next. Not a power of two: else the begins of all buffers would share few places of the caches.
+/// Distance between buffers, bytes. Not a power of two; else the starts of all buffers would compete for a few cache
+/// sets.
 const STRIDE: usize = SIZE + 5 * 64;
-/// The kernel maps the ring by pages.
+/// The kernel maps the ring in pages.
 const PAGE: usize = 4096;
 
-/// The name of the group in requests to the kernel.
+/// The group ID in requests to the kernel.
 pub(super) const GROUP: u16 = 0;
 
 /// A registered ring of receive buffers.
 ///
-/// Invariant: a buffer is read by us only between the completion that names it and [`Buffers::give_back`].
+/// Invariant: we read a buffer only between the completion that names it and [`Buffers::give_back`].
 pub(super) struct Buffers {
     entries: *mut BufRingEntry,
     memory: Vec<u8>,
-    /// How many buffers there are; a power of two.
+    /// Number of buffers; a power of two.
     count: u16,
     tail: u16,
-    /// Buffers that are not offered, the one used last on top.
+    /// Buffers that are not offered, the most recently used on top.
     spare: Vec<u16>,
-    /// How many are offered, or filled and not given back.
+    /// Buffers that are offered, or filled and not returned yet.
     offered: u16,
-    /// How many are to be offered.
+    /// Number of buffers to offer.
     wanted: u16,
-    /// Whether the kernel found none since the last time.
+    /// Whether the kernel ran out of buffers since the last publication.
     is_short: bool,
-    /// Buffers that were filled since there were too few, and the bytes in them.
+    /// Buffers filled since the last shortage, and the bytes in them.
     filled: (u64, u64),
     is_leaked: bool,
 }
 
 impl Buffers {
-    /// Registers the buffers with a ring, so many that a reply on each of the connections finds one: where they run out the
-    /// kernel has to be asked again for each connection. The ring must be dropped before them.
+    /// Registers the buffers with a ring. There are enough for a reply on each of the connections: if they run out, a
+    /// new receive request is needed for each connection. The ring must be dropped before them.
     pub(super) fn register(ring: &IoUring, connections: u32) -> io::Result<Self> {
         let count = connections.clamp(FEWEST, MOST).next_power_of_two() as u16;
         let layout = Self::layout(count);
@@ -90,7 +91,7 @@ impl Buffers {
         Layout::from_size_align(bytes, PAGE).expect("invariant: a power of two, and small")
     }
 
-    /// The first `length` bytes of a buffer that a completion named.
+    /// The first `length` bytes of a buffer named by a completion.
     pub(super) fn bytes(&mut self, id: u16, length: usize) -> &[u8] {
         self.filled.0 += 1;
         self.filled.1 += length as u64;
@@ -98,13 +99,13 @@ impl Buffers {
         &self.memory[begin..begin + length.min(SIZE)]
     }
 
-    /// Gives a buffer back; the kernel may have it again after [`Buffers::publish`].
+    /// Returns a buffer; the kernel may reuse it after [`Buffers::publish`].
     pub(super) fn give_back(&mut self, id: u16) {
         self.spare.push(id);
         self.offered -= 1;
     }
 
-    /// The kernel found no buffer: more are to be offered, or fewer where those that there were came back full.
+    /// Records that the kernel ran out of buffers: offer more, or fewer if the buffers came back full.
     pub(super) const fn want_more(&mut self) {
         self.is_short = true;
     }
@@ -120,13 +121,13 @@ impl Buffers {
         self.offered += 1;
     }
 
-    /// Never frees the memory.
+    /// Leaks the memory, so that it is never freed.
     pub(super) fn leak(&mut self) {
         self.is_leaked = true;
         std::mem::forget(std::mem::take(&mut self.memory));
     }
 
-    /// Lets the kernel have as many buffers as are wanted.
+    /// Offers as many buffers to the kernel as wanted.
     pub(super) fn publish(&mut self) {
         if std::mem::take(&mut self.is_short) {
             let (buffers, bytes) = std::mem::take(&mut self.filled);
@@ -149,7 +150,7 @@ impl Buffers {
 
 #[cfg(test)]
 impl Buffers {
-    /// How many the kernel may fill at once.
+    /// The number of buffers that the kernel may fill at once.
     pub(super) const fn wanted(&self) -> u16 {
         self.wanted
     }

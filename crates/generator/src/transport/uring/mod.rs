@@ -1,18 +1,19 @@
-//! `io_uring`: one system call sends a whole batch of requests and takes in a whole batch of replies.
+//! `io_uring`: one system call sends a whole batch of requests and receives a whole batch of replies.
 //!
-//! One request to the kernel receives on a connection for as long as it lives (multishot), into buffers that the kernel
-//! picks from a common ring. Sockets are registered, so that no request looks its file up. Work is done only when this
-//! thread waits (single issuer, deferred task work), never by interrupting it.
+//! One multishot request receives on a connection for its whole lifetime, into buffers that the kernel picks from a
+//! common ring. Sockets are registered files, so no request looks them up. The kernel completes work only while this
+//! thread waits (single issuer, deferred task work), and never interrupts it.
 //!
-//! What is sent leaves within [`Transport::wait`] and nowhere else. A send that the socket takes whole is done when the call
-//! returns, and says nothing; what a full socket leaves over is handed over again, and completes when it has gone.
+//! Bytes are only sent within [`Transport::wait`]. A send that the socket accepts completely is done when the call
+//! returns, and posts no completion; the rest that a full socket does not accept is submitted again, and completes
+//! once it is sent.
 
 mod buffers;
 mod outbox;
+mod socket_state;
 mod submit;
 #[cfg(test)]
 mod tests;
-mod wire;
 
 use super::dial::{Dial, Network, Route};
 use super::socket;
@@ -21,45 +22,45 @@ use buffers::{Buffers, GROUP};
 use io_uring::types::{CancelBuilder, Fd, Fixed, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 use outbox::{NOWHERE, Outbox};
+use socket_state::{Completion, GENERATIONS, Kind, UringSocket, name, read_name};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
-use wire::{Completion, GENERATIONS, Kind, Wire, name, read_name};
 
-/// Requests that one system call hands over.
+/// Most requests submitted by one system call.
 const QUEUE: u32 = 512;
-/// Fewest completions that the kernel can hold for us.
+/// Smallest size of the completion queue.
 const COMPLETIONS: u32 = 4096;
 
-/// How often the end looks for completions, 10 ms each.
+/// How often the destructor polls for completions, 10 ms each.
 const LAST_LOOKS: u32 = 100;
 
-/// The transport over `io_uring`.
+/// The transport based on `io_uring`.
 pub(crate) struct Uring {
-    // First, so that it is dropped first: the kernel lets go of the memory below.
+    // First, so that it is dropped first: the kernel then releases the memory below.
     ring: IoUring,
     buffers: Buffers,
     dial: Dial,
-    wires: Vec<Wire>,
+    wires: Vec<UringSocket>,
     outbox: Outbox,
-    /// Parcels that one call hands over, so that the time of each of them is known.
+    /// Parcels submitted per call, limited so that the send time of each is known.
     at_once: usize,
-    /// How long one of them took in the last call that handed over so many, ns.
+    /// Send time per parcel in the last call that submitted this number of parcels, ns.
     parcel_ns: u64,
-    /// Connections whose socket is not yet what the kernel's table of files says.
+    /// Connections whose socket differs from the registered one.
     changed: Vec<u32>,
-    /// The completions of the last wait that were not looked at yet.
+    /// Completions of the last wait that were not processed yet.
     ready: Vec<Completion>,
     next: usize,
-    /// The buffer that the last event lent out.
+    /// The buffer lent out by the last event.
     lent: Option<u16>,
-    /// What other threads wake this one with.
+    /// The file with which other threads wake this one.
     bell: Option<RawFd>,
     /// Requests that the kernel has not completed.
     outstanding: u64,
 }
 
 impl Uring {
-    /// Whether this kernel lets us use all that is needed.
+    /// Whether this kernel supports everything that is needed.
     pub(crate) fn probe() -> io::Result<()> {
         let ring = new_ring(COMPLETIONS)?;
         ring.submitter().register_files_sparse(1)?;
@@ -83,13 +84,13 @@ impl Uring {
         self.push_counted(&entry)
     }
 
-    /// What a completion means, where it means something to the worker.
-    fn understand(&mut self, completion: Completion) -> Option<Understood> {
+    /// Interprets a completion; returns an event if the worker needs to know about it.
+    fn understand(&mut self, completion: Completion) -> Option<CompletionEvent> {
         let (kind, generation, number) = read_name(completion.name);
         self.outstanding -= u64::from(!cqueue::more(completion.flags));
         if kind == Kind::Bell {
             if !cqueue::more(completion.flags) && completion.result >= 0 {
-                // A ring that takes nothing any more says so at the next wait.
+                // If the ring does not accept requests any more, the next wait reports that.
                 let _ = self.watch_bell();
             }
             return None;
@@ -97,7 +98,7 @@ impl Uring {
         let wire = &mut self.wires[number as usize];
         let error = || io::Error::from_raw_os_error(-completion.result);
         if wire.generation != generation || wire.socket.is_none() {
-            // Of an earlier use: only its buffer matters.
+            // It belongs to an earlier use: only its buffer matters.
             if kind == Kind::Rest {
                 wire.retired.retain(|(of, _)| *of != generation);
             }
@@ -107,14 +108,14 @@ impl Uring {
             return None;
         }
         match kind {
-            Kind::Connect if completion.result < 0 => Some(Understood::ConnectFailed(number, error())),
+            Kind::Connect if completion.result < 0 => Some(CompletionEvent::ConnectFailed(number, error())),
             Kind::Connect => match self.receive(number) {
-                Ok(()) => Some(Understood::Connected(number)),
-                Err(error) => Some(Understood::ConnectFailed(number, error)),
+                Ok(()) => Some(CompletionEvent::Connected(number)),
+                Err(error) => Some(CompletionEvent::ConnectFailed(number, error)),
             },
             Kind::Send | Kind::Bell => None,
             Kind::Rest => {
-                // Its memory is not kept: few sockets are ever full, and what they leave may be large.
+                // The memory is not kept: few sockets are ever full, and the remainder may be large.
                 wire.rest = Vec::new();
                 let unsent = std::mem::take(&mut wire.unsent);
                 if !unsent.is_empty() {
@@ -126,28 +127,32 @@ impl Uring {
         }
     }
 
-    fn understand_bytes(&mut self, number: u32, completion: Completion) -> Option<Understood> {
+    fn understand_bytes(&mut self, number: u32, completion: Completion) -> Option<CompletionEvent> {
         let is_over = !cqueue::more(completion.flags);
         match completion.result {
-            0 => Some(Understood::Ended(number, None)),
+            0 => Some(CompletionEvent::Ended(number, None)),
             1.. => {
                 let buffer = cqueue::buffer_select(completion.flags);
                 let buffer = buffer.expect("invariant: received bytes lie in a buffer");
-                // The kernel ends a multishot request where its completions do not fit; it is asked again.
+                // The kernel ends a multishot request if its completions do not fit; start a new one.
                 let again = if is_over { self.receive(number).err() } else { None };
                 self.lent = Some(buffer);
                 match again {
-                    Some(error) => Some(Understood::Ended(number, Some(error))),
-                    None => Some(Understood::Received(number, buffer, completion.result as usize)),
+                    Some(error) => Some(CompletionEvent::Ended(number, Some(error))),
+                    None => Some(CompletionEvent::Received(
+                        number,
+                        buffer,
+                        completion.result as usize,
+                    )),
                 }
             }
             error if error == -libc::ENOBUFS => {
-                // Every buffer that was offered is in use; they come back before the next wait.
+                // All offered buffers are in use; they are returned before the next wait.
                 self.buffers.want_more();
                 let failed = self.receive(number).err();
-                failed.map(|error| Understood::Ended(number, Some(error)))
+                failed.map(|error| CompletionEvent::Ended(number, Some(error)))
             }
-            error => Some(Understood::Ended(
+            error => Some(CompletionEvent::Ended(
                 number,
                 Some(io::Error::from_raw_os_error(-error)),
             )),
@@ -156,7 +161,7 @@ impl Uring {
 }
 
 /// An event before its bytes are lent out.
-enum Understood {
+enum CompletionEvent {
     Connected(u32),
     ConnectFailed(u32, io::Error),
     Received(u32, u16, usize),
@@ -174,7 +179,7 @@ fn new_ring(completions: u32) -> io::Result<IoUring> {
 }
 
 impl Drop for Uring {
-    /// The kernel may use our memory until it has completed every request.
+    /// Waits for outstanding requests: the kernel may use our memory until it has completed them.
     fn drop(&mut self) {
         let _ = self
             .ring
@@ -187,11 +192,11 @@ impl Drop for Uring {
             while self.next_event().is_some() {}
         }
         if self.outstanding > 0 {
-            // It keeps the memory, and so do we: better than giving it to somebody else.
+            // The kernel still uses the memory, so leak it: it must not be reused.
             self.buffers.leak();
             std::mem::forget(std::mem::take(&mut self.wires));
         }
-        // The table's hold on the sockets ends here, so that they are closed when this transport is gone.
+        // Unregister the sockets, so that they are closed when this transport is dropped.
         let _ = self.ring.submitter().unregister_files();
     }
 }
@@ -207,7 +212,7 @@ impl Transport for Uring {
             buffers: Buffers::register(&ring, connections)?,
             ring,
             dial: Dial::new(route)?,
-            wires: (0..connections).map(|_| Wire::new()).collect(),
+            wires: (0..connections).map(|_| UringSocket::new()).collect(),
             outbox: Outbox::default(),
             at_once: submit::FIRST_AT_ONCE,
             parcel_ns: 0,
@@ -261,7 +266,8 @@ impl Transport for Uring {
         if self.wires[number as usize].socket.is_none() {
             return;
         }
-        // What is batched for this use of the number must not meet the next one. No request to send is among it.
+        // Batched requests for this use of the number must not apply to the next one. There are no send requests
+        // among them.
         if !self.ring.submission().is_empty() {
             let _ = self.ring.submit();
         }
@@ -269,13 +275,13 @@ impl Transport for Uring {
         let Some(socket) = wire.socket.take() else { return };
         self.dial.over(&socket);
         if wire.parcel != NOWHERE {
-            // What was said last, as a goodbye, still goes, as far as the socket takes it.
+            // The last bytes, such as a goodbye, are still sent, as far as the socket accepts them.
             let bytes = self.outbox.bytes(self.outbox.parcel(wire.parcel as usize));
             socket::send_now(&socket, bytes);
             self.outbox.empty(wire.parcel);
             wire.parcel = NOWHERE;
         }
-        // The receive request holds the file: without this the connection would stay open as long as it does.
+        // The receive request holds the file: without this, the connection would stay open as long as the request.
         // SAFETY: no memory is involved.
         unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
         wire.connects = None;
@@ -298,12 +304,12 @@ impl Transport for Uring {
         self.push_parcels()?;
         self.enter(timeout_ns)?;
         self.collect();
-        // A kernel short of memory or of room takes the rest later; until then the outbox is needed.
+        // A kernel short of memory or queue space accepts the rest later; until then the outbox is needed.
         while !self.ring.submission().is_empty() && self.outbox.len() > 0 {
             self.enter(0)?;
             self.collect();
         }
-        // Completions that found no room wait behind those that were taken now.
+        // Completions that did not fit wait behind those just taken.
         while self.ring.submission().cq_overflow() {
             self.enter(0)?;
             self.collect();
@@ -332,12 +338,12 @@ impl Transport for Uring {
             }
         };
         Some(match understood {
-            Understood::Connected(number) => Event::Connected(number),
-            Understood::ConnectFailed(number, error) => Event::ConnectFailed(number, error),
-            Understood::Received(number, buffer, length) => {
+            CompletionEvent::Connected(number) => Event::Connected(number),
+            CompletionEvent::ConnectFailed(number, error) => Event::ConnectFailed(number, error),
+            CompletionEvent::Received(number, buffer, length) => {
                 Event::Received(number, self.buffers.bytes(buffer, length))
             }
-            Understood::Ended(number, error) => Event::Ended(number, error),
+            CompletionEvent::Ended(number, error) => Event::Ended(number, error),
         })
     }
 

@@ -1,19 +1,19 @@
-//! What is to be sent with the next wait. Small pieces of all connections lie in one piece of memory, large ones in the memory in
-//! which they were written. All of it is used again.
+//! Bytes to send with the next wait. Small pieces of all connections share one buffer, large ones stay in the buffer
+//! in which they were written. All buffers are reused.
 
-/// Bytes of memory of each of the two kinds that are kept for the next batch.
+/// Most bytes of each of the two kinds of buffers that are kept for the next batch.
 const KEPT: usize = 4 << 20;
-/// From so many bytes on, memory is taken over and not copied.
+/// From this size on, bytes, a buffer is taken over instead of copied.
 const LARGE: usize = 2048;
 
-/// No parcel.
+/// Marks the absence of a parcel.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Bytes for one connection.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parcel {
     pub(super) connection: u32,
-    /// Its place among those that were taken over; else it lies in the common memory.
+    /// Index in `Outbox::taken`; `None`: the bytes are in the common buffer.
     taken: Option<u32>,
     begin: usize,
     end: usize,
@@ -24,16 +24,16 @@ pub(super) struct Parcel {
 pub(super) struct Outbox {
     bytes: Vec<u8>,
     parcels: Vec<Parcel>,
-    /// Memory that was taken over, and empty memory behind it that was given back from an earlier batch.
+    /// Buffers that were taken over, followed by empty buffers returned from an earlier batch.
     taken: Vec<Vec<u8>>,
-    /// How much of it is in use.
+    /// Number of these buffers in use.
     in_use: usize,
-    /// Bytes that all of it can hold.
+    /// Total capacity of these buffers, bytes.
     room: usize,
 }
 
 impl Outbox {
-    /// Adds bytes to the parcel of a connection, which stands at `place` or nowhere yet; gives its place.
+    /// Appends bytes to the parcel of a connection, which is at index `place` or does not exist yet; returns its index.
     pub(super) fn add(&mut self, connection: u32, place: u32, bytes: &[u8]) -> u32 {
         let begin = self.bytes.len();
         let Some(parcel) = self.parcels.get_mut(place as usize) else {
@@ -55,7 +55,7 @@ impl Outbox {
             return place;
         }
         if parcel.end != begin {
-            // Others lie behind it: it moves to the end.
+            // Other parcels follow it: it moves to the end.
             self.bytes.extend_from_within(parcel.begin..parcel.end);
             parcel.begin = begin;
         }
@@ -64,8 +64,7 @@ impl Outbox {
         place
     }
 
-    /// The same of all that `bytes` holds, which is empty afterwards. Where it is much, its memory is taken over, and other memory is
-    /// left in its place.
+    /// Appends all that `bytes` holds, and leaves it empty. A large buffer is taken over and replaced by another one.
     pub(super) fn add_all(&mut self, connection: u32, place: u32, bytes: &mut Vec<u8>) -> u32 {
         let given = self.taken.get(self.in_use).map_or(0, Vec::capacity);
         let room = self.room - given + bytes.capacity();
@@ -112,13 +111,13 @@ impl Outbox {
         &memory[parcel.begin..parcel.end]
     }
 
-    /// Takes a parcel back: nothing of it is sent.
+    /// Empties a parcel: none of its bytes are sent.
     pub(super) fn empty(&mut self, place: u32) {
         let parcel = &mut self.parcels[place as usize];
         parcel.end = parcel.begin;
     }
 
-    /// Forgets all parcels.
+    /// Removes all parcels.
     pub(super) fn clear(&mut self) {
         self.parcels.clear();
         self.bytes.clear();

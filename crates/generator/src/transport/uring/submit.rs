@@ -1,7 +1,7 @@
-//! Everything that goes to the kernel with a wait, and what comes back.
+//! Submission of requests with a wait, and collection of completions.
 
 use super::outbox::NOWHERE;
-use super::wire::{Completion, Kind, name, read_name};
+use super::socket_state::{Completion, Kind, name, read_name};
 use super::{QUEUE, Uring};
 use crate::clock::now_ns;
 use io_uring::squeue::{Entry, Flags};
@@ -11,12 +11,13 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsRawFd, RawFd};
 
-/// Parcels that one call hands over at first.
+/// Initial number of parcels submitted by one call.
 pub(super) const FIRST_AT_ONCE: usize = 8;
-/// How long a call should take that hands parcels over: the time of each is that of its middle, ns.
+/// Target duration of a call that submits parcels, ns: the send time of each parcel is taken as the middle of its
+/// call.
 const CALL: Range<u64> = 60_000..160_000;
 
-/// How many parcels the next call hands over, after one that took so long.
+/// The number of parcels for the next call, given the duration of the last one.
 fn next_at_once(at_once: usize, took: u64) -> usize {
     if took > CALL.end {
         (at_once / 2).max(1)
@@ -30,8 +31,9 @@ fn next_at_once(at_once: usize, took: u64) -> usize {
 impl Uring {
     fn push(&mut self, entry: &Entry) -> io::Result<()> {
         loop {
-            // SAFETY: every address in our requests lives as long as this transport: the peers' addresses are boxed, rests are
-            // kept until their completion, and the outbox is cleared only after what it holds was submitted.
+            // SAFETY: every address in our requests lives as long as this transport: the peers' addresses are boxed,
+            // remainders are kept until their completion, and the outbox is cleared only after its contents were
+            // submitted.
             if unsafe { self.ring.submission().push(entry) }.is_ok() {
                 return Ok(());
             }
@@ -39,14 +41,14 @@ impl Uring {
         }
     }
 
-    /// Pushes a request that completes.
+    /// Pushes a request that posts a completion.
     pub(super) fn push_counted(&mut self, entry: &Entry) -> io::Result<()> {
         self.push(entry)?;
         self.outstanding += 1;
         Ok(())
     }
 
-    /// Tells the kernel which sockets there are now, neighbours with one call, and connects the new ones.
+    /// Registers the changed sockets with the kernel, neighbours with one call, and connects the new ones.
     pub(super) fn tell_changes(&mut self) -> io::Result<()> {
         if self.changed.is_empty() {
             return Ok(());
@@ -76,13 +78,14 @@ impl Uring {
         Ok(())
     }
 
-    /// Hands the whole outbox over. The kernel sends one parcel after the other, which takes milliseconds for hundreds of them: so
-    /// a few go with each call, and the clock is read around it. The last ones go with the wait.
+    /// Submits the whole outbox. The kernel sends the parcels one after the other, which takes milliseconds for
+    /// hundreds of them. Therefore each call submits a few, and the clock is read around it. The last ones are
+    /// submitted with the wait.
     pub(super) fn push_parcels(&mut self) -> io::Result<()> {
         if self.outbox.len() == 0 {
             return Ok(());
         }
-        // What else is batched, as new connections, takes time as well.
+        // Other batched requests, such as new connections, take time as well.
         if !self.ring.submission().is_empty() {
             self.ring.submit()?;
         }
@@ -103,7 +106,7 @@ impl Uring {
                 (begin, first, pushed) = (begin + took, place, 0);
             }
             let wire = &self.wires[parcel.connection as usize];
-            // What the socket takes, it takes at once; only a part or nothing of it is told.
+            // Only partial and failed sends post a completion.
             let entry = opcode::Send::new(Fixed(parcel.connection), address, length)
                 .flags(libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT | libc::MSG_WAITALL)
                 .build()
@@ -119,7 +122,7 @@ impl Uring {
         Ok(())
     }
 
-    /// Notes that parcels have left, or leave, in the middle of the call that hands them over.
+    /// Records the send time of parcels: the middle of the call that submits them.
     fn note_left(&mut self, places: Range<usize>, when: u64) {
         for place in places {
             let number = self.outbox.parcel(place).connection;
@@ -127,12 +130,12 @@ impl Uring {
         }
     }
 
-    /// Submits what is batched, and waits for a completion.
+    /// Submits batched requests, and waits for a completion.
     pub(super) fn enter(&mut self, timeout_ns: u64) -> io::Result<()> {
         let submitted = if timeout_ns == 0 {
             let pending = self.ring.submission().len() as u32;
             let flags = EnterFlags::GETEVENTS.bits();
-            // SAFETY: no argument beside the numbers.
+            // SAFETY: the call takes no pointers.
             unsafe {
                 self.ring
                     .submitter()
@@ -155,7 +158,7 @@ impl Uring {
         }
     }
 
-    /// Takes in what has completed. What a socket left over of a parcel is kept, as long as the outbox still has it.
+    /// Collects completions. The rest of a partially sent parcel is kept while the outbox still has its bytes.
     pub(super) fn collect(&mut self) {
         let (wires, outbox) = (&mut self.wires, &self.outbox);
         let mut over = Vec::new();
@@ -171,7 +174,7 @@ impl Uring {
                 continue;
             }
             let wire = &mut wires[number as usize];
-            // Any other failure shows on the receiving side too, where it is told.
+            // Any other failure is also reported on the receiving side.
             let goes_on = completion.result >= 0 || completion.result == -libc::EAGAIN;
             if wire.generation == generation && wire.parcel != NOWHERE && goes_on {
                 let bytes = outbox.bytes(outbox.parcel(wire.parcel as usize));
@@ -190,11 +193,11 @@ impl Uring {
     fn send_rest(&mut self, number: u32) {
         let wire = &self.wires[number as usize];
         let entry = opcode::Send::new(Fixed(number), wire.rest.as_ptr(), wire.rest.len() as u32)
-            // All of it, or an error: a part is never left for us to send again.
+            // All of it, or an error: the kernel never leaves a part to be sent again.
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build()
             .user_data(name(Kind::Rest, wire.generation, number));
-        // A ring that takes nothing any more says so at the next wait.
+        // If the ring does not accept requests any more, the next wait reports that.
         let _ = self.push_counted(&entry);
     }
 }

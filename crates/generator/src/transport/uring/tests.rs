@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// So many established connections, and their other sides in the same order.
+/// Established connections, and their peers in the same order.
 fn connected(count: u32) -> (Uring, Vec<TcpStream>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mut uring =
@@ -30,7 +30,7 @@ fn connected(count: u32) -> (Uring, Vec<TcpStream>) {
             .expect("a limit");
         peers.push(peer);
     }
-    // The requests to receive go with the next wait.
+    // The receive requests are submitted with the next wait.
     uring.wait(0).expect("a wait");
     (uring, peers)
 }
@@ -41,7 +41,7 @@ fn read(peer: &mut TcpStream, length: usize) -> Vec<u8> {
     got
 }
 
-/// Takes in bytes from all connections until so many came.
+/// Receives bytes from all connections until there are `wanted`.
 fn receive(uring: &mut Uring, wanted: usize) {
     let (begin, mut got) = (Instant::now(), 0);
     while got < wanted && begin.elapsed() < Duration::from_mins(1) {
@@ -55,7 +55,8 @@ fn receive(uring: &mut Uring, wanted: usize) {
     assert_eq!(got, wanted);
 }
 
-/// As TLS does with its last handshake message and the first request, and HTTP/2 with what answers two replies.
+/// For example TLS, with its last handshake message and the first request, and HTTP/2, with the frames that respond
+/// to two replies.
 #[test]
 fn sends_of_one_connection_leave_together() {
     let (mut uring, mut peers) = connected(2);
@@ -63,12 +64,12 @@ fn sends_of_one_connection_leave_together() {
     uring.send(1, b"other");
     uring.send(0, b"two");
     uring.wait(0).expect("a wait");
-    // No further wait: all of it has gone with the first.
+    // Without another wait: everything was sent by the first.
     assert_eq!(read(&mut peers[0], 7), b"one two");
     assert_eq!(read(&mut peers[1], 5), b"other");
 }
 
-/// Whoever stamps what is sent right before the wait stamps it rightly.
+/// A timestamp taken right before the wait is therefore accurate.
 #[test]
 fn nothing_leaves_before_the_wait() {
     let count = 64;
@@ -113,7 +114,7 @@ fn a_full_socket_keeps_nobody_else_waiting_and_loses_nothing() {
         begin.elapsed() < Duration::from_secs(25),
         "the reply waited for the upload"
     );
-    // What comes while the socket is full goes after it, and before what comes later.
+    // Bytes sent while the socket is full follow it, and precede later ones.
     uring.send(0, b"after");
     let mut peer = peers.swap_remove(0);
     let length = large.len();
@@ -154,7 +155,7 @@ fn what_was_said_before_closing_still_goes() {
     assert_eq!(got, b"goodbye");
 }
 
-/// Few replies at once are received into few buffers, which stay in the caches, whatever the number of connections.
+/// Few concurrent replies are received into few buffers, which stay in the caches, for any number of connections.
 #[test]
 fn no_more_buffers_are_offered_than_replies_came_at_once() {
     let (mut uring, mut peers) = connected(100);
@@ -165,7 +166,7 @@ fn no_more_buffers_are_offered_than_replies_came_at_once() {
         }
     }
     assert_eq!(uring.buffers.wanted(), 64);
-    // All at once: more than there are, and then enough.
+    // All at once: more replies than buffers at first, then enough buffers.
     for _ in 0..20 {
         for peer in &mut peers {
             peer.write_all(b"reply").expect("sent");
@@ -187,14 +188,14 @@ fn more_replies_than_buffers_all_come() {
         })
         .collect();
     receive(&mut uring, 8 * piece.len());
-    // They came full, so that more of them would have brought nothing.
+    // They came back full, so more buffers would not have helped.
     assert!(uring.buffers.wanted() <= 64, "{} buffers", uring.buffers.wanted());
     for writer in writers {
         drop(writer.join().expect("no panic"));
     }
 }
 
-/// How far the stamp of each connection is off: half the time to the next one, or to the end of the wait.
+/// The error of each connection's timestamp: half the time to the next one, or to the end of the wait.
 fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
     let mut stamps: Vec<u64> = (0..count).map(|number| uring.left_at(number)).collect();
     assert!(
@@ -215,7 +216,7 @@ fn errors(uring: &Uring, count: u32, over: u64) -> Vec<u64> {
         .collect()
 }
 
-/// Hundreds of sends take the kernel milliseconds: one time for all of them would be none.
+/// The kernel takes milliseconds for hundreds of sends: a single timestamp for all of them would be meaningless.
 #[test]
 fn in_a_large_batch_each_send_has_its_own_time() {
     let count = 512;
@@ -230,7 +231,7 @@ fn in_a_large_batch_each_send_has_its_own_time() {
         all.extend(errors(&uring, count, now_ns()));
         assert!((0..count).all(|number| uring.left_at(number) >= begin));
     }
-    // What stood still in between was the machine.
+    // The exceptions are stalls of the machine.
     let exact = all.iter().filter(|&&error| error <= 100_000).count();
     assert!(
         exact * 10 >= all.len() * 8,

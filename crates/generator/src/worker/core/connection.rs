@@ -3,29 +3,30 @@
 /// One connection of a worker.
 pub(super) struct Connection<P, L> {
     pub(super) state: State,
-    pub(super) speaking: Option<Speaking<P, L>>,
-    /// When the state began.
+    pub(super) speaking: Option<ConnectionProtocol<P, L>>,
+    /// When the current state began.
     pub(super) since: u64,
-    /// Whether it stands in the queue of connections with a free place.
+    /// Whether it is in the queue of connections with a free slot.
     pub(super) queued: bool,
-    /// Failed attempts to connect, one after the other.
+    /// Consecutive failed attempts to connect.
     pub(super) failures: u8,
-    /// Whether it was established before.
+    /// Whether it has been established before.
     pub(super) used: bool,
-    /// Whether a reply came on it since it was established.
+    /// Whether a reply was received since it was established.
     pub(super) answered: bool,
-    /// Whether it had answered and was idle when the first of the requests that are under way was sent, and no byte came since.
+    /// Whether it had replied before and was idle when the first of the requests in flight was sent, and no byte has
+    /// arrived since.
     pub(super) silent_since_idle: bool,
-    /// The connection whose place it takes, as long as requests are under way there.
+    /// The connection that it replaces, while requests are in flight there.
     pub(super) replaces: Option<u32>,
-    /// The connection that takes its place.
+    /// The connection that replaces it.
     pub(super) replaced_by: Option<u32>,
-    /// Requests that may still start on it; at 0 we close it when the last reply is there.
+    /// Requests that may still be started on it; at 0, we close it after the last reply.
     pub(super) may_start: u32,
 }
 
-/// What is spoken on an established TCP connection.
-pub(super) struct Speaking<P, L> {
+/// The protocol state of an established TCP connection.
+pub(super) struct ConnectionProtocol<P, L> {
     pub(super) protocol: P,
     pub(super) layer: L,
 }
@@ -34,17 +35,18 @@ pub(super) struct Speaking<P, L> {
 pub(super) enum State {
     /// Not in use.
     Closed,
-    /// Connects when its timer says so.
+    /// Waits for its timer before it connects.
     Resting,
     /// Waits for its turn to connect.
     Queued,
     Connecting,
-    /// TCP is up, the layer's handshake is under way.
+    /// TCP is established, the layer's handshake is in progress.
     Shaking,
-    /// The protocol waits for what the peer says first.
+    /// The protocol waits for the first bytes of the peer.
     Greeting,
     Open,
-    /// The peer takes no further request, and those under way are still answered; another connection takes its place.
+    /// The peer accepts no further requests but still replies to those in flight; another connection replaces this
+    /// one.
     Draining,
 }
 
@@ -68,12 +70,12 @@ impl<P, L> Connection<P, L> {
         }
     }
 
-    /// Whether it has been established, or tried and failed.
+    /// Whether it has been established, or an attempt has failed.
     pub(super) const fn was_tried(&self) -> bool {
         self.used || self.failures > 0
     }
 
-    /// One more attempt failed: how long it rests before the next one, ns.
+    /// Records a failed attempt; returns the pause before the next one, ns.
     pub(super) fn rest(&mut self) -> u64 {
         self.failures = self.failures.saturating_add(1);
         (1_000_000_u64 << self.failures.min(10)).min(LONGEST_REST)

@@ -1,55 +1,56 @@
-//! The ways in which a connection can end, and the one path that all of them take.
+//! The ways in which a connection can end, all handled by one function.
 //!
-//! | reason | the peer is told | what was under way | then |
+//! | reason | peer is notified | requests in flight | then |
 //! |---|---|---|---|
-//! | [`Reason::NotMade`] | no | nothing was | made again after a pause; where no other is open, what waits for one is lost |
-//! | [`Reason::Lost`] | no | sent again where that is safe, else `reset` | made again |
-//! | [`Reason::TimedOut`] | no | the late request is a `timeout`, those behind it as the protocol says | made again |
-//! | [`Reason::Left`] | yes | nothing was | its user is gone |
+//! | [`Reason::NotMade`] | no | none | reconnects after a pause; if no other connection is open, requests waiting for one are lost |
+//! | [`Reason::Lost`] | no | sent again if that is safe, else `reset` | reconnects |
+//! | [`Reason::TimedOut`] | no | the late request is a `timeout`, those after it depend on the protocol | reconnects |
+//! | [`Reason::Left`] | yes | none | its user has left |
 //! | [`Reason::Over`] | yes | `timeout` | the load is over |
 //!
-//! A user whose connection is not made leaves, and so does one who has nothing more to send. Where a replacement was made
-//! already (see `replacement`), none is made again.
+//! A user leaves if the connection could not be established or all requests have been sent. A connection that already
+//! has a replacement (see `replacement`) does not reconnect.
 
 use super::connection::State;
 use super::{Action, Core};
 use crate::worker::backlog::Share;
 use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
-use crate::worker::slots::{Due, Resend};
+use crate::worker::slots::{DueRequest, Resend};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_records::Outcome;
 use std::io;
 
-/// How long a connection that gave no reply rests before it is made again: a server that accepts and closes is not asked
-/// again and again without pause, ns.
+/// Pause before reconnecting after a connection without any reply, ns: a server that accepts and closes is not
+/// contacted again and again without a pause.
 const REST: u64 = 1_000_000;
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::worker) enum Reason<'a> {
-    /// It could not be made: the kernel, TLS or the protocol's greeting failed. Requests that had no other get this outcome.
+    /// It could not be established: the kernel, TLS or the protocol's greeting failed. Requests without another
+    /// connection get this outcome.
     NotMade(Outcome, &'a io::Error),
-    /// The peer ended it or broke the protocol, or it has carried as many requests as it may.
+    /// The peer ended it or violated the protocol, or it has carried as many requests as allowed.
     Lost,
-    /// The request in this place had no reply in time, and the protocol cannot leave it out.
+    /// The request in this slot had no reply in time, and the protocol cannot skip it.
     TimedOut(u32),
-    /// The user on it is done.
+    /// Its user is done.
     Left,
     /// The load is over.
     Over,
 }
 
 impl Reason<'_> {
-    /// Whether the peer is told that the connection is not needed any more.
+    /// Whether the peer is notified that the connection is no longer needed.
     const fn says_goodbye(self) -> bool {
         matches!(self, Self::Left | Self::Over)
     }
 }
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Ends a connection. Nothing happens where it has ended already.
+    /// Ends a connection; does nothing if it has ended already.
     pub(in crate::worker) fn end(&mut self, number: u32, reason: Reason<'_>, now: u64) {
         if reason.says_goodbye() {
             self.say_goodbye(number);
@@ -89,7 +90,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// What becomes of a request that was under way on a connection that ends.
+    /// Ends a request that was in flight on a connection that ends.
     fn end_request(&mut self, place: u32, reason: Reason<'_>, now: u64) {
         let outcome = match reason {
             Reason::Over => Outcome::Timeout,
@@ -103,9 +104,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.ledger.end(place, outcome, false, now);
     }
 
-    /// Whether a request whose connection has ended goes again on another one: the server may have closed an idle connection
-    /// just as the request was on its way. Only a method that changes nothing does, once, and only where the connection had
-    /// answered before, was idle, and gave no byte since (RFC 9110, section 9.2.2; RFC 9112, section 9.3.1).
+    /// Whether a request whose connection has ended is sent again on another one: the server may have closed an idle
+    /// connection while the request was on its way. That applies to safe methods only, and once, and only if the
+    /// connection had replied before, was idle, and has received no byte since (RFC 9110, section 9.2.2; RFC 9112,
+    /// section 9.3.1).
     fn may_retry(&mut self, place: u32) -> bool {
         if !(P::MAY_RETRY && self.settings.retries) {
             return false;
@@ -116,7 +118,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         operation.is_safe && !slot.retried && self.connections[number as usize].silent_since_idle
     }
 
-    /// Makes a connection again that was open, where the load needs it.
+    /// Reconnects a connection that was open, if the load needs it.
     fn make_again(&mut self, number: u32, now: u64) {
         let at = self.moment(now);
         if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
@@ -135,7 +137,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.timers.set(self.timer(number), until);
     }
 
-    /// An attempt to connect came to nothing.
+    /// Handles a failed attempt to connect.
     fn not_made(&mut self, number: u32, outcome: Outcome, error: &io::Error, now: u64) {
         self.totals.connect_error.get_or_insert_with(|| error.to_string());
         self.totals.connects_failed += 1;
@@ -161,7 +163,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     self.lost(due, outcome, now);
                 }
             }
-            // As long as others are open, of this thread or of another one, what waits can go there.
+            // While other connections are open, on this thread or another one, waiting requests can use them.
             Policy::Open(open) => {
                 let any_open = self.open > 0 || open.shared.as_ref().is_some_and(Share::any_open);
                 if !any_open {
@@ -172,7 +174,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// An open connection takes no request any more.
+    /// Called when an open connection accepts no further requests.
     pub(super) fn note_closed(&mut self, number: u32, now: u64) {
         self.open -= 1;
         let pausing = self.ledger.slots.asleep_on(number);
@@ -182,7 +184,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Nothing that waits for a connection can be sent.
+    /// Drops all requests that wait for a connection.
     pub(super) fn lose_waiting(&mut self, outcome: Outcome, now: u64) {
         while let Some(due) = self.left_over.pop_front() {
             self.lost(due, outcome, now);
@@ -192,7 +194,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// What times out before it could be sent is not sent.
+    /// Drops requests that time out before they can be sent; their outcome is `timeout`.
     pub(in crate::worker) fn expire(&mut self, now: u64) {
         let Some(limit) = now.checked_sub(self.settings.timeout) else {
             return;
@@ -207,12 +209,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    pub(super) const fn has_timed_out(&self, due: &Due, now: u64) -> bool {
+    pub(super) const fn has_timed_out(&self, due: &DueRequest, now: u64) -> bool {
         due.intended.saturating_add(self.settings.timeout) <= now
     }
 
-    /// The request of the user on a connection could not be sent in time: the user leaves.
-    pub(super) fn user_too_late(&mut self, number: u32, due: Due, now: u64) {
+    /// The request of a connection's user could not be sent in time: the user leaves.
+    pub(super) fn user_too_late(&mut self, number: u32, due: DueRequest, now: u64) {
         if let Policy::Users(users) = &mut self.policy {
             let (left, intended) = users.give_up(number, now);
             let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
@@ -221,7 +223,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::Left, now);
     }
 
-    /// A user has no connection and leaves: none of the requests that were still to come is sent.
+    /// A user without a connection leaves: none of the remaining requests is sent.
     pub(super) fn user_refused(&mut self, number: u32, outcome: Outcome, now: u64) {
         let at = self.moment(now);
         let Policy::Users(users) = &mut self.policy else {
@@ -235,7 +237,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.visit_lost((left, intended), outcome, now);
     }
 
-    /// The requests of a user, so many, that are never sent.
+    /// Records `left` requests of a user that are never sent.
     pub(super) fn visit_lost(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
         while left > 0 {
             let due = self.source.arrival(intended, 0);
@@ -243,17 +245,17 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// A request that was due is not sent, or not sent again: the only place in which that is recorded. With the first
-    /// request of an arrival all further ones are lost.
-    pub(super) fn lost(&mut self, due: Due, outcome: Outcome, now: u64) {
+    /// Records a request that was due and is not sent, or not sent again; the only place that does. With the first
+    /// request of an arrival, all further ones are lost.
+    pub(super) fn lost(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
         self.lost_up_to(u32::MAX, due, outcome, now);
     }
 
-    /// The same of no more than `most` requests; gives how many there were.
-    fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
+    /// The same for at most `most` requests; returns their number.
+    fn lost_up_to(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
         if let Some(again) = due.again {
-            let outcome = if outcome == Outcome::NotSent {
+            let outcome = if outcome == Outcome::Dropped {
                 Outcome::Reset
             } else {
                 outcome

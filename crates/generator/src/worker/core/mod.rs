@@ -1,6 +1,6 @@
-//! A worker without its sockets: what happened goes in, what to do comes out as [`Action`]s.
+//! A worker without its sockets: events go in, and [`Action`]s come out.
 
-/// The sink for what a connection reads: the parts of the core that a protocol may change while it does.
+/// Creates the sink for received bytes from the parts of the core that a protocol may change while it parses them.
 macro_rules! sink {
     ($core:ident, $now:ident) => {
         Sink {
@@ -16,30 +16,30 @@ macro_rules! sink {
     };
 }
 
+mod captures;
 mod connection;
+mod connection_lifecycle;
 mod ending;
-mod life;
+mod next_request;
 mod output;
-mod places;
 mod replacement;
 mod settings;
 mod streams;
-mod taken;
 #[cfg(test)]
 mod tests;
 mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
+use self::captures::SequenceCaptures;
 use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
-use self::taken::Taken;
 use super::backlog::{Backlog, Share};
-use super::lines::{Pool, Totals};
-use super::policy::{Moment, Policy};
+use super::channels::{Pool, Totals};
+use super::policy::{DecisionTime, Policy};
 use super::sample::Sample;
-use super::slots::{Due, Ledger, Slots};
+use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
 use crate::recorder::Recorder;
@@ -59,33 +59,33 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     source: Source,
     connections: Vec<Connection<P, L>>,
     pub(super) ledger: Ledger,
-    /// Of the places first, then of the connections.
+    /// Timers of the slots first, then those of the connections.
     pub(super) timers: Timers,
     shared: P::Shared,
     layer_config: L::Config,
     workload: Arc<PreparedWorkload<P>>,
     parameters: Parameters,
     pub(super) totals: Totals,
-    /// What the expectation of each operation judges with.
+    /// The judging memory of each operation's expectation.
     memories: Vec<Memory>,
-    taken: Taken,
-    /// `None` until the load begins.
+    taken: SequenceCaptures,
+    /// `None` until the load starts.
     pub(super) phase: Option<Phase>,
     to_connect: VecDeque<u32>,
-    /// Open load: connections with a free place, the one that has rested longest first.
+    /// Open load: connections with a free slot, the one idle for longest first.
     idle: VecDeque<u32>,
-    /// Numbers without a connection: one is taken where a connection is replaced that still has requests under way.
+    /// Unused connection numbers, for replacing a connection that still has requests in flight.
     spare: Vec<u32>,
     connecting: u32,
     pub(super) open: u32,
-    /// Where the transport defers: the places whose request waits for its send.
+    /// If the transport defers: the slots whose request waits to be sent.
     started: Vec<u32>,
-    /// Requests that have to go on another connection, before others: those that the server left unprocessed, and next
-    /// steps of sequences whose connection is gone.
-    left_over: VecDeque<Due>,
-    /// Places that pause before the next step of a sequence.
+    /// Requests that must be sent on another connection, before others: those that the server left unprocessed, and
+    /// next steps of sequences whose connection is gone.
+    left_over: VecDeque<DueRequest>,
+    /// Slots that pause before the next step of a sequence.
     going_on: u32,
-    /// Connections in rooms whose requests have ended where others heard them: they may have a free place.
+    /// Connections in rooms whose requests have ended by deliveries on other connections: they may have a free slot.
     woken: Vec<u32>,
     pub(super) output: Output,
     /// Bytes that the layer has unsealed.
@@ -105,7 +105,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let is_replaced = settings.members.is_none() && !matches!(job.load, Load::Users { .. });
         let connections = own + Self::spare_numbers(own, settings.depth, is_replaced);
         let slots = Slots::new(connections, settings.depth);
-        let taken = Taken::new(if workload.takes { slots.len() } else { 0 });
+        let taken = SequenceCaptures::new(if workload.takes { slots.len() } else { 0 });
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
         let mut core = Self {
             settings,
@@ -153,7 +153,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Whether every connection that is there at the begin was tried.
+    /// Whether every connection of the start of the load was tried.
     pub(super) fn has_tried(&self) -> bool {
         self.connecting == 0
             && self.to_connect.is_empty()
@@ -162,7 +162,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 .all(|(number, one)| one.was_tried() || !self.is_there_at_begin(number))
     }
 
-    /// Numbers of connections, spare ones too.
+    /// Number of connections, including spare ones.
     pub(super) const fn connections(&self) -> u32 {
         self.connections.len() as u32
     }
@@ -171,20 +171,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.settings.timeout
     }
 
-    /// Whether the load is on: requests become due.
+    /// Whether the load is running: requests become due.
     pub(super) const fn is_loading(&self) -> bool {
         matches!(self.phase, Some(Phase::WarmUp | Phase::Measurement))
     }
 
-    const fn moment(&self, now: u64) -> Moment {
-        Moment {
+    const fn moment(&self, now: u64) -> DecisionTime {
+        DecisionTime {
             now,
             is_loading: self.is_loading(),
             is_over: matches!(self.phase, Some(Phase::Drain)),
         }
     }
 
-    /// Shares what waits for a place with other threads.
+    /// Shares the queue of waiting arrivals with other threads.
     pub(super) fn share(&mut self, backlog: &Arc<Backlog>, thread: u32) {
         if let Policy::Open(open) = &mut self.policy {
             open.pacer.wait_without_limit();
@@ -192,23 +192,23 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Logs what is recorded from now on.
     pub(super) fn log_to(&mut self, log: Option<crate::log::Logbook>) {
         self.ledger.recorder.log_to(log);
     }
 
-    /// What was decoded of all operations' replies.
-    pub(super) fn decoded(&self) -> prony_load::Decoded {
-        let mut sum = prony_load::Decoded::default();
+    /// Body sizes of the decoded replies of all operations.
+    pub(super) fn decoded(&self) -> prony_load::DecodedSize {
+        let mut sum = prony_load::DecodedSize::default();
         for memory in &self.memories {
             sum.merge(&memory.sizes());
         }
         sum
     }
 
-    /// A phase begins at `begin`; its load ends at `until`. Where `pool` is given, its arrivals are taken from there.
+    /// Starts a phase at `begin` whose load ends at `until`. If `pool` is given, the phase takes its arrivals from
+    /// there.
     pub(super) fn begin_phase(&mut self, phase: Phase, (begin, until): (u64, u64), pool: Option<&Arc<Pool>>) {
-        // What became due or ended before is none of the new phase.
+        // Arrivals and requests from before do not belong to the new phase.
         self.ledger.recorder.begin(begin);
         self.take_arrivals(begin.saturating_sub(1));
         self.expire(begin);
@@ -227,7 +227,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.totals.tls.clear();
         }
         match self.policy.pacer() {
-            // The first arrivals of the whole process, of which this thread has its part.
+            // The first arrivals of the whole process, divided among its threads.
             Some(pacer) => {
                 let own = pool.map_or(u64::MAX, |pool| self.settings.partition.below(pool.whole()));
                 pacer.begin(begin, until, own);
@@ -236,7 +236,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Connections that are not there from the begin come at their time.
+    /// Schedules the connections that are added during the load.
     fn let_connections_come(&mut self, begin: u64) {
         let Policy::Closed(closed) = &self.policy else {
             return;
@@ -250,7 +250,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The load is over; what is due already may still be answered.
+    /// The load is over; requests that are already due may still get a reply.
     pub(super) fn begin_drain(&mut self, end: u64, now: u64) {
         if let Some(pacer) = self.policy.pacer() {
             pacer.end_at(end);
@@ -264,14 +264,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         self.ledger.recorder.close_window(now);
         if self.policy.is_closed() {
-            // What was not sent yet is not due any more.
+            // Requests that were not sent yet are no longer due.
             self.left_over.retain(|due| due.again.is_some());
         }
         self.send_waiting(now);
         self.let_users_in(now);
     }
 
-    /// What was started since the last time has left, on each connection at its own time.
+    /// Stamps the requests started since the last call with the send time of their connection.
     pub(super) fn stamp(&mut self, left_at: impl Fn(u32) -> u64) {
         let is_closed = self.policy.is_closed();
         for place in self.started.drain(..) {
@@ -279,7 +279,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let slot = self.ledger.slots.get(place);
             // A connection that has ended meanwhile has sent nothing.
             slot.sent = slot.sent.max(left);
-            // What is sent again counts from the first time.
+            // A request that is sent again counts from the first time.
             if is_closed && slot.refusals == 0 && !slot.retried {
                 slot.intended = slot.sent;
                 if slot.step == 0 {
@@ -289,7 +289,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Takes note of what is due by `now`.
+    /// Records the arrivals that are due by `now`.
     pub(super) fn take_arrivals(&mut self, now: u64) {
         while let Some(pacer) = self.policy.pacer()
             && let Some((intended, waits)) = pacer.advance(now)
@@ -297,50 +297,50 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.ledger.recorder.arrived(intended);
             if !waits {
                 let due = self.source.arrival(intended, 0);
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }
 
-    /// Lets in the users who have arrived.
+    /// Admits the users who have arrived.
     pub(super) fn let_users_in(&mut self, now: u64) {
         while let Policy::Users(users) = &mut self.policy {
             let requests = users.requests();
             match users.let_in() {
                 None => return,
                 Some((_, Some(number))) => self.want_connection(number),
-                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::NotSent, now),
+                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::Dropped, now),
             }
         }
     }
 
-    /// Ends everything: what has no reply yet gets none.
+    /// Ends everything: open requests get no reply.
     pub(super) fn abandon(&mut self, now: u64) {
         self.ledger.recorder.end_drain();
         if let Policy::Users(users) = &mut self.policy {
             for number in users.newcomers() {
-                self.user_refused(number, Outcome::NotSent, now);
+                self.user_refused(number, Outcome::Dropped, now);
             }
         }
         self.cut_streams(now);
         for number in 0..self.connections.len() as u32 {
             self.end(number, Reason::Over, now);
         }
-        self.lose_waiting(Outcome::NotSent, now);
+        self.lose_waiting(Outcome::Dropped, now);
     }
 
-    /// Whether nothing is due or under way.
+    /// Whether nothing is due or in flight.
     pub(super) fn is_quiet(&self) -> bool {
         self.ledger.slots.active() == 0 && self.left_over.is_empty() && !self.policy.is_waiting()
     }
 
-    /// Where requests are counted: when the last one ended, once all have.
+    /// If requests are counted: when the last one ended, once all have.
     pub(super) fn exhausted(&mut self) -> Option<u64> {
         let is_dry = match &self.policy {
             Policy::Closed(_) => self.source.is_dry() && self.going_on == 0,
             Policy::Open(_) | Policy::Users(_) => self.policy.next_due() == u64::MAX,
         };
-        // What another thread still has may come here.
+        // Arrivals of another thread may still be passed to this one.
         let is_dry = is_dry && self.policy.shared().is_none_or(Share::all_dry);
         (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
     }

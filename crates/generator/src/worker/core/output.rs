@@ -1,6 +1,6 @@
-//! What a worker is to do with its transport.
+//! The work that a worker's core hands to its transport.
 
-/// What to do, in this order.
+/// An action for the transport; actions are executed in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::worker) enum Action {
     Connect(u32),
@@ -17,10 +17,10 @@ pub(in crate::worker) enum Action {
 #[derive(Debug)]
 pub(in crate::worker) struct Output {
     pub(in crate::worker) actions: Vec<Action>,
-    /// Bytes for the wire; those from `done` on belong to no action yet.
+    /// Bytes in wire format; those from `done` on belong to no action yet.
     pub(in crate::worker) wire: Vec<u8>,
     done: usize,
-    /// Bytes for the layer to seal.
+    /// Bytes that the layer still has to seal.
     pub(super) unsealed: Vec<u8>,
 }
 
@@ -34,7 +34,7 @@ impl Output {
         }
     }
 
-    /// Where a protocol writes to.
+    /// The buffer that a protocol writes to.
     pub(super) const fn of_protocol(&mut self, has_layer: bool) -> &mut Vec<u8> {
         if has_layer {
             &mut self.unsealed
@@ -43,7 +43,7 @@ impl Output {
         }
     }
 
-    /// Makes one action of what was written for the wire since the last time; gives its length.
+    /// Adds an action for the bytes written since the last time; returns their number.
     pub(super) fn send(&mut self, number: u32) -> usize {
         let (begin, end) = (self.done, self.wire.len());
         if begin < end {
@@ -53,7 +53,7 @@ impl Output {
         end - begin
     }
 
-    /// All actions were carried out.
+    /// Called when all actions were executed.
     pub(in crate::worker) fn clear(&mut self) {
         self.actions.clear();
         self.wire.clear();

@@ -1,19 +1,19 @@
-//! Connections that are replaced before they end: the peer takes no further request on one (GOAWAY, `Connection: close`) while
-//! others are still under way on it. As every client does, the load goes on over a new connection at once.
+//! Replacement of connections before they end: the peer accepts no further requests on one (GOAWAY, `Connection:
+//! close`) while others are still in flight on it. Like every client, the load continues on a new connection at once.
 //!
-//! The new one has a number that was spare. Both together never have more requests under way than one connection may.
+//! The new one uses a spare number. Both together never have more requests in flight than a single connection may
+//! have.
 
 use super::Core;
 use super::connection::State;
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 
-/// Most connections of a thread that can be replaced at the same time; further ones are made again when their last reply is
-/// there.
+/// Most connections of a thread that can be replaced at the same time; further ones reconnect after their last reply.
 const MOST_SPARE: u32 = 256;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Numbers that a thread needs beside those of its connections, so that connections can be replaced.
+    /// Spare numbers that a thread needs in order to replace connections.
     pub(super) fn spare_numbers(connections: u32, depth: u32, is_replaced: bool) -> u32 {
         if is_replaced && (P::MULTIPLEXES || depth > 1) {
             connections.min(MOST_SPARE)
@@ -22,9 +22,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The peer takes no further request on a connection: another one is made.
+    /// The peer accepts no further requests on a connection: open another one.
     pub(super) fn replace(&mut self, number: u32, now: u64) {
-        // Users have a connection each, and none to spare.
+        // Users have one connection each, and there are no spare numbers.
         if self.spare.is_empty() || self.connections[number as usize].state != State::Open {
             return;
         }
@@ -43,7 +43,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.want_connection(spare);
     }
 
-    /// Requests that a connection may have under way beside those that are under way on the ones that it replaces.
+    /// How many requests a connection may have in flight, given those in flight on the connections that it replaces.
     pub(super) fn room_beside(&self, number: u32, older: u32) -> u32 {
         let mut busy = self.ledger.slots.busy_on(number);
         let mut next = Some(older);
@@ -54,7 +54,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.settings.depth.saturating_sub(busy)
     }
 
-    /// A replaced connection has ended. What pauses on it goes on on the other one.
+    /// A replaced connection has ended. Its pausing slots move to the replacement.
     pub(super) fn replaced(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
         let (older, newer) = (connection.replaces.take(), connection.replaced_by.take());

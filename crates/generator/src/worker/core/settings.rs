@@ -1,35 +1,35 @@
-//! What of a job a worker asks again and again.
+//! The parts of a job that a worker reads frequently.
 
 use crate::pacer::Pacer;
 use crate::worker::policy::{Closed, Open, Policy, Users};
 use prony_load::{Job, Load, Partition};
 use prony_protocols::request_values::mix;
 
-/// Connections of all threads that may be under way at once: more would overflow the server's queue, and wait a second for
-/// it.
+/// Connections of all threads that may be connecting at once: more would overflow the server's accept queue, and be
+/// delayed by a second.
 const CONNECTING_AT_ONCE: u32 = 128;
 
-/// What does not change.
+/// Settings that do not change during a run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Settings {
     pub(super) partition: Partition,
-    /// Requests under way on one connection, at most.
+    /// Most requests in flight on one connection.
     pub(super) depth: u32,
     pub(super) timeout: u64,
     pub(super) connect_timeout: u64,
-    /// Connections of this thread that may be under way at once.
+    /// Connections of this thread that may be connecting at once.
     pub(super) connecting_at_once: u32,
     pub(super) requests_per_connection: u32,
     pub(super) check_all: bool,
     pub(super) check_key: u64,
     pub(super) check_below: u64,
-    /// Whether the transport sends later than it is told to.
+    /// Whether the transport sends later than requested.
     pub(super) defers: bool,
     /// Whether replies are streams of events.
     pub(super) streams: bool,
-    /// Whether a request that an idle connection lost is sent once more.
+    /// Whether a request that was lost on an idle connection is sent once more.
     pub(super) retries: bool,
-    /// Members of a room, where connections are divided into rooms.
+    /// Members of a room, if connections are divided into rooms.
     pub(super) members: Option<u32>,
 }
 
@@ -42,7 +42,7 @@ impl Settings {
                 Load::Users { .. } => 1,
             },
             timeout: job.timeout_ns,
-            connect_timeout: job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns),
+            connect_timeout: job.target.connect.connect_timeout_ns.unwrap_or(job.timeout_ns),
             connecting_at_once: partition.share(u64::from(CONNECTING_AT_ONCE)).max(1) as u32,
             requests_per_connection: job.limits.requests_per_connection.unwrap_or(u32::MAX),
             check_all: job.check.share >= 1.0,

@@ -1,8 +1,8 @@
-//! Streams of events that are given up: by their bound, because they are wrong, or because the load is over.
+//! Streams of events that are cancelled: by their end condition, because they are invalid, or at the end of the load.
 
 use super::Core;
 use super::ending::Reason;
-use crate::recorder::Ending;
+use crate::recorder::StreamEnd;
 use crate::worker::sink::Sink;
 use prony_load::CompiledExpectation;
 use prony_load::events::CompiledEvents;
@@ -10,22 +10,23 @@ use prony_protocols::layer::Layer;
 use prony_protocols::protocol::{Protocol, Token};
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Gives up the streams that have just come to their bound, or are wrong. Gives whether their connection goes on.
+    /// Cancels the streams that have just met their end condition or are invalid. Returns whether their connection
+    /// stays open.
     pub(super) fn stop_streams(&mut self, now: u64) -> bool {
         let mut goes_on = true;
         while let Some(place) = self.ledger.stopped.pop() {
             // It may have ended by itself in the same bytes.
             if self.ledger.slots.get(place).active {
-                goes_on &= self.stop_stream(place, Ending::AtBound, now);
+                goes_on &= self.stop_stream(place, StreamEnd::AtBound, now);
             }
         }
         goes_on
     }
 
-    fn stop_stream(&mut self, place: u32, ending: Ending, now: u64) -> bool {
+    fn stop_stream(&mut self, place: u32, ending: StreamEnd, now: u64) -> bool {
         let number = self.ledger.slots.connection_of(place);
         let connection = &mut self.connections[number as usize];
-        // A stream is a reply, whether its connection goes on or not.
+        // A stream counts as a reply, whether its connection stays open or not.
         connection.answered = true;
         let out = self.output.of_protocol(!L::IDENTITY);
         let speaking = connection.speaking.as_mut();
@@ -35,20 +36,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         goes_on
     }
 
-    /// When a reply is looked at first that may be a stream.
+    /// When the timer of a request that may be a stream is checked first.
     pub(super) fn first_look(expectation: &CompiledExpectation, sent: u64, times_out: u64) -> u64 {
         let for_ns = expectation.events().and_then(CompiledEvents::for_ns);
         sent.saturating_add(for_ns.unwrap_or(u64::MAX)).min(times_out)
     }
 
-    /// The timer of a request of a load with streams: it ends by its bound, or because nothing came for too long; else the
-    /// timer is set again.
+    /// Handles the timer of a request in a load with streams: ends the stream at its end condition or after a period
+    /// of silence, or else sets the timer again.
     pub(super) fn keep_stream(&mut self, place: u32, now: u64) {
         let streams_well = self.ledger.streams_well(place);
         let slot = self.ledger.slots.get(place);
         let operation = &self.workload.operations[usize::from(slot.operation)];
         let events = operation.expectation.events().filter(|_| streams_well);
-        // What has a bound may go on until there, as long as it is not silent.
+        // A stream with an end condition may go on until then while it is not silent.
         let heard = match events {
             Some(events) if events.is_bounded() => {
                 slot.live.as_ref().map_or(slot.intended, |live| live.heard)
@@ -61,7 +62,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             .map_or(u64::MAX, |ns| slot.sent.saturating_add(ns));
         if bound <= now {
             let number = self.ledger.slots.connection_of(place);
-            let goes_on = self.stop_stream(place, Ending::AtBound, now);
+            let goes_on = self.stop_stream(place, StreamEnd::AtBound, now);
             self.settle(now);
             if goes_on {
                 self.make_use_of(number, now);
@@ -76,7 +77,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The load is over: streams that have a bound and were not silent so far have done what they should.
+    /// The load is over: streams with an end condition that have not been silent so far count as successful.
     pub(super) fn cut_streams(&mut self, now: u64) {
         if !self.settings.streams {
             return;
@@ -89,7 +90,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let expectation = &self.workload.operations[usize::from(operation)].expectation;
             if expectation.events().is_some_and(CompiledEvents::is_bounded) {
                 let number = self.ledger.slots.connection_of(place);
-                self.stop_stream(place, Ending::Cut, now);
+                self.stop_stream(place, StreamEnd::Cut, now);
                 self.flush(number, now);
             } else {
                 self.note_unended(place);
@@ -97,7 +98,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Notes that a reply had begun and did not end in time: it may be a stream, of which nobody said when it ends.
+    /// Records that a reply had started and did not end in time: it may be a stream without a configured end
+    /// condition.
     pub(super) fn note_unended(&mut self, place: u32) {
         let slot = self.ledger.slots.get(place);
         let operation = &self.workload.operations[usize::from(slot.operation)];

@@ -1,10 +1,10 @@
-//! Connections that end in every way, without sockets: what happened goes in, and what is sent and recorded is looked at.
+//! Connections that end in all possible ways, without sockets: events go in, and sent and recorded data is checked.
 
 use super::*;
 use crate::clock::now_ns;
 use crate::run::tests::job;
 use prony_load::{Arrival, Profile, Rate, Spacing, TransportChoice};
-use prony_merge::{Shape, Tally};
+use prony_merge::{Tally, TallyLayout};
 use prony_protocols::http1::Http1;
 use prony_protocols::http2::Http2;
 use prony_protocols::http2::frame;
@@ -16,7 +16,7 @@ const MS: u64 = 1_000_000;
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
-/// A worker whose measurement begins now, and when that is.
+/// A worker whose measurement begins now, and its start.
 fn worker<P: Protocol>(load: Load, change: impl FnOnce(&mut Job)) -> (Core<P, Plain>, Job, u64) {
     let mut job = job(TransportChoice::Epoll, 1, 1);
     (job.load, job.timeout_ns) = (load, 1_000_000 * MS);
@@ -28,7 +28,7 @@ fn worker<P: Protocol>(load: Load, change: impl FnOnce(&mut Job)) -> (Core<P, Pl
     (core, job, begin)
 }
 
-/// Users who arrive one a second.
+/// Users who arrive at one per second.
 fn users(requests_per_user: u32, think_ns: u64) -> Load {
     Load::Users {
         arrival: Arrival {
@@ -43,7 +43,7 @@ fn users(requests_per_user: u32, think_ns: u64) -> Load {
     }
 }
 
-/// Does what the worker's loop does, and gives what it would do with its sockets.
+/// Does the work of the worker's loop; returns the actions for its sockets.
 fn step<P: Protocol>(core: &mut Core<P, Plain>, now: u64) -> Vec<Action> {
     core.keep_timers(now);
     core.take_arrivals(now);
@@ -64,7 +64,10 @@ fn sends(actions: &[Action]) -> Vec<u32> {
 }
 
 fn outcomes<P: Protocol>(core: &mut Core<P, Plain>, job: &Job) -> (Outcomes, u64) {
-    let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(job))));
+    let tally = core
+        .ledger
+        .recorder
+        .swap(Box::new(Tally::new(TallyLayout::of(job))));
     (tally.operations[0].outcomes, tally.retried)
 }
 
@@ -82,19 +85,22 @@ fn a_pause_ends_with_its_user() {
     assert_eq!(step(&mut core, begin), [Action::Connect(0)]);
     core.connected(0, begin + MS);
     assert_eq!(sends(&step(&mut core, begin + MS)), [0]);
-    // The user pauses, and is not let in again.
+    // The user pauses, and is not admitted again.
     core.received(0, LAST, begin + 2 * MS);
     assert!(step(&mut core, begin + 2 * MS).contains(&Action::Connect(0)));
     core.could_not_connect(0, &refused(), begin + 3 * MS);
     step(&mut core, begin + 3 * MS);
-    // The next one has the same number, and does not wait for the other one's pause.
+    // The next user has the same number, and does not wait for the pause of the first.
     let second = begin + 1_000 * MS;
     assert_eq!(step(&mut core, second), [Action::Connect(0)]);
     core.connected(0, second + MS);
     assert_eq!(sends(&step(&mut core, second + MS)), [0]);
     core.received(0, OK, second + 2 * MS);
     let (outcomes, _) = outcomes(&mut core, &job);
-    assert_eq!((outcomes.valid, outcomes.refused, outcomes.total()), (2, 1, 3));
+    assert_eq!(
+        (outcomes.valid, outcomes.connect_error, outcomes.total()),
+        (2, 1, 3)
+    );
 }
 
 #[test]
@@ -103,10 +109,10 @@ fn a_user_who_is_refused_leaves_the_whole_visit_unsent() {
     step(&mut core, begin);
     core.could_not_connect(0, &refused(), begin + MS);
     step(&mut core, begin + MS);
-    assert_eq!(outcomes(&mut core, &job).0.refused, 10);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 10);
 }
 
-/// One connection of a closed load that has answered once, and has the next request under way.
+/// One connection of a closed load that has had a reply, with the next request in flight.
 fn kept_alive(change: impl FnOnce(&mut Job)) -> (Core<Http1, Plain>, Job, u64) {
     let (mut core, job, begin) = worker::<Http1>(Load::closed(1, 1), change);
     assert_eq!(step(&mut core, begin), [Action::Connect(0)]);
@@ -124,9 +130,12 @@ fn a_request_that_an_idle_connection_loses_goes_once_more() {
         assert!(step(&mut core, begin + 2 * MS).contains(&Action::Connect(0)));
         core.connected(0, begin + 3 * MS);
         assert_eq!(sends(&step(&mut core, begin + 3 * MS)), [0]);
-        // Its response time counts from the first time.
+        // The response time counts from the first attempt.
         core.received(0, OK, begin + 10 * MS);
-        let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(&job))));
+        let tally = core
+            .ledger
+            .recorder
+            .swap(Box::new(Tally::new(TallyLayout::of(&job))));
         assert_eq!((tally.operations[0].outcomes.valid, tally.retried), (2, 1));
         let mut times = Histogram::new();
         tally.operations[0].response.add_to(&mut times);
@@ -142,23 +151,23 @@ fn no_other_request_goes_once_more() {
         let (outcomes, retried) = outcomes(&mut core, job);
         assert_eq!((outcomes.reset, retried), (1, 0));
     };
-    // It may have changed something.
+    // An unsafe method.
     let (core, job, begin) = kept_alive(|job| job.workload.operations[0].request.method = "POST".into());
     lost(core, &job, begin);
-    // Nobody wants it.
+    // Retries are disabled.
     let (core, job, begin) = kept_alive(|job| job.limits.no_retry = true);
     lost(core, &job, begin);
-    // The reply had begun.
+    // The reply had started.
     let (mut core, job, begin) = kept_alive(|_| {});
     core.received(0, b"H", begin + 2 * MS);
     lost(core, &job, begin);
-    // The connection never answered: this is how a server refuses.
+    // The connection never replied: this is how a server refuses.
     let (mut core, job, begin) = worker::<Http1>(Load::closed(1, 1), |_| {});
     step(&mut core, begin);
     core.connected(0, begin);
     step(&mut core, begin);
     lost(core, &job, begin);
-    // Once is enough.
+    // Only one retry.
     let (mut core, job, begin) = kept_alive(|_| {});
     core.ended(0, None, begin + 2 * MS);
     step(&mut core, begin + 2 * MS);
@@ -208,7 +217,7 @@ fn a_connection_that_takes_no_more_is_replaced_while_its_requests_end() {
     core.received(1, &settings(), begin + 2 * MS);
     let under_way =
         |core: &Core<Http2, Plain>| (core.ledger.slots.active_on(0), core.ledger.slots.active_on(1));
-    assert_eq!(under_way(&core), (4, 0), "four is what was asked for");
+    assert_eq!(under_way(&core), (4, 0), "four were configured");
     core.received(0, &reply(3), begin + 3 * MS);
     assert_eq!(under_way(&core), (3, 1));
     step(&mut core, begin + 3 * MS);
@@ -245,7 +254,7 @@ fn pauses_go_on_on_the_connection_that_takes_the_place() {
     assert_eq!(
         core.ledger.slots.active_on(1),
         0,
-        "one is under way, and one pauses"
+        "one is in flight, and one pauses"
     );
     core.received(0, &reply(3), begin + 3 * MS);
     step(&mut core, begin + 3 * MS);
@@ -265,14 +274,14 @@ fn a_goodbye_in_the_greeting_is_no_connection() {
     core.received(0, &[settings(), go_away(0)].concat(), begin + MS);
     assert!(step(&mut core, begin + MS).contains(&Action::Close(0)));
     assert_eq!((core.open, core.connecting), (0, 0));
-    assert_eq!(outcomes(&mut core, &job).0.refused, 1);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 1);
     assert!(
         core.totals
             .connect_error
             .as_ref()
             .is_some_and(|error| error.contains("GOAWAY"))
     );
-    // After a pause it is tried again.
+    // It reconnects after a pause.
     assert_eq!(step(&mut core, begin + 10 * MS), [Action::Connect(0)]);
     core.connected(0, begin + 10 * MS);
     core.received(0, &settings(), begin + 10 * MS);

@@ -1,29 +1,29 @@
-//! Requests go out, bytes come in.
+//! Sends requests and receives bytes.
 
 use super::Core;
-use super::connection::{Speaking, State};
+use super::connection::{ConnectionProtocol, State};
 use super::ending::Reason;
-use crate::worker::policy::{Next, Policy};
+use crate::worker::policy::{Policy, SlotAction};
 use crate::worker::sink::Sink;
-use crate::worker::slots::{Again, BodyCheck, Due};
+use crate::worker::slots::{BodyCheck, DueRequest, ResendState};
 use prony_protocols::layer::{Layer, LayerError};
 use prony_protocols::protocol::{Call, Protocol, ProtocolError, Token};
 use prony_protocols::request_values::mix;
 use prony_records::Outcome;
 
-/// How long a new connection is listened on for what the peer may say by itself, ns.
+/// How long a new connection waits for unsolicited bytes of the peer, ns.
 const LISTENING: u64 = 50_000_000;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
-    /// Serialises a request into the connection's output.
-    pub(super) fn start(&mut self, connection: u32, place: u32, due: Due, now: u64) {
+    /// Serializes a request into the connection's output.
+    pub(super) fn start(&mut self, connection: u32, place: u32, due: DueRequest, now: u64) {
         let operation = &self.workload.operations[usize::from(due.operation)];
         let settings = &self.settings;
         let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
         if due.opens {
             self.ledger.recorder.started();
         }
-        let again = due.again.unwrap_or_else(|| Again {
+        let again = due.again.unwrap_or_else(|| ResendState {
             epoch: self.ledger.recorder.sent(due.operation, due.intended),
             refusals: 0,
             retried: false,
@@ -43,9 +43,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         slot.operation = due.operation;
         slot.step = due.step;
         slot.went_well = false;
-        // What is taken from a body is taken from a reply that is right: all of it is judged then.
+        // Only a valid reply may be captured from: if its body is used, it is judged completely.
         let judged = sampled || operation.takes.body;
-        // The type of a stream stands in its headers, unless the protocol tells its messages.
+        // The headers contain the content type of a stream, unless the protocol delimits messages.
         slot.wants_headers = operation.takes.head
             || (operation.is_stream && !P::TELLS_MESSAGES)
             || (judged && operation.expectation.checks_headers());
@@ -59,7 +59,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.started.push(place);
         }
         let times_out = due.intended.saturating_add(settings.timeout);
-        // A timer that is set is that of an earlier request in this place, which comes first unless it was due later.
+        // A timer already set is that of an earlier request in this slot, which fires first unless that request was
+        // due later.
         if settings.streams {
             let first = Self::first_look(&operation.expectation, now, times_out);
             self.timers.set(place, first);
@@ -92,14 +93,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         speaking.protocol.start(&mut self.shared, &call, out);
     }
 
-    /// Sends what the protocol has written for a connection.
+    /// Sends the bytes that the protocol has written for a connection.
     pub(super) fn flush(&mut self, number: u32, now: u64) {
         if let Err(error) = self.seal_and_send(number) {
             self.layer_failed(number, error, now);
         }
     }
 
-    /// The same for what is said last: the connection ends anyway, whether it still takes that or not.
+    /// The same for the last bytes of a connection, which ends whether they can be sent or not.
     pub(super) fn seal_and_send(&mut self, number: u32) -> Result<(), LayerError> {
         if L::IDENTITY {
             self.send_out(number);
@@ -117,20 +118,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         sealed
     }
 
-    /// Sends what was written for the wire since the last time.
+    /// Sends the bytes written for the wire since the last time.
     pub(super) fn send_out(&mut self, number: u32) {
         let count = self.output.send(number);
         self.ledger.recorder.sent_bytes(count);
     }
 
-    /// Has connections speak whose requests have ended on others.
+    /// Uses connections whose requests have ended by events on other connections.
     pub(in crate::worker) fn use_woken(&mut self, now: u64) {
         while let Some(number) = self.woken.pop() {
             self.make_use_of(number, now);
         }
     }
 
-    /// Bytes came.
+    /// Handles received bytes.
     pub(in crate::worker) fn received(&mut self, number: u32, bytes: &[u8], now: u64) {
         self.ledger.recorder.received_bytes(bytes.len());
         if L::IDENTITY {
@@ -168,7 +169,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Gives plain bytes to the protocol.
+    /// Passes plain bytes to the protocol.
     fn take_in(&mut self, number: u32, bytes: &[u8], now: u64) {
         let connection = &mut self.connections[number as usize];
         let Some(speaking) = connection.speaking.as_mut() else {
@@ -202,14 +203,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end_with_its_replies(number, now);
     }
 
-    /// The peer has said something before any request.
+    /// Handles the first bytes of the peer, before any request.
     fn take_greeting(
         &mut self,
         number: u32,
         (was_ready, result): (bool, Result<(), ProtocolError>),
         now: u64,
     ) {
-        let Some(Speaking { protocol, .. }) = &self.connections[number as usize].speaking else {
+        let Some(ConnectionProtocol { protocol, .. }) = &self.connections[number as usize].speaking else {
             return;
         };
         let error = match result {
@@ -223,12 +224,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             }
             Err(error) => error.0,
         };
-        // What the peer is told of it; it may take nothing any more, and that is not why the connection ends.
+        // Notify the peer of the error; if that fails, the original error still counts.
         let _ = self.seal_and_send(number);
         self.refused(number, error, now);
     }
 
-    /// Ends a connection on which nothing more comes, once what has come is dealt with.
+    /// Ends a connection that receives nothing more, after its received replies are handled.
     fn end_with_its_replies(&mut self, number: u32, now: u64) {
         self.settle(now);
         let _ = self.seal_and_send(number);
@@ -253,29 +254,29 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.settle(now);
     }
 
-    /// Gives a place something to do. Returns whether a request was started in it; else the place is free.
+    /// Gives a slot its next request. Returns whether one was started; otherwise the slot is free.
     pub(super) fn fill(&mut self, place: u32, late: u64, now: u64) -> bool {
         let number = self.ledger.slots.connection_of(place);
         let next = if self.places(number) == 0 {
-            Next::Idle
+            SlotAction::Idle
         } else if let Some(due) = self.left_over.pop_front() {
             self.taken.fetch(place, due.number);
-            Next::Send(due)
+            SlotAction::Send(due)
         } else {
             let at = self.moment(now);
             self.policy.place_free(number, late, at, &mut self.source)
         };
         match next {
-            Next::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
+            SlotAction::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
                 self.ledger.slots.give_back(place);
                 self.user_too_late(number, due, now);
             }
-            Next::Send(due) => {
+            SlotAction::Send(due) => {
                 self.start(number, place, due, now);
                 return true;
             }
-            Next::Idle => self.ledger.slots.give_back(place),
-            Next::Leave => {
+            SlotAction::Idle => self.ledger.slots.give_back(place),
+            SlotAction::Leave => {
                 self.ledger.slots.give_back(place);
                 self.end(number, Reason::Left, now);
             }
@@ -283,7 +284,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         false
     }
 
-    /// Sends all that can go on a connection now.
+    /// Sends everything that can be sent on a connection now.
     pub(in crate::worker) fn make_use_of(&mut self, number: u32, now: u64) {
         if let Policy::Open(_) = self.policy {
             self.queue_idle(number);
@@ -333,7 +334,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Open load: sends what waits on the connections that have a place, the one that has rested longest first.
+    /// Open load: sends the waiting requests on connections with a free slot, the one idle for longest first.
     pub(in crate::worker) fn send_waiting(&mut self, now: u64) {
         let Policy::Open(_) = self.policy else { return };
         self.expire(now);
@@ -358,18 +359,19 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Leaves what has no place here to the other threads.
+    /// Passes arrivals without a slot here to the other threads.
     fn hand_on(&mut self, now: u64) {
         while let Policy::Open(open) = &mut self.policy
             && let Some(left) = open.hand_on(&mut self.source)
         {
             if let Err(due) = left {
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }
 
-    /// Tells the other threads whether there is a free place here. Gives whether something waits that can go there.
+    /// Announces to the other threads whether there is a free slot here. Returns whether an arrival waits that can
+    /// use it.
     pub(in crate::worker) fn settle_down(&mut self) -> bool {
         let has_place = !self.idle.is_empty();
         self.policy

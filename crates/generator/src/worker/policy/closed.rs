@@ -1,6 +1,6 @@
-//! Each place sends its next request when the reply to the last one is complete, and a pause is over.
+//! Closed load: each slot sends its next request when the reply to the last one is complete and a pause is over.
 
-use super::{Moment, Next};
+use super::{DecisionTime, SlotAction};
 use crate::worker::source::Source;
 use prony_load::{Growth, Partition};
 
@@ -21,15 +21,16 @@ impl Closed {
         }
     }
 
-    pub(super) fn place_free(at: Moment, source: &mut Source) -> Next {
+    pub(super) fn place_free(at: DecisionTime, source: &mut Source) -> SlotAction {
         if at.is_loading && source.claim() {
-            Next::Send(source.arrival(at.now, 0))
+            SlotAction::Send(source.arrival(at.now, 0))
         } else {
-            Next::Idle
+            SlotAction::Idle
         }
     }
 
-    /// How long after the begin of the load a connection of this thread comes; `None`: it is there before.
+    /// When a connection of this thread is added, relative to the start of the load; `None`: it is open from the
+    /// start.
     pub(in crate::worker) fn comes_after(&self, partition: Partition, own: u32) -> Option<u64> {
         let growth = self.growth?;
         let number = partition.connection(own);

@@ -1,5 +1,5 @@
-//! How requests arrive: what a free place does next, what a lost connection means, and when to look again. Pure: times and
-//! numbers in, decisions out.
+//! How requests arrive: the next action of a free slot, the effect of a lost connection, and when to check again.
+//! Pure: times and numbers in, decisions out.
 
 mod closed;
 mod open;
@@ -10,7 +10,7 @@ pub(super) use self::open::Open;
 pub(super) use self::users::Users;
 
 use super::backlog::Share;
-use super::slots::Due;
+use super::slots::DueRequest;
 use super::source::Source;
 
 /// The kinds of load.
@@ -20,30 +20,36 @@ pub(super) enum Policy {
     Users(Users),
 }
 
-/// What a free place does.
+/// The next action of a free slot.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Next {
-    /// It sends this.
-    Send(Due),
-    /// It waits until there is something to send.
+pub(super) enum SlotAction {
+    /// Send this request.
+    Send(DueRequest),
+    /// Wait until there is something to send.
     Idle,
-    /// Its connection is needed no more.
+    /// Its connection is no longer needed.
     Leave,
 }
 
-/// The moment of a decision.
+/// The time of a decision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct DecisionTime {
     pub(super) now: u64,
-    /// Whether the load is on.
+    /// Whether the load is running.
     pub(super) is_loading: bool,
-    /// Whether it is over.
+    /// Whether the load is over.
     pub(super) is_over: bool,
 }
 
 impl Policy {
-    /// A place on a connection is free. `late`: how much later than it should have been this was noticed.
-    pub(super) fn place_free(&mut self, connection: u32, late: u64, at: Moment, source: &mut Source) -> Next {
+    /// Decides about a free slot on a connection. `late`: how much later than it became free this was noticed.
+    pub(super) fn place_free(
+        &mut self,
+        connection: u32,
+        late: u64,
+        at: DecisionTime,
+        source: &mut Source,
+    ) -> SlotAction {
         match self {
             Self::Closed(_) => Closed::place_free(at, source),
             Self::Open(open) => open.place_free(source),
@@ -51,14 +57,14 @@ impl Policy {
         }
     }
 
-    /// A request on a connection has its outcome; `follow` is the next step of its sequence, where that goes on. Gives when
-    /// its place is free again, and what of `follow` the place has to send then.
+    /// Handles the outcome of a request; `follow` is the next step of its sequence, if that continues. Returns when
+    /// its slot is free again, and the part of `follow` that the slot has to send then.
     pub(super) fn request_ended(
         &mut self,
         connection: u32,
-        follow: Option<Due>,
+        follow: Option<DueRequest>,
         now: u64,
-    ) -> (u64, Option<Due>) {
+    ) -> (u64, Option<DueRequest>) {
         match self {
             Self::Closed(closed) => (now + closed.think, follow),
             Self::Open(_) => (now, follow),
@@ -66,8 +72,8 @@ impl Policy {
         }
     }
 
-    /// A request was left unprocessed. Gives it back where any connection may send it again.
-    pub(super) fn request_again(&mut self, connection: u32, due: Due) -> Option<Due> {
+    /// Handles a request that was left unprocessed. Returns it if any connection may send it again.
+    pub(super) fn request_again(&mut self, connection: u32, due: DueRequest) -> Option<DueRequest> {
         match self {
             Self::Closed(_) | Self::Open(_) => Some(due),
             Self::Users(users) => {
@@ -77,8 +83,8 @@ impl Policy {
         }
     }
 
-    /// A connection was lost: whether it is made again.
-    pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
+    /// Handles a lost connection: returns whether to reconnect.
+    pub(super) fn connection_lost(&mut self, connection: u32, at: DecisionTime) -> bool {
         match self {
             Self::Closed(_) => !at.is_over,
             Self::Open(_) => true,
@@ -86,15 +92,15 @@ impl Policy {
         }
     }
 
-    /// Takes the arrival that has waited longest for a place.
-    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
+    /// Takes the oldest arrival that waits for a slot.
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<DueRequest> {
         match self {
             Self::Closed(_) | Self::Users(_) => None,
             Self::Open(open) => open.take_waiting(source),
         }
     }
 
-    /// What waits on all threads, where several share it.
+    /// The queue shared with other threads, if there is one.
     pub(super) const fn shared(&mut self) -> Option<&mut Share> {
         match self {
             Self::Open(open) => open.shared.as_mut(),
@@ -102,7 +108,7 @@ impl Policy {
         }
     }
 
-    /// Whether requests become due at times of their own.
+    /// The pacer, if requests become due at times of their own.
     pub(super) const fn pacer(&mut self) -> Option<&mut crate::pacer::Pacer> {
         match self {
             Self::Closed(_) => None,
@@ -120,7 +126,7 @@ impl Policy {
         }
     }
 
-    /// Whether places pause between requests, so that timers have to be met exactly.
+    /// Whether slots pause between requests, so that timers must be precise.
     pub(super) const fn thinks(&self) -> bool {
         match self {
             Self::Closed(closed) => closed.think > 0,
@@ -137,12 +143,12 @@ impl Policy {
         matches!(self, Self::Users(_))
     }
 
-    /// Whether a sequence that has begun goes on. In an open load it is due as a whole.
+    /// Whether a started sequence continues. In an open load, it is due as a whole.
     pub(super) const fn may_continue(&self, is_loading: bool) -> bool {
         is_loading || matches!(self, Self::Open(_))
     }
 
-    /// Whether something waits for a place.
+    /// Whether anything waits for a slot.
     pub(super) fn is_waiting(&self) -> bool {
         match self {
             Self::Closed(_) => false,

@@ -1,15 +1,15 @@
-//! Requests are due whatever comes back; those that find no free place wait.
+//! Open load: requests are due independently of replies; those without a free slot wait.
 
-use super::Next;
+use super::SlotAction;
 use crate::pacer::Pacer;
 use crate::worker::backlog::Share;
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use crate::worker::source::Source;
 
 /// An open load.
 pub(in crate::worker) struct Open {
     pub(in crate::worker) pacer: Pacer,
-    /// What waits on all threads, where there are several; then nothing waits in the pacer for long.
+    /// The queue shared by all threads, if there are several; then nothing waits in the pacer for long.
     pub(in crate::worker) shared: Option<Share>,
 }
 
@@ -18,22 +18,23 @@ impl Open {
         Self { pacer, shared: None }
     }
 
-    pub(super) fn place_free(&mut self, source: &mut Source) -> Next {
-        self.take_waiting(source).map_or(Next::Idle, Next::Send)
+    pub(super) fn place_free(&mut self, source: &mut Source) -> SlotAction {
+        self.take_waiting(source)
+            .map_or(SlotAction::Idle, SlotAction::Send)
     }
 
     pub(super) fn is_waiting(&self) -> bool {
         self.pacer.is_waiting() || self.shared.as_ref().is_some_and(Share::is_waiting)
     }
 
-    /// Takes the arrival that has waited longest.
-    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
+    /// Takes the oldest arrival.
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<DueRequest> {
         let shared = self.shared.as_ref().and_then(Share::take);
         shared.or_else(|| self.take_own(source))
     }
 
-    /// Takes the arrival that has waited longest, if it was due by `limit`.
-    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<Due> {
+    /// Takes the oldest arrival, if it was due by `limit`.
+    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<DueRequest> {
         let shared = self.shared.as_ref().and_then(|shared| shared.take_due_by(limit));
         shared.or_else(|| {
             let (intended, late) = self.pacer.take_due_by(limit)?;
@@ -41,17 +42,17 @@ impl Open {
         })
     }
 
-    fn take_own(&mut self, source: &mut Source) -> Option<Due> {
+    fn take_own(&mut self, source: &mut Source) -> Option<DueRequest> {
         let (intended, late) = self.pacer.take()?;
-        Some(Due {
+        Some(DueRequest {
             opens: true,
             ..source.arrival(intended, late)
         })
     }
 
-    /// Leaves an arrival for which this thread has no place to all threads; gives one that is lost because too many wait. `None`:
-    /// there is none, or there are no other threads.
-    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), Due>> {
+    /// Passes an arrival without a free slot on this thread to all threads; returns it as an error if it is lost
+    /// because the queue is full. `None`: there is no such arrival, or there are no other threads.
+    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), DueRequest>> {
         self.shared.as_ref()?;
         let due = self.take_own(source)?;
         self.shared.as_ref().map(|shared| shared.put(due))

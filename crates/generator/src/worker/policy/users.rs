@@ -1,8 +1,8 @@
 //! Arriving users: each opens a connection, sends its requests one after the other, and leaves.
 
-use super::{Moment, Next};
+use super::{DecisionTime, SlotAction};
 use crate::pacer::Pacer;
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use crate::worker::source::Source;
 
 /// The users of a worker.
@@ -13,9 +13,9 @@ pub(in crate::worker) struct Users {
     pub(super) think: u64,
     /// Connections without a user.
     free: Vec<u32>,
-    /// The user who has each connection.
+    /// The user of each connection.
     all: Vec<User>,
-    /// Users of whom a request has to go even if the load is over.
+    /// Users with a request that must be sent even if the load is over.
     new: u32,
 }
 
@@ -24,14 +24,14 @@ pub(in crate::worker) struct Users {
 struct User {
     /// Requests that the user has yet to send.
     left: u32,
-    /// When the next request is due; the first one when the user arrives.
+    /// When the next request is due; initially, when the user arrived.
     due: u64,
-    /// How much later than that the arrival was noticed.
+    /// How much later the arrival was noticed.
     late: u64,
-    /// Whether one has to go even if the load is over: none was sent yet, or one is to be sent again.
+    /// Whether a request must be sent even if the load is over: none was sent yet, or one is to be sent again.
     is_new: bool,
-    /// What the next request is, where that is known: a step of a sequence, or what is to be sent again.
-    next: Option<Due>,
+    /// The next request, if it is known: a step of a sequence, or one to be sent again.
+    next: Option<DueRequest>,
 }
 
 impl Users {
@@ -50,12 +50,12 @@ impl Users {
         self.new > 0
     }
 
-    /// Requests of a user who is turned away.
+    /// Number of requests of a user, for users who are turned away.
     pub(in crate::worker) const fn requests(&self) -> u32 {
         self.requests
     }
 
-    /// Lets in the next one who has arrived. Gives when that was, and the connection, where one is free.
+    /// Admits the next user who has arrived. Returns the time of arrival, and the connection if one is free.
     pub(in crate::worker) fn let_in(&mut self) -> Option<(u64, Option<u32>)> {
         let (arrived, late) = self.pacer.take()?;
         let connection = self.free.pop();
@@ -72,39 +72,45 @@ impl Users {
         Some((arrived, connection))
     }
 
-    pub(super) fn place_free(&mut self, connection: u32, late: u64, at: Moment, source: &mut Source) -> Next {
+    pub(super) fn place_free(
+        &mut self,
+        connection: u32,
+        late: u64,
+        at: DecisionTime,
+        source: &mut Source,
+    ) -> SlotAction {
         let user = &mut self.all[connection as usize];
         if user.left == 0 || !(at.is_loading || user.is_new) {
-            return Next::Leave;
+            return SlotAction::Leave;
         }
         user.left -= 1;
         let opens = std::mem::take(&mut user.is_new);
         self.new -= u32::from(opens);
         let late = late + std::mem::take(&mut user.late);
-        Next::Send(match user.next.take() {
+        SlotAction::Send(match user.next.take() {
             Some(due) if due.again.is_some() => due,
-            Some(due) => Due {
+            Some(due) => DueRequest {
                 intended: user.due,
                 late,
                 ..due
             },
-            None => Due {
+            None => DueRequest {
                 opens,
                 ..source.arrival(user.due, late)
             },
         })
     }
 
-    /// Gives when the next request is due.
-    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<Due>, now: u64) -> u64 {
+    /// Returns when the next request is due.
+    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<DueRequest>, now: u64) -> u64 {
         let user = &mut self.all[connection as usize];
         user.next = follow;
-        // Nobody thinks before leaving.
+        // There is no pause before leaving.
         user.due = if user.left > 0 { now + self.think } else { now };
         user.due
     }
 
-    pub(super) fn request_again(&mut self, connection: u32, due: Due) {
+    pub(super) fn request_again(&mut self, connection: u32, due: DueRequest) {
         let user = &mut self.all[connection as usize];
         user.left += 1;
         user.due = due.intended;
@@ -112,7 +118,7 @@ impl Users {
         self.new += u32::from(!std::mem::replace(&mut user.is_new, true));
     }
 
-    pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
+    pub(super) fn connection_lost(&mut self, connection: u32, at: DecisionTime) -> bool {
         let user = &self.all[connection as usize];
         let stays = user.left > 0 && (at.is_loading || user.is_new);
         if !stays {
@@ -121,10 +127,14 @@ impl Users {
         stays
     }
 
-    /// A user has no connection and leaves. Gives how many requests were still to come, when the next one is due, and what it
-    /// is, where that is known. A user who pauses has none due yet: then it is due now. When the load is over, no other one
-    /// comes behind one that is sent again.
-    pub(in crate::worker) fn refused(&mut self, connection: u32, at: Moment) -> (u32, u64, Option<Due>) {
+    /// A user without a connection leaves. Returns the number of remaining requests, when the next one is due, and
+    /// the request itself if it is known. If the user pauses, the next one counts as due now. If the load is over, no
+    /// other request follows one that is sent again.
+    pub(in crate::worker) fn refused(
+        &mut self,
+        connection: u32,
+        at: DecisionTime,
+    ) -> (u32, u64, Option<DueRequest>) {
         let user = self.all[connection as usize];
         self.leave(connection);
         let is_last = at.is_over && user.next.is_some_and(|due| due.again.is_some());
@@ -132,8 +142,8 @@ impl Users {
         (left, user.due.min(at.now), user.next)
     }
 
-    /// A user who has waited for too long sends nothing any more. Gives how many requests were still to come, and when the next
-    /// one is due.
+    /// A user who has waited too long sends no further requests. Returns the number of remaining requests, and when
+    /// the next one is due.
     pub(in crate::worker) fn give_up(&mut self, connection: u32, now: u64) -> (u32, u64) {
         let user = &mut self.all[connection as usize];
         (std::mem::take(&mut user.left), user.due.min(now))
@@ -148,7 +158,7 @@ impl Users {
             .collect()
     }
 
-    /// The connection has no user any more.
+    /// Frees the connection of a user who has left.
     pub(in crate::worker) fn leave(&mut self, connection: u32) {
         let user = std::mem::take(&mut self.all[connection as usize]);
         self.new -= u32::from(user.is_new);
@@ -160,20 +170,20 @@ impl Users {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Ready;
+    use crate::workload::OperationPicker;
     use prony_load::{Arrival, Partition, Profile, Rate, Spacing};
     use std::sync::Arc;
 
-    fn at(now: u64) -> Moment {
-        Moment {
+    fn at(now: u64) -> DecisionTime {
+        DecisionTime {
             now,
             is_loading: true,
             is_over: false,
         }
     }
 
-    /// Users who send so many requests each; the first one has arrived at 0 and has connection 0.
-    fn users(requests: u32, think: u64, order: Ready) -> (Users, Source) {
+    /// Users who send `requests` requests each; the first one arrived at 0 and has connection 0.
+    fn users(requests: u32, think: u64, order: OperationPicker) -> (Users, Source) {
         let arrival = Arrival {
             profile: Profile::Constant {
                 rate: Rate::per_second(1_000.0).expect("a rate"),
@@ -188,21 +198,24 @@ mod tests {
         (users, Source::new(Arc::new(order), 1, partition))
     }
 
-    fn sends(users: &mut Users, source: &mut Source, now: u64) -> Due {
+    fn sends(users: &mut Users, source: &mut Source, now: u64) -> DueRequest {
         match users.place_free(0, 0, at(now), source) {
-            Next::Send(due) => due,
+            SlotAction::Send(due) => due,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_user_takes_one_number_for_each_request() {
-        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let (mut users, mut source) = users(1, 0, OperationPicker::One(0));
         let mut numbers = Vec::new();
         for _ in 0..3 {
             numbers.push(sends(&mut users, &mut source, 1).number);
             users.request_ended(0, None, 2);
-            assert!(matches!(users.place_free(0, 0, at(2), &mut source), Next::Leave));
+            assert!(matches!(
+                users.place_free(0, 0, at(2), &mut source),
+                SlotAction::Leave
+            ));
             users.leave(0);
             assert!(
                 users
@@ -213,13 +226,13 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2]);
     }
 
-    /// Whatever the outcome, the next request is due from then on, and a sequence that failed begins anew.
+    /// After any failure, the next request is due relative to that time, and a failed sequence starts again.
     #[test]
     fn after_a_failure_the_next_request_is_due_from_then_on() {
-        let (mut users, mut source) = users(5, 100, Ready::Sequence(vec![4, 5]));
+        let (mut users, mut source) = users(5, 100, OperationPicker::Sequence(vec![4, 5]));
         let first = sends(&mut users, &mut source, 10);
         assert_eq!((first.operation, first.step, first.intended), (4, 0, 0));
-        let follow = Due {
+        let follow = DueRequest {
             operation: 5,
             step: 1,
             ..first
@@ -227,7 +240,7 @@ mod tests {
         assert_eq!(users.request_ended(0, Some(follow), 1_000), 1_100);
         let second = sends(&mut users, &mut source, 1_100);
         assert_eq!((second.operation, second.step, second.intended), (5, 1, 1_100));
-        // It times out, and its connection goes.
+        // The request times out, and its connection is lost.
         assert_eq!(users.request_ended(0, None, 11_000), 11_100);
         assert!(users.connection_lost(0, at(11_000)));
         let third = sends(&mut users, &mut source, 11_105);
@@ -237,10 +250,10 @@ mod tests {
 
     #[test]
     fn what_was_left_unprocessed_is_sent_again_with_its_own_due_time() {
-        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let (mut users, mut source) = users(1, 0, OperationPicker::One(0));
         let first = sends(&mut users, &mut source, 10);
-        let again = Due {
-            again: Some(crate::worker::slots::Again {
+        let again = DueRequest {
+            again: Some(crate::worker::slots::ResendState {
                 epoch: crate::recorder::Epoch::default(),
                 refusals: 1,
                 retried: false,

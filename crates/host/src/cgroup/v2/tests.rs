@@ -13,15 +13,15 @@ struct FakeGroup {
     hands_down: BTreeSet<String>,
 }
 
-/// The rules of the kernel (`cgroup_vet_subtree_control_enable`, `cgroup_migrate_vet_dst`).
+/// Implements the kernel's rules (`cgroup_vet_subtree_control_enable`, `cgroup_migrate_vet_dst`).
 struct Fake {
     groups: RefCell<BTreeMap<PathBuf, FakeGroup>>,
     parents: BTreeMap<i32, i32>,
-    /// What the mount itself has: all of it, or what a container was given.
+    /// Controllers of the mount itself: all of them, or those given to a container.
     given: Vec<&'static str>,
-    /// Whether the mount shows the real root, to which the rule about processes does not apply.
+    /// Whether the mount shows the real root, which is exempt from the rule about processes.
     real_root: bool,
-    /// Whether the groups may not be written.
+    /// Whether the groups are read-only.
     read_only: bool,
 }
 
@@ -99,8 +99,8 @@ impl Fake {
             .collect()
     }
 
-    fn place<'a>(&'a self, unified: &'a Unified) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, unified: &'a UnifiedHierarchy) -> GroupLocation<'a> {
+        GroupLocation {
             tree: self,
             unified,
             prony: 20,
@@ -169,7 +169,7 @@ impl Tree for Fake {
             .groups
             .borrow_mut()
             .insert(group.to_owned(), FakeGroup::default());
-        assert!(known.is_none(), "{} is there already", group.display());
+        assert!(known.is_none(), "{} already exists", group.display());
         if self.read_only {
             self.groups.borrow_mut().remove(group);
             return Err(Errno::EROFS.into());
@@ -186,14 +186,14 @@ impl Tree for Fake {
     }
 }
 
-fn unified(own: &str) -> Unified {
-    Unified {
+fn unified(own: &str) -> UnifiedHierarchy {
+    UnifiedHierarchy {
         mount: PathBuf::from(MOUNT),
         own: Path::new(MOUNT).join(own),
     }
 }
 
-/// The whole of a container that runs prony alone.
+/// The root of a container that runs only prony.
 #[test]
 fn a_group_that_holds_prony_alone_gets_all_controllers() {
     let fake = Fake::new(&["cpu", "cpuset", "memory", "pids"])
@@ -211,7 +211,7 @@ fn a_group_that_holds_prony_alone_gets_all_controllers() {
     assert_eq!((fake.where_is(20), fake.where_is(30)), (LEAF.into(), LEAF.into()));
 }
 
-/// Each supervisor of the same prony, and each prony in the same scope, finds the room that the first one made.
+/// Each supervisor of the same prony, and each prony in the same scope, reuses the subgroup of the first one.
 #[test]
 fn a_second_start_nests_no_deeper() {
     let fake = Fake::new(&["cpu", "memory"]).with("scope", &[20, 30]).family();
@@ -228,7 +228,7 @@ fn a_second_start_nests_no_deeper() {
             .make(&format!("prony-{number}"))
             .expect("made");
         assert!(rules);
-        // Without the controllers of the mount's own group there would be no reason to stay in the scope.
+        // The scope is only used because the mount's own group passes on its controllers.
         assert!(
             folder.ends_with(format!("prony-{number}")),
             "{}",
@@ -249,7 +249,7 @@ fn a_shell_is_never_moved() {
     let unified = unified("");
     let (folder, rules) = fake.place(&unified).make("prony-x").expect("made");
     assert!(!rules);
-    // And the group is not spoilt: it counts CPU time, since it is no threaded one.
+    // The group stays usable: it counts CPU time, since it did not become threaded.
     assert_eq!(fake.kind(&folder), "domain");
     assert_eq!(fake.where_is(10), "");
     assert_eq!(fake.names(), ["prony-x"]);

@@ -1,6 +1,6 @@
-//! A transport that is a child process: its standard streams are the channel.
+//! A transport by a child process: its standard streams are the channel.
 
-use super::{Channel, Conduit};
+use super::{Channel, TransportGuard};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -11,23 +11,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// Lines of its error output that are kept.
+/// Number of lines of its error output that are kept.
 const LINES: usize = 8;
-/// Longest of them that is kept, bytes.
+/// Maximum length of a kept line, bytes.
 const LINE: u64 = 1_000;
-/// Time to end by itself when its streams have ended.
+/// Time for it to exit after its streams have ended.
 const GOING: Duration = Duration::from_secs(1);
 
-/// The child.
 #[derive(Debug)]
-pub(super) struct Carrier {
+pub(super) struct TransportChild {
     child: Child,
     lines: Arc<Mutex<VecDeque<String>>>,
     listener: Option<JoinHandle<()>>,
     status: Option<ExitStatus>,
 }
 
-/// Starts it. It leaves the terminal's foreground: Ctrl-C is meant for prony, which decides what it means.
+/// Starts the child in its own process group: Ctrl-C goes to prony alone, which decides how to react.
 pub(super) fn spawn(command: &mut Command) -> io::Result<Channel> {
     let mut child = command
         .stdin(Stdio::piped())
@@ -44,7 +43,7 @@ pub(super) fn spawn(command: &mut Command) -> io::Result<Channel> {
     let errors = child.stderr.take().expect("invariant: stderr is piped");
     let lines = Arc::default();
     let listener = listen(errors, Arc::clone(&lines));
-    let carrier = Carrier {
+    let carrier = TransportChild {
         child,
         lines,
         listener: Some(listener),
@@ -57,7 +56,7 @@ fn listen(errors: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>
     thread::spawn(move || {
         let mut errors = BufReader::new(errors);
         let mut line = Vec::new();
-        // A line without end comes in pieces.
+        // A line without an end is split into pieces.
         while let Ok(1..) = errors.by_ref().take(LINE).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line).trim().to_owned();
             line.clear();
@@ -72,8 +71,8 @@ fn listen(errors: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>
     })
 }
 
-impl Carrier {
-    /// Waits for its end; kills it when it takes too long.
+impl TransportChild {
+    /// Waits until it exits; kills it after the timeout.
     fn wait(&mut self, within: Duration) {
         let deadline = Instant::now() + within;
         while self.status.is_none() {
@@ -88,7 +87,7 @@ impl Carrier {
                 Err(_) => return,
             }
         }
-        // Somebody else may hold its error output open; who does not is heard to the end.
+        // Other processes may hold its error output open. If none does, all of it is read.
         while self
             .listener
             .as_ref()
@@ -100,10 +99,10 @@ impl Carrier {
     }
 }
 
-impl Conduit for Carrier {
+impl TransportGuard for TransportChild {
     fn end(&mut self) {
         if self.status.is_none() {
-            // What it carries has ended or hangs: it has nothing left to do.
+            // Its streams have ended or hang: it has nothing left to do.
             let _ = self.child.kill();
             self.wait(GOING);
         }
@@ -117,7 +116,7 @@ impl Conduit for Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for TransportChild {
     fn drop(&mut self) {
         self.end();
     }

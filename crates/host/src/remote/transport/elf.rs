@@ -1,10 +1,10 @@
-//! For which CPUs a binary is.
+//! The architecture of a binary.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-/// The architecture that a binary is for, as `uname -m` says it; `None` where it is no binary of Linux that we know.
+/// The architecture of a binary as in `uname -m`; `None` if it is not a known Linux binary.
 pub(super) fn architecture(binary: &Path) -> Option<&'static str> {
     let mut head = [0; 20];
     File::open(binary).ok()?.read_exact(&mut head).ok()?;

@@ -1,18 +1,18 @@
-//! What ssh says when it does not get through, and what to do about it.
+//! Explains the error messages of ssh, and says what to do.
 
-/// Words, and what to do where one of them is said.
+/// Phrases, and what to do if the message contains one of them.
 type Hint = (&'static [&'static str], &'static str);
 
-/// Before anything runs on the host. The first that fits counts.
+/// Before anything runs on the host. The first match applies.
 const ON_THE_WAY: &[Hint] = &[
     (
         &["HOST IDENTIFICATION HAS CHANGED", "Offending"],
-        "the host shows another key than before: if it was set up anew, remove the old key \
-         (`ssh-keygen -R HOST`) and log in once by hand; if not, somebody may stand in between",
+        "the host key has changed: if the host was reinstalled, remove the old key \
+         (`ssh-keygen -R HOST`) and log in once by hand; if not, someone may be intercepting the connection",
     ),
     (
         &["Host key verification failed", "host key is known"],
-        "the host's key is not known here: log in once by hand (`ssh HOST`) and accept it",
+        "the host key is unknown: log in once by hand (`ssh HOST`) and accept it",
     ),
     (
         &[
@@ -25,7 +25,7 @@ const ON_THE_WAY: &[Hint] = &[
     ),
     (
         &["Could not resolve hostname", "Name or service not known"],
-        "the name is not known: give an address, or a `Host` of ~/.ssh/config",
+        "the name cannot be resolved: use an address, or a `Host` of ~/.ssh/config",
     ),
     (
         &["Connection refused"],
@@ -37,11 +37,11 @@ const ON_THE_WAY: &[Hint] = &[
             "Network is unreachable",
             "Host is unreachable",
         ],
-        "there is no way to it: is it switched on and in the same network?",
+        "there is no route to it: is it switched on and in the same network?",
     ),
     (
         &["timed out", "Timeout"],
-        "it does not answer: is it switched on, and does a firewall let the port of ssh through?",
+        "it does not answer: is it switched on, and does a firewall allow the ssh port?",
     ),
     (
         &[
@@ -49,7 +49,7 @@ const ON_THE_WAY: &[Hint] = &[
             "terminating,",
             "Can't open user config file",
         ],
-        "its configuration cannot be used: correct it",
+        "the ssh configuration is invalid: correct it",
     ),
     (
         &[
@@ -57,19 +57,19 @@ const ON_THE_WAY: &[Hint] = &[
             "Connection closed",
             "Connection reset",
         ],
-        "the host closed the connection before anybody logged in: is sshd overloaded, or does it refuse this machine?",
+        "the host closed the connection before the login: is sshd overloaded, or does it refuse this machine?",
     ),
     (
         &["sh: not found", "exec: sh", "nologin", "not currently available"],
-        "this user has no shell there: give another user",
+        "this user has no shell there: use another user",
     ),
 ];
 
-/// When prony's binary was there and did not become an agent. The first that fits counts.
+/// When prony's binary was there but did not become an agent. The first match applies.
 const THERE: &[Hint] = &[
     (
         &["No space left on device", "Disk quota exceeded"],
-        "there is no room for prony's binary: make room there",
+        "the disk is full: free some space there for the binary of prony",
     ),
     (
         &[
@@ -78,19 +78,19 @@ const THERE: &[Hint] = &[
             "No such file or directory",
             "not found",
         ],
-        "prony's binary needs a library that is not there: use a static one (docs/LABS.md says how it is built)",
+        "prony's binary needs a library that is missing there: use a static binary (docs/TESTBEDS.md says how to build it)",
     ),
     (
         &["Exec format error", "cannot execute binary"],
-        "prony's binary is for other CPUs: give one for these with `program = …`",
+        "prony's binary is for another architecture: set a binary for it with `program = …`",
     ),
     (
         &["Read-only file system", "Permission denied", "head: not found"],
-        "prony's binary cannot be kept or started there: set PRONY_AGENT_CACHE there to a folder that may be written and run from",
+        "prony's binary cannot be stored or started there: set PRONY_AGENT_CACHE there to a folder that is writable and not mounted noexec",
     ),
 ];
 
-/// What ssh said, in one line, and what to do. `there`: it had got through, and what came then failed.
+/// The message of ssh in one line, and what to do. `there`: the connection was established, and a later step failed.
 pub(super) fn explain(said: &str, there: bool) -> String {
     let lines: Vec<&str> = said
         .lines()
@@ -110,7 +110,7 @@ pub(super) fn explain(said: &str, there: bool) -> String {
     }
 }
 
-/// Lines that say nothing about why.
+/// Lines that do not explain the failure.
 fn is_noise(line: &str) -> bool {
     line.is_empty()
         || line.chars().all(|letter| letter == '@')

@@ -1,16 +1,15 @@
-//! Ways to an agent: each ends as two streams of bytes on which an agent has announced itself.
+//! Transports: each starts an agent and returns two byte streams on which it has announced itself.
 
-mod bring;
 mod child;
 mod elf;
 mod explain;
 mod pipe;
 mod ssh;
+mod upload;
 
 use super::Progress;
 use crate::HostError;
 use crate::wire::{Greeting, Marker};
-pub use bring::{Binary, WhySilent};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub use pipe::Pipe;
 pub use ssh::Ssh;
@@ -18,57 +17,57 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::time::Instant;
+pub use upload::{Binary, HandshakeErrorFn};
 
-/// A way to a host.
 pub trait Transport: Send + Sync {
-    /// Reaches an agent on the host, which is called `host` in messages. Brings prony's binary there first where it is not
-    /// there; `tell` hears how far it has come. Ends within bounded time.
+    /// Starts an agent on the host, whose name in messages is `host`. Copies prony's binary there first if it is missing, and
+    /// calls `tell` with the progress. Returns within bounded time.
     fn open(&self, host: &str, tell: &dyn Fn(Progress)) -> Result<Channel, HostError>;
 
-    /// Whether the agent is on this machine, so that loopback leads to its services.
+    /// Whether the agent is on this machine, so that its services are reachable over loopback.
     fn is_local(&self) -> bool {
         false
     }
 }
 
-/// What carries a channel, and ends with it.
-pub trait Conduit: Send + std::fmt::Debug {
+/// The carrier of a channel. The channel ends with it.
+pub trait TransportGuard: Send + std::fmt::Debug {
     /// Closes it, whatever the other side does: both streams end. Takes bounded time.
     fn end(&mut self);
 
-    /// Why it ended, as far as it says so itself; waits a moment for that.
+    /// Why it ended, as reported by the carrier itself. Waits briefly for that.
     fn said(&mut self) -> Option<String>;
 }
 
-/// Two streams of bytes to an agent that has announced itself.
+/// Two byte streams to an agent that has announced itself.
 #[derive(Debug)]
 pub struct Channel {
-    /// What the agent writes.
+    /// The output of the agent.
     pub input: File,
-    /// What the agent reads.
+    /// The input of the agent.
     pub output: File,
-    /// What carries them.
-    pub conduit: Box<dyn Conduit>,
-    /// The protocol that the agent speaks.
+    /// The carrier of both streams.
+    pub conduit: Box<dyn TransportGuard>,
+    /// The protocol version of the agent.
     pub protocol: u32,
-    /// What came behind its announcement already.
+    /// Bytes that were received after the announcement.
     pub rest: Vec<u8>,
 }
 
-/// Why no marker came.
+/// Why no marker arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Silence {
+pub enum HandshakeFailure {
     /// The stream ended.
     Ended,
-    /// The time was over.
+    /// The timeout expired.
     Late,
-    /// Too much else came.
+    /// Too many other bytes arrived.
     Babble,
 }
 
 impl Channel {
-    /// Two streams on which nothing was read yet.
-    pub fn new(input: File, output: File, conduit: Box<dyn Conduit>) -> Self {
+    /// A channel on which nothing was read yet.
+    pub fn new(input: File, output: File, conduit: Box<dyn TransportGuard>) -> Self {
         Self {
             input,
             output,
@@ -78,8 +77,8 @@ impl Channel {
         }
     }
 
-    /// Reads until an agent, or a script of prony, announces itself. With the error comes what came instead.
-    pub fn await_marker(&mut self, until: Instant) -> Result<Marker, (Silence, Option<String>)> {
+    /// Reads until an agent or the bootstrap script announces itself. The error contains the output received instead.
+    pub fn await_marker(&mut self, until: Instant) -> Result<Marker, (HandshakeFailure, Option<String>)> {
         let mut greeting = Greeting::default();
         let mut bytes = std::mem::take(&mut self.rest);
         let mut buffer = vec![0; 16 << 10];
@@ -93,22 +92,22 @@ impl Channel {
                     return Ok(marker);
                 }
                 Ok(None) => {}
-                Err(()) => return Err((Silence::Babble, greeting.junk())),
+                Err(()) => return Err((HandshakeFailure::Babble, greeting.junk())),
             }
             let length = match ready(&self.input, PollFlags::POLLIN, until) {
                 Ok(true) => self.input.read(&mut buffer).unwrap_or(0),
-                Ok(false) => return Err((Silence::Late, greeting.junk())),
+                Ok(false) => return Err((HandshakeFailure::Late, greeting.junk())),
                 Err(_) => 0,
             };
             if length == 0 {
-                return Err((Silence::Ended, greeting.junk()));
+                return Err((HandshakeFailure::Ended, greeting.junk()));
             }
             bytes = buffer[..length].to_vec();
         }
     }
 }
 
-/// Whether a file can be read or written before the time is over.
+/// Waits until a file is readable or writable. `false`: the deadline has passed.
 fn ready(file: &File, wanted: PollFlags, until: Instant) -> io::Result<bool> {
     loop {
         let left = until.saturating_duration_since(Instant::now());

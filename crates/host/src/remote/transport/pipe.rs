@@ -1,4 +1,4 @@
-//! An agent on this machine, as a child process: all of a lab but the network.
+//! An agent on this machine, as a child process: a testbed without a network.
 
 use super::child::spawn;
 use super::{Channel, Transport};
@@ -15,14 +15,13 @@ const START: Duration = Duration::from_secs(20);
 /// An agent on this machine, as a child process.
 #[derive(Debug, Clone)]
 pub struct Pipe {
-    /// Program and arguments that end up in [`crate::agent`].
+    /// Program and arguments of a command that runs [`crate::agent`].
     pub command: Vec<OsString>,
-    /// Added to the environment of the agent.
     pub environment: Vec<(OsString, OsString)>,
 }
 
 impl Pipe {
-    /// An agent that this command starts.
+    /// An agent started by this command.
     pub fn new(command: Vec<OsString>) -> Self {
         Self {
             command,
@@ -44,22 +43,22 @@ impl Transport for Pipe {
         let (program, arguments) = self
             .command
             .split_first()
-            .ok_or_else(|| failed("no command for its agent is given".to_owned()))?;
+            .ok_or_else(|| failed("its agent has no command".to_owned()))?;
         let mut command = Command::new(program);
         command
             .args(arguments)
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         let shown = program.to_string_lossy();
         let mut channel =
-            spawn(&mut command).map_err(|error| failed(format!("`{shown}` does not start: {error}")))?;
+            spawn(&mut command).map_err(|error| failed(format!("cannot start `{shown}`: {error}")))?;
         match channel.await_marker(Instant::now() + START) {
             Ok(Marker::Agent { .. }) => Ok(channel),
-            Ok(Marker::Script(_)) => Err(failed(format!("`{shown}` is no agent"))),
+            Ok(Marker::Script(_)) => Err(failed(format!("`{shown}` is not an agent"))),
             Err((silence, junk)) => {
                 channel.conduit.end();
                 let said = channel.conduit.said().or(junk);
-                let said = said.map_or_else(|| "without a word".to_owned(), |said| said.replace('\n', " / "));
-                Err(failed(format!("`{shown}` is no agent ({silence:?}): {said}")))
+                let said = said.map_or_else(|| "no output".to_owned(), |said| said.replace('\n', " / "));
+                Err(failed(format!("`{shown}` is not an agent ({silence:?}): {said}")))
             }
         }
     }

@@ -1,4 +1,4 @@
-//! One look at a process tree: from its control group where that counts, else from `/proc`.
+//! Reads the resource usage of a process tree: from its control group if that counts it, otherwise from `/proc`.
 
 use super::machine::tick_ns;
 use crate::cgroup::Group;
@@ -10,17 +10,17 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 use std::collections::HashMap;
 use std::fs;
 
-/// Looks at a process tree: everything below this process, or one that others started.
+/// Reads a process tree: everything below this process, or a tree that another program started.
 #[derive(Debug)]
 pub(in crate::supervisor) struct Probe {
-    /// The tree's control group, where it has one.
+    /// The tree's control group, if any.
     pub(in crate::supervisor) group: Option<Group>,
-    /// The process that others started, and everything below it.
+    /// The root of a tree that another program started.
     others: Option<i32>,
     page: u64,
 }
 
-/// What a tree has counted so far.
+/// Counters of a tree.
 #[derive(Debug, Clone, Default)]
 pub(in crate::supervisor) struct Counters {
     pub(in crate::supervisor) cpu_ns: Option<u64>,
@@ -32,16 +32,16 @@ pub(in crate::supervisor) struct Counters {
     pub(in crate::supervisor) switches: Switches,
 }
 
-/// Context switches so far: of each living thread by its id, and of all processes that have ended.
+/// Context switches so far: of each live thread by its id, and of all ended processes together.
 #[derive(Debug, Clone, Default)]
 pub(in crate::supervisor) struct Switches {
     living: HashMap<i32, (i32, u64)>,
     ended: u64,
 }
 
-/// What a tree holds now.
+/// The current state of a tree.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::supervisor) struct Held {
+pub(in crate::supervisor) struct LiveUsage {
     pub(in crate::supervisor) cpu_ns: Option<u64>,
     pub(in crate::supervisor) memory: Option<u64>,
     pub(in crate::supervisor) cached: u64,
@@ -51,7 +51,7 @@ pub(in crate::supervisor) struct Held {
     pub(in crate::supervisor) processes: u64,
 }
 
-/// Threads of a tree whose context switches are counted, at most: reading more takes milliseconds.
+/// Maximum number of threads whose context switches are counted: reading more takes milliseconds.
 const MOST_THREADS: usize = 2_000;
 
 impl Probe {
@@ -64,7 +64,7 @@ impl Probe {
         }
     }
 
-    /// Of a process that others started, and everything below it.
+    /// A tree that another program started, with this root.
     pub(in crate::supervisor) fn of_process(pid: i32) -> Self {
         Self {
             others: Some(pid),
@@ -72,17 +72,16 @@ impl Probe {
         }
     }
 
-    /// Where CPU time and memory come from.
+    /// The source of CPU time and memory.
     pub(in crate::supervisor) fn source(&self) -> &'static str {
         self.group.as_ref().and_then(Group::source).unwrap_or("proc")
     }
 
-    /// The group where it counts everything; a mixture of two sources would be no source.
+    /// The group, if it counts everything: two sources are never mixed.
     fn counting(&self) -> Option<&Group> {
         self.group.as_ref().filter(|group| group.source().is_some())
     }
 
-    /// The processes of the tree.
     pub(in crate::supervisor) fn processes(&self) -> Vec<i32> {
         match (&self.group, self.others) {
             (Some(group), _) => group.processes(),
@@ -91,11 +90,10 @@ impl Probe {
         }
     }
 
-    /// What has been counted so far.
     pub(in crate::supervisor) fn counters(&self) -> Counters {
         let pids = self.processes();
         let switches = switches(&pids);
-        // Asking for a process's clock makes the kernel account for what its running threads have used in this tick.
+        // Reading a process's clock makes the kernel account for the time of its running threads within this tick.
         let living_ns: u64 = pids.iter().filter_map(|&pid| clock_ns(pid)).sum();
         if let Some(group) = self.counting() {
             let counted = group.counters();
@@ -114,19 +112,19 @@ impl Probe {
         from_proc(&pids, living_ns, switches)
     }
 
-    /// What is held now, for the samples: as few files as possible.
-    pub(in crate::supervisor) fn held(&self) -> Held {
+    /// The current state, for the samples. Reads as few files as possible.
+    pub(in crate::supervisor) fn held(&self) -> LiveUsage {
         let pids = self.processes();
         let sets: Vec<(u64, u64)> = pids.iter().filter_map(|&pid| self.sets(pid)).collect();
         let rss = sets.iter().map(|(resident, _)| resident).sum();
-        let held = Held {
+        let held = LiveUsage {
             rss: Some(rss),
             processes: pids.len() as u64,
-            ..Held::default()
+            ..LiveUsage::default()
         };
         if let Some(group) = self.counting() {
             let memory = group.memory();
-            return Held {
+            return LiveUsage {
                 cpu_ns: group.cpu_ns(),
                 memory: memory.map(|memory| memory.held),
                 cached: memory.map_or(0, |memory| memory.cached),
@@ -141,7 +139,7 @@ impl Probe {
             .filter_map(|&pid| Stat::of(pid))
             .map(|stat| stat.ended_ns())
             .sum();
-        Held {
+        LiveUsage {
             cpu_ns: Some(living + ended + children().cpu_ns),
             memory: Some(rss),
             anon: Some(sets.iter().map(|(_, anon)| anon).sum()),
@@ -161,7 +159,7 @@ impl Probe {
         Some((resident * self.page, resident.saturating_sub(shared) * self.page))
     }
 
-    /// Open files now.
+    /// The current number of open files.
     pub(in crate::supervisor) fn files(&self) -> Option<u64> {
         let count = |pid: &i32| {
             fs::read_dir(format!("/proc/{pid}/fd"))
@@ -176,7 +174,7 @@ impl Probe {
         }
     }
 
-    /// Proportional set size now, bytes.
+    /// The current proportional set size, bytes.
     pub(in crate::supervisor) fn pss(&self) -> Option<u64> {
         let of = |pid: &i32| {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
@@ -196,7 +194,7 @@ impl Probe {
         }
     }
 
-    /// Bytes that each living process has sent to disk.
+    /// Bytes that each live process has written to disk.
     pub(in crate::supervisor) fn written(&self) -> Vec<(i32, u64)> {
         let of = |pid: i32| {
             let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
@@ -208,7 +206,7 @@ impl Probe {
 }
 
 impl Switches {
-    /// Context switches from `self` to `later`. What a thread did that ended within a living process is not known.
+    /// Context switches from `self` to `later`. Those of threads that ended within a live process are unknown.
     pub(in crate::supervisor) fn until(&self, later: &Self) -> u64 {
         let living: u64 = later
             .living
@@ -257,9 +255,9 @@ fn switches(pids: &[i32]) -> Switches {
     }
 }
 
-/// What the ended processes of the tree used: they were waited for by the supervisor or, before, by their parents.
+/// Usage of the ended processes of the tree, which were reaped by the supervisor, or by their parents before.
 #[derive(Debug, Clone, Copy, Default)]
-struct Ended {
+struct EndedUsage {
     cpu_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -268,15 +266,15 @@ struct Ended {
     switches: u64,
 }
 
-fn children() -> Ended {
+fn children() -> EndedUsage {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
-        return Ended::default();
+        return EndedUsage::default();
     };
     let (user, system) = (
         usage.user_time().num_nanoseconds() as u64,
         usage.system_time().num_nanoseconds() as u64,
     );
-    Ended {
+    EndedUsage {
         cpu_ns: user + system,
         user_ns: user,
         system_ns: system,
@@ -317,11 +315,11 @@ fn threads(pids: &[i32]) -> u64 {
         .sum()
 }
 
-/// `/proc/<pid>/stat`, as far as it is used.
+/// Some fields of `/proc/<pid>/stat`.
 struct Stat {
-    /// Minor, minor of waited-for children, major, major of waited-for children.
+    /// Minor, minor of reaped children, major, major of reaped children.
     faults: [u64; 4],
-    /// User, system, and the same of waited-for children.
+    /// User, system, and the same of reaped children.
     ticks: [u64; 4],
     threads: u64,
 }
@@ -340,7 +338,7 @@ impl Stat {
         })
     }
 
-    /// CPU time of children that it has waited for, ns.
+    /// CPU time of reaped children, ns.
     fn ended_ns(&self) -> u64 {
         (self.ticks[2] + self.ticks[3]) * tick_ns()
     }
@@ -364,7 +362,7 @@ mod tests {
     fn a_process_that_ended_counts_from_the_begin_of_the_window_on() {
         let before = switches(&[(10, 10, 100), (20, 20, 50)], 1_000);
         let after = switches(&[(10, 10, 130), (11, 10, 5)], 1_080);
-        // 30 of thread 10, 5 of the new one, and the 80 of process 20 less the 50 from before.
+        // 30 of thread 10, 5 of the new thread, and the 80 of process 20 minus the 50 from before the window.
         assert_eq!(before.until(&after), 30 + 5 + 30);
     }
 

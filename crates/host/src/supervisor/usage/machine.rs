@@ -1,4 +1,4 @@
-//! What the whole machine does.
+//! Measures the usage of the whole machine.
 
 use crate::{Cpus, MachineUsage};
 use nix::unistd::{SysconfVar, sysconf};
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-/// Counters of the machine, as far as it is ours: of the CPUs that we may use. What others do elsewhere is no noise.
+/// Counters of the CPUs that we may use. Load on other CPUs does not disturb us.
 #[derive(Debug, Clone)]
 pub(crate) struct Machine {
     at: Instant,
@@ -14,15 +14,15 @@ pub(crate) struct Machine {
     cpus: u32,
     idle_ns: u64,
     steal_ns: u64,
-    /// Time that tasks ran on our CPUs, ns, where the kernel counts it.
+    /// Time that tasks ran on our CPUs, ns, if the kernel counts it.
     ran_ns: Option<u64>,
 }
 
-/// Folders in which the control groups of version 1 that count CPU time may be mounted.
+/// Possible mount points of the control groups of version 1 that count CPU time.
 const COUNTERS: [&str; 2] = ["/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct"];
 
 impl Machine {
-    /// As they are now. Without any CPUs: those of all.
+    /// The current counters of the CPUs in `ours`; empty: all CPUs.
     pub(crate) fn read(ours: &Cpus) -> Option<Self> {
         let text = fs::read_to_string("/proc/stat").ok()?;
         let (cpus, idle, steal) = parse(&text, ours)?;
@@ -37,7 +37,7 @@ impl Machine {
         })
     }
 
-    /// What happened since.
+    /// The usage since then.
     pub(crate) fn since(&self) -> Option<MachineUsage> {
         let now = Self::read(&self.ours)?;
         let window_ns = (now.at - self.at).as_nanos() as u64;
@@ -58,11 +58,11 @@ impl Machine {
     }
 }
 
-/// How many of our CPUs `/proc/stat` knows, their idle ticks (waiting for a disk is idle) and their stolen ticks.
+/// The number of our CPUs in `/proc/stat`, their idle ticks (including waiting for disk) and their stolen ticks.
 fn parse(text: &str, ours: &Cpus) -> Option<(u32, u64, u64)> {
     let one = |line: &str| {
         let mut fields = line.strip_prefix("cpu")?.split_whitespace();
-        // The first line is of all CPUs together and has no number.
+        // The first line is the sum of all CPUs and has no number.
         let number = line
             .as_bytes()
             .get(3)?
@@ -79,16 +79,16 @@ fn parse(text: &str, ours: &Cpus) -> Option<(u32, u64, u64)> {
     (!counted.is_empty()).then(|| (counted.len() as u32, sum(|cpu| cpu.0), sum(|cpu| cpu.1)))
 }
 
-/// Busy is what was neither idle nor stolen: the kernel measures idle time, but only samples who used the rest. Where it also
-/// counts the time that tasks ran, no more than that is busy: waking an idle CPU takes time that is no task's, and a service
-/// that waits for each single request wakes its CPU many thousand times a second.
+/// Time that was neither idle nor stolen. The kernel measures idle time exactly, but only samples which task used the rest. If
+/// it also counts the run time of tasks, that is an upper limit: waking an idle CPU takes time that belongs to no task, and a
+/// service that waits for each single request wakes its CPU many thousand times per second.
 fn busy(all_ns: u64, unused_ns: u64, ran_ns: Option<u64>) -> u64 {
     let not_idle_ns = all_ns.saturating_sub(unused_ns);
     ran_ns.map_or(not_idle_ns, |ran_ns| ran_ns.min(not_idle_ns))
 }
 
-/// Time that tasks ran on our CPUs so far, ns; `None` where the folder is not that of all tasks of the machine. Only the root
-/// of a hierarchy has a release agent: a container may see its own group there, which knows nothing of others.
+/// Run time of tasks on our CPUs so far, ns; `None` if the folder is not the root group, which counts all tasks. Only the root
+/// of a hierarchy has a release agent: a container may see its own group there, which does not count other containers.
 fn ran(folder: &Path, ours: &Cpus) -> Option<u64> {
     if !folder.join("release_agent").exists() {
         return None;
@@ -107,7 +107,7 @@ pub(crate) fn tick_ns() -> u64 {
     1_000_000_000 / per_second.max(1) as u64
 }
 
-/// Energy that all packages have used, J; the counters run over, so their range comes along.
+/// Energy counters of all packages, µJ, each with its range, since they overflow.
 #[derive(Debug, Clone)]
 pub(in crate::supervisor) struct Energy(Vec<(String, u64, u64)>);
 
@@ -120,7 +120,7 @@ impl Energy {
         let number = |path: std::path::PathBuf| fs::read_to_string(path).ok()?.trim().parse().ok();
         let package = |entry: fs::DirEntry| {
             let name = entry.file_name().to_str()?.to_owned();
-            // `intel-rapl:0` is a package, `intel-rapl:0:1` a part of one, which would count twice.
+            // `intel-rapl:0` is a package, `intel-rapl:0:1` a part of it, which would be counted twice.
             let is_package = name.starts_with("intel-rapl:") && name.matches(':').count() == 1;
             let used = number(entry.path().join("energy_uj"))?;
             let range = number(entry.path().join("max_energy_range_uj"))?;
@@ -163,11 +163,10 @@ mod tests {
         assert_eq!(parse(text, &cpus(&[])), Some((2, 1020, 7)));
         assert_eq!(parse(text, &cpus(&[0, 1])), Some((2, 1020, 7)));
         assert_eq!(parse(text, &cpus(&[1])), Some((1, 610, 4)));
-        // A container may number its CPUs in its own way: then nothing is known.
+        // The CPUs of a container may have other numbers: then nothing is known.
         assert_eq!(parse(text, &cpus(&[7])), None);
     }
 
-    /// A program on a CPU that is not ours is no noise.
     #[test]
     fn others_elsewhere_are_not_counted() {
         let Some(all) = Machine::read(&Cpus::default()) else {
@@ -193,7 +192,7 @@ mod tests {
         assert_eq!(ran(folder.path(), &Cpus::from(vec![5])), None);
     }
 
-    /// What waking idle CPUs takes is nobody's: it is no noise of others.
+    /// The time to wake idle CPUs belongs to no task: it is not noise of other programs.
     #[test]
     fn time_that_no_task_ran_is_not_busy() {
         assert_eq!(busy(1_000, 100, Some(800)), 800);

@@ -1,9 +1,9 @@
-//! What a process tree uses, and the machine meanwhile.
+//! Measures the resource usage of a process tree, and of the machine meanwhile.
 
 mod counters;
+mod cpu_speed_probe;
 mod machine;
 mod sampler;
-mod yardstick;
 
 pub(super) use counters::Probe;
 pub(crate) use machine::Machine;

@@ -1,9 +1,9 @@
-//! The samples of a process tree, and what it used in a window of them.
+//! Samples a process tree, and computes its usage in a window.
 
-use super::counters::{Counters, Held, Probe};
+use super::counters::{Counters, LiveUsage, Probe};
+use super::cpu_speed_probe::CpuSpeedProbe;
 use super::machine::{Energy, Machine};
-use super::yardstick::Yardstick;
-use crate::cgroup::Peak;
+use crate::cgroup::PeakMemory;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
@@ -11,14 +11,14 @@ use prony_records::{ResourceSample, Resources};
 use std::collections::HashMap;
 use std::time::Instant;
 
-/// Samples of a tree since it started.
+/// The samples of a tree since it started.
 #[derive(Debug)]
 pub(in crate::supervisor) struct Sampler {
-    /// What counts as the machine.
+    /// The CPUs that count as the machine.
     cpus: Cpus,
-    /// CPUs whose speed is measured in each window.
+    /// CPUs whose speed is probed in each window.
     measured: Cpus,
-    samples: Vec<(Instant, Held)>,
+    samples: Vec<(Instant, LiveUsage)>,
     files_peak: Option<u64>,
     window: Option<Window>,
 }
@@ -29,14 +29,14 @@ struct Window {
     counters: Counters,
     machine: Option<Machine>,
     energy: Option<Energy>,
-    peak: Option<Peak>,
+    peak: Option<PeakMemory>,
     written: HashMap<i32, u64>,
     own_cpu_ns: u64,
-    yardstick: Yardstick,
+    cpu_speed_probe: CpuSpeedProbe,
 }
 
 impl Sampler {
-    /// Of a tree on a machine of these CPUs; the speed of those that are `measured` is known of each window.
+    /// A sampler on a machine with `cpus`; probes the speed of the CPUs in `measured` in each window.
     pub(in crate::supervisor) const fn of(cpus: Cpus, measured: Cpus) -> Self {
         Self {
             cpus,
@@ -47,17 +47,17 @@ impl Sampler {
         }
     }
 
-    /// Looks at the tree once.
+    /// Takes a sample.
     pub(in crate::supervisor) fn sample(&mut self, probe: &Probe) {
         self.samples.push((Instant::now(), probe.held()));
     }
 
-    /// Looks at what takes longer to read.
+    /// Measures what takes longer to read.
     pub(in crate::supervisor) fn sample_slowly(&mut self, probe: &Probe) {
         self.files_peak = self.files_peak.max(probe.files());
     }
 
-    /// The window begins.
+    /// Starts the window.
     pub(in crate::supervisor) fn begin(&mut self, probe: &Probe) {
         self.files_peak = probe.files();
         let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
@@ -71,12 +71,12 @@ impl Sampler {
             peak,
             written: probe.written().into_iter().collect(),
             own_cpu_ns,
-            yardstick: Yardstick::begin(&self.measured),
+            cpu_speed_probe: CpuSpeedProbe::begin(&self.measured),
         });
         self.sample(probe);
     }
 
-    /// The window ends: what was used in it. Without a begin it holds nothing.
+    /// Ends the window and returns its usage; empty if no window was started.
     pub(in crate::supervisor) fn end(&mut self, probe: &Probe) -> Usage {
         let Some(mut window) = self.window.take() else {
             return Usage::default();
@@ -85,7 +85,7 @@ impl Sampler {
         let ended = Instant::now();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
-        let yardstick_ns = window.yardstick.end();
+        let cpu_speed_probe_ns = window.cpu_speed_probe.end();
         self.sample(probe);
         self.sample_slowly(probe);
         let supervisor_cpu_ns = own_cpu_ns().saturating_sub(window.own_cpu_ns);
@@ -95,7 +95,7 @@ impl Sampler {
         };
         let all = self.samples.iter().map(|(at, held)| (at_s(*at), held));
         let (before, within): (Vec<_>, Vec<_>) = all.partition(|(at_s, _)| *at_s < 0.0);
-        let held: Vec<&Held> = within.iter().map(|(_, held)| *held).collect();
+        let held: Vec<&LiveUsage> = within.iter().map(|(_, held)| *held).collect();
         let mut resources = difference(&window.counters, &counters);
         probe.source().clone_into(&mut resources.source);
         resources.window_ns = (ended - window.began).as_nanos() as u64;
@@ -106,7 +106,11 @@ impl Sampler {
             .energy
             .zip(energy)
             .and_then(|(before, after)| before.until(&after));
-        peaks(&mut resources, &held, window.peak.as_mut().and_then(Peak::bytes));
+        peaks(
+            &mut resources,
+            &held,
+            window.peak.as_mut().and_then(PeakMemory::bytes),
+        );
         resources.samples = within.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
         let before = before.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
         Usage {
@@ -114,12 +118,12 @@ impl Sampler {
             before,
             machine,
             supervisor_cpu_ns,
-            yardstick_ns,
+            cpu_speed_probe_ns,
         }
     }
 }
 
-/// What the processes that live now have sent to disk since then; `None` where nobody tells.
+/// Bytes that live processes have written to disk since `before`; `None` if unknown.
 fn written(before: &HashMap<i32, u64>, now: &[(i32, u64)]) -> Option<u64> {
     let since = |(pid, bytes): &(i32, u64)| bytes.saturating_sub(before.get(pid).copied().unwrap_or(0));
     (!now.is_empty()).then(|| now.iter().map(since).sum())
@@ -142,8 +146,8 @@ fn difference(before: &Counters, after: &Counters) -> Resources {
     }
 }
 
-/// The CPU time as user and system time. The kernel measures their sum, but tells them apart by what it finds at each of
-/// its ticks; so, as the kernel itself does for a process, the sum is shared out in that proportion.
+/// Splits CPU time into user and system time. The kernel measures the sum exactly, but the parts only by sampling at each
+/// tick. So the sum is split in proportion to the ticks, as the kernel itself does for a process.
 fn shared(cpu_ns: Option<u64>, ticks: Option<(u64, u64)>) -> Option<(u64, u64)> {
     let (cpu, (user, system)) = cpu_ns.zip(ticks)?;
     let user_share = u128::from(cpu) * u128::from(user) / u128::from(user + system).max(1);
@@ -155,10 +159,10 @@ fn shared(cpu_ns: Option<u64>, ticks: Option<(u64, u64)>) -> Option<(u64, u64)> 
     Some((user_ns, cpu - user_ns))
 }
 
-/// Peaks and means over the samples. A burst between two samples shows in the kernel's own peak of the charge: without
-/// the most that cached files held, it is a lower bound of the peak of the rest.
-fn peaks(resources: &mut Resources, held: &[&Held], charge_peak: Option<u64>) {
-    let most = |of: fn(&Held) -> Option<u64>| held.iter().filter_map(|held| of(held)).max();
+/// Sets peaks and means over the samples. A burst between two samples shows in the kernel's peak of the charge: that peak
+/// minus the highest page cache is a lower bound of the peak of the rest.
+fn peaks(resources: &mut Resources, held: &[&LiveUsage], charge_peak: Option<u64>) {
+    let most = |of: fn(&LiveUsage) -> Option<u64>| held.iter().filter_map(|held| of(held)).max();
     let cached = held.iter().map(|held| held.cached).max().unwrap_or(0);
     let memory: Vec<u64> = held.iter().filter_map(|held| held.memory).collect();
     let sampled = memory.iter().max().copied();
@@ -173,7 +177,7 @@ fn peaks(resources: &mut Resources, held: &[&Held], charge_peak: Option<u64>) {
     resources.processes_peak = most(|held| Some(held.processes));
 }
 
-fn sample(at_s: f64, held: &Held) -> ResourceSample {
+fn sample(at_s: f64, held: &LiveUsage) -> ResourceSample {
     ResourceSample {
         at_s,
         cpu_ns: held.cpu_ns,
@@ -193,12 +197,12 @@ fn own_cpu_ns() -> u64 {
 mod tests {
     use super::*;
 
-    fn held(memory: u64, cached: u64) -> Held {
-        Held {
+    fn held(memory: u64, cached: u64) -> LiveUsage {
+        LiveUsage {
             memory: Some(memory),
             cached,
             processes: 1,
-            ..Held::default()
+            ..LiveUsage::default()
         }
     }
 

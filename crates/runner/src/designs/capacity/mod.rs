@@ -1,18 +1,58 @@
 //! The highest offered load that meets an objective: what to try next, and what a rate turned out to be.
 
-mod climb;
-mod led;
 mod search;
-mod within;
+mod steps;
 
-pub use led::{LabGenerator, load_on};
-pub use search::{Next, Plan};
-pub use within::{Loads, search_and_measure};
+pub use search::{SearchPlan, SearchStep};
+pub(super) use steps::CapacitySteps;
 
+use crate::history::History;
+use crate::schedule::{Block, Design, OnFailure, Placing, ServiceStart, Step, StepResult};
 use crate::{BenchError, missed_by, number, percent};
+use prony_config::{Plan, PlannedTrial};
 use prony_load::{Condition, Load, Objective};
 use prony_records::{Recording, Scope, Verdict as Trust, verdict};
 use search::{Search, Verdict};
+
+/// The trials of a plan that search for a rate, each in a start of its own.
+#[derive(Debug, Clone, Copy)]
+pub struct Capacity<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+}
+
+impl Design for Capacity<'_> {
+    fn next_block(&self, history: &History<'_>) -> Option<Block> {
+        let mut trials = (0..self.plan.rounds).flat_map(|round| history.pending(&self.plan.round(round)));
+        trials.find(|planned| self.searches(planned)).map(Self::block)
+    }
+
+    fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
+        let planned = block.slots[0].trials[0];
+        CapacitySteps::of(self.plan, planned)?.next(results)
+    }
+}
+
+impl Capacity<'_> {
+    /// Whether the load of a trial has no rate of its own.
+    pub(super) fn searches(&self, planned: &PlannedTrial) -> bool {
+        let group = self.plan.group_of(&self.plan.entries[planned.entry]);
+        group.search.is_some()
+    }
+
+    /// The steps depend on what each rate turns out to be.
+    pub(super) fn block(planned: PlannedTrial) -> Block {
+        Block {
+            round: planned.round,
+            slots: vec![ServiceStart {
+                trials: vec![planned],
+                placement: Placing::Alone,
+            }],
+            steps: Vec::new(),
+            on_failure: OnFailure::EndBlock,
+        }
+    }
+}
 
 /// Share of the requests that may be without a valid reply, where the objective does not say.
 const ERRORS: f64 = 0.01;
@@ -34,16 +74,16 @@ pub struct Point {
 /// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and
 /// records the outcome; `tell` receives each point. A first rate without a valid reply ends the search.
 pub fn walk<E: From<BenchError>>(
-    plan: Plan,
+    plan: SearchPlan,
     (objective, under_way): (&Objective, f64),
     load: &mut dyn FnMut(f64) -> Result<Recording, E>,
     tell: &mut dyn FnMut(&Point),
-) -> Result<(Next, Vec<Point>), E> {
+) -> Result<(SearchStep, Vec<Point>), E> {
     let mut search = Search::new(plan);
     let mut points = Vec::new();
     loop {
         match search.next() {
-            Next::Try(rate) => {
+            SearchStep::Try(rate) => {
                 let recording = load(rate)?;
                 let (missed, failed) = misses(objective, &recording, rate, under_way)?;
                 let verdict = if missed.is_empty() {
@@ -63,7 +103,7 @@ pub fn walk<E: From<BenchError>>(
                 let is_dead = is_first && point.recording.outcomes.valid == 0;
                 points.push(point);
                 if is_dead {
-                    return Ok((Next::None, points));
+                    return Ok((SearchStep::None, points));
                 }
             }
             end => return Ok((end, points)),

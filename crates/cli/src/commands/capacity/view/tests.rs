@@ -1,13 +1,13 @@
 use super::*;
 use prony_records::{Histogram, Outcomes};
 
-/// A rate that was offered for 10 s: replies that are valid, and others with status 503; response times are half at `p50_ms`
-/// and half at `p99_ms`.
+/// A rate that was offered for 10 s, with valid replies and others with status 503. Half of the response times are `p50_ms`,
+/// the other half are `p99_ms`.
 fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), missed: &[&str]) -> Point {
     let mut times = Histogram::new();
     times.record_many((p50_ms * 1e6) as u64, valid / 2);
     times.record_many((p99_ms * 1e6) as u64, valid - valid / 2);
-    let outcomes = json!({ "valid": valid, "wrong_reply": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 });
+    let outcomes = json!({ "valid": valid, "unexpected": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "dropped": 0 });
     let counts: Outcomes = serde_json::from_value(outcomes.clone()).expect("outcomes");
     let response = Responses::new(times.clone(), None, &counts).times();
     let recording = json!({
@@ -31,7 +31,7 @@ fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), m
     }
 }
 
-fn shown(end: Next, points: &[Point]) -> (String, u8) {
+fn shown(end: SearchStep, points: &[Point]) -> (String, u8) {
     let of = ("http://127.0.0.1:8080/", "p99<10ms".to_owned(), "requests");
     let result = CapacityResult::of(of, end, points);
     (result.text(80), result.exit().code())
@@ -49,7 +49,7 @@ fn a_capacity_and_its_curve() {
             &["p99 18.8 ms, not below 10 ms"],
         ),
     ];
-    let (text, exit) = shown(Next::Found(13_190.0), &points);
+    let (text, exit) = shown(SearchStep::Found(13_190.0), &points);
     assert_eq!(exit, 0);
     insta::assert_snapshot!(text);
 }
@@ -57,7 +57,7 @@ fn a_capacity_and_its_curve() {
 #[test]
 fn a_rate_beyond_the_limit_is_a_lower_bound() {
     let points = [point(200.0, (2_000, 0), (0.2, 0.9), &[])];
-    let (text, exit) = shown(Next::Beyond(200.0), &points);
+    let (text, exit) = shown(SearchStep::Beyond(200.0), &points);
     assert_eq!(exit, 0);
     insta::assert_snapshot!(text);
 }
@@ -74,7 +74,7 @@ fn a_generator_at_its_limit_is_a_lower_bound() {
         ),
     ];
     points[1].recording.generator.saturated = true;
-    let (text, exit) = shown(Next::Found(90_000.0), &points);
+    let (text, exit) = shown(SearchStep::Found(90_000.0), &points);
     assert_eq!(exit, 0);
     insta::assert_snapshot!(text);
 }
@@ -87,7 +87,7 @@ fn no_rate_meets_the_objective() {
         (9.0, 14.2),
         &["p99 14.2 ms, not below 10 ms"],
     )];
-    let (text, exit) = shown(Next::None, &points);
+    let (text, exit) = shown(SearchStep::None, &points);
     assert_eq!(exit, 3);
     insta::assert_snapshot!(text);
 }
@@ -100,7 +100,7 @@ fn nothing_but_503_has_no_capacity() {
         (0.0, 0.0),
         &["all 500 replies have status 503"],
     )];
-    let (text, exit) = shown(Next::None, &points);
+    let (text, exit) = shown(SearchStep::None, &points);
     assert_eq!(exit, 3);
     insta::assert_snapshot!(text);
 }

@@ -1,6 +1,6 @@
-//! What a service says about its own methods, where no file describes them.
+//! Asks a service for the description of its methods, if no file describes them.
 
-use super::super::typed::{CallError, DescriptionError};
+use super::super::input::{CallError, DescriptionError};
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
 use prony_generator::EngineError;
 use prony_load::{Body, Protocol, Request, Target, Template};
@@ -8,15 +8,15 @@ use prony_protocols::client::{Client, ClientError};
 use prony_protocols::grpc::percent_decoded;
 use std::time::{Duration, Instant};
 
-/// How long a service may be silent when it is asked for its description.
+/// How long a service may take to send its description.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The status of gRPC for a method that is not there, and for what was asked for.
+/// gRPC statuses for a method that does not exist, and for a symbol that was not found.
 const UNIMPLEMENTED: u32 = 12;
 const NOT_FOUND: u32 = 5;
 
 /// Asks the service for the method.
 pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, DescriptionError> {
-    // The first path that is there answers all questions.
+    // The first path that exists answers all questions.
     let mut paths = REFLECTION_PATHS.iter();
     let mut path = paths.next();
     reflect(name, |question| {
@@ -52,7 +52,7 @@ fn call(target: &Target, request: &Request) -> Result<Vec<u8>, CallError> {
 fn unreachable(target: &Target, reason: String) -> EngineError {
     EngineError::Unreachable {
         address: target
-            .reach
+            .connect
             .unix
             .clone()
             .unwrap_or_else(|| target.authority.clone()),

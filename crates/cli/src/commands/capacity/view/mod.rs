@@ -1,0 +1,280 @@
+//! Renders the result of a capacity search: the verdict, then the curve. Pure functions from points to text.
+
+use super::Args;
+use crate::exit::Exit;
+use crate::format_value::{duration, quantile};
+use crate::text;
+use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
+use prony_runner::designs::capacity::{Point, SearchStep};
+use prony_runner::{number, percent_down};
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+/// A finished search.
+pub(super) struct CapacityResult<'a> {
+    target: &'a str,
+    objective: String,
+    /// The unit of the load: `requests` or `prompts`.
+    what: &'static str,
+    end: SearchStep,
+    /// By rate.
+    points: Vec<&'a Point>,
+    /// The last point, in order of time, that missed the objective.
+    last_miss: Option<&'a Point>,
+}
+
+/// The verdict of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Failed,
+    None,
+    LowerBound,
+    Capacity,
+}
+
+impl Word {
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::None => "none",
+            Self::LowerBound => "lower_bound",
+            Self::Capacity => "capacity",
+        }
+    }
+}
+
+impl<'a> CapacityResult<'a> {
+    pub(super) fn new(args: &'a Args, end: SearchStep, points: &'a [Point]) -> Self {
+        let what = if args.request.llm.llm {
+            "prompts"
+        } else {
+            "requests"
+        };
+        Self::of((args.url.as_str(), args.objective.to_string(), what), end, points)
+    }
+
+    fn of(
+        (target, objective, what): (&'a str, String, &'static str),
+        end: SearchStep,
+        points: &'a [Point],
+    ) -> Self {
+        let mut sorted: Vec<&Point> = points.iter().collect();
+        sorted.sort_by(|left, right| left.rate.total_cmp(&right.rate));
+        Self {
+            target,
+            objective,
+            what,
+            end,
+            points: sorted,
+            last_miss: points.iter().rev().find(|point| !point.missed.is_empty()),
+        }
+    }
+
+    fn word(&self) -> Word {
+        match self.end {
+            SearchStep::None | SearchStep::Try(_) if self.points.iter().all(|point| point.failed) => {
+                Word::Failed
+            }
+            SearchStep::None | SearchStep::Try(_) => Word::None,
+            SearchStep::Beyond(_) => Word::LowerBound,
+            SearchStep::Found(_) if self.limit().is_some() => Word::LowerBound,
+            SearchStep::Found(_) => Word::Capacity,
+        }
+    }
+
+    /// What limited the load instead of the service, at the rate that missed.
+    fn limit(&self) -> Option<&'static str> {
+        let miss = self.last_miss?;
+        if miss.recording.generator.saturated {
+            return Some(Bottleneck::Generator.sentence());
+        }
+        bottleneck(&miss.recording).map(Bottleneck::sentence)
+    }
+
+    pub(super) fn exit(&self) -> Exit {
+        match self.word() {
+            Word::Failed | Word::None => Exit::ObjectiveFailed,
+            Word::LowerBound | Word::Capacity => Exit::Fine,
+        }
+    }
+
+    fn headline(&self) -> String {
+        let what = self.what;
+        let missed = |point: &Point| point.missed.first().cloned().unwrap_or_default();
+        let reason = self.last_miss.map_or_else(String::new, missed);
+        match (self.word(), self.end) {
+            (Word::Failed, _) => format!("FAILED: no rate meets {}: {reason}", self.objective),
+            (_, SearchStep::Found(rate)) => match self.limit() {
+                Some(limit) => format!("LOWER BOUND: at least {} {what}/s ({limit})", number(rate)),
+                None => format!(
+                    "CAPACITY: {} {what}/s meet {} (confirmed 3 times)",
+                    number(rate),
+                    self.objective
+                ),
+            },
+            (_, SearchStep::Beyond(rate)) => {
+                format!(
+                    "LOWER BOUND: at least {} {what}/s (--limit reached)",
+                    number(rate)
+                )
+            }
+            (_, SearchStep::None | SearchStep::Try(_)) => {
+                let lowest = self.points.first().map_or(0.0, |point| point.rate);
+                let reason = self.points.first().map_or(reason, |point| missed(point));
+                format!("NONE: even {}/s missed: {reason}", number(lowest))
+            }
+        }
+    }
+
+    pub(super) fn text(&self, columns: usize) -> String {
+        let line = text::headline(&self.headline(), columns);
+        let failed = self.word() == Word::Failed;
+        let advice = self
+            .last_miss
+            .filter(|_| failed)
+            .and_then(|miss| verdict(&miss.recording).advice());
+        let table = match self
+            .points
+            .first()
+            .and_then(|point| point.recording.messages?.llm)
+        {
+            Some(_) => tokens_table(&self.points),
+            None => table(&self.points),
+        };
+        let mut out = format!("{line}\n\n{table}");
+        if let Some(advice) = advice {
+            let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
+        }
+        out
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let capacity = match self.end {
+            SearchStep::Found(rate) | SearchStep::Beyond(rate) => Some(rate),
+            SearchStep::None | SearchStep::Try(_) => None,
+        };
+        let warnings: Vec<_> = self
+            .points
+            .iter()
+            .flat_map(|point| &point.recording.warnings)
+            .collect();
+        let mut once = Vec::new();
+        for warning in warnings {
+            if !once.contains(&warning) {
+                once.push(warning);
+            }
+        }
+        json!({
+            "schema": prony_records::SCHEMA,
+            "target": self.target,
+            "objective": self.objective,
+            "capacity_per_s": capacity,
+            "limit_reached": matches!(self.end, SearchStep::Beyond(_)),
+            "verdict": self.word().key(),
+            "headline": self.headline(),
+            "exit": self.exit().code(),
+            "warnings": once,
+            "curve": self.points.iter().map(|point| row(point)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn row(point: &Point) -> Value {
+    let recording = &point.recording;
+    let mut row = json!({
+        "offered_per_s": point.rate,
+        "throughput_per_s": recording.throughput_per_s,
+        "goodput_per_s": recording.goodput_per_s,
+        "response_time_ns": recording.response_time_ns,
+        "outcomes": recording.outcomes,
+        "met": point.missed.is_empty(),
+        "missed": point.missed,
+        "generator_saturated": recording.generator.saturated,
+        "network_bound": bottleneck(recording) == Some(Bottleneck::Network),
+    });
+    if let Some(llm) = recording.messages.and_then(|messages| messages.llm) {
+        row["llm"] = json!(llm);
+    }
+    row
+}
+
+fn bottleneck(recording: &Recording) -> Option<Bottleneck> {
+    recording
+        .warnings
+        .iter()
+        .find_map(|one| one.kind.facts().bottleneck)
+}
+
+/// `✓` if a rate met the objective, else the first metric that missed: `✗ p99`.
+fn mark(point: &Point) -> String {
+    match point.missed.first() {
+        None => "✓".to_owned(),
+        Some(_) if point.failed => "✗ no valid replies".to_owned(),
+        Some(miss) => format!("✗ {}", miss.split(' ').next().unwrap_or_default()),
+    }
+}
+
+fn table(points: &[&Point]) -> String {
+    let times: Vec<Option<ResponseTimes>> = points
+        .iter()
+        .map(|point| Responses::of(&point.recording).ok()?.times())
+        .collect();
+    let mut text = format!(
+        "{:>12}{:>12}{:>10}{:>11}{:>11}   objective",
+        "offered/s", "valid/s", "success", "p50", "p99"
+    );
+    for (point, times) in points.iter().zip(times) {
+        let time = |of: fn(&ResponseTimes) -> Quantile| {
+            times
+                .as_ref()
+                .map_or_else(|| "–".to_owned(), |times| quantile(of(times)))
+        };
+        let success = point
+            .recording
+            .success()
+            .map_or_else(|| "–".to_owned(), percent_down);
+        let _ = write!(
+            text,
+            "\n{:>12}{:>12}{success:>10}{:>11}{:>11}   {}",
+            number(point.rate),
+            number(point.recording.goodput_per_s),
+            time(|times| times.p50),
+            time(|times| times.p99),
+            mark(point)
+        );
+    }
+    text
+}
+
+/// The curve of a language model, with token times.
+fn tokens_table(points: &[&Point]) -> String {
+    let mut text = format!(
+        "{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>8}   objective",
+        "offered/s", "good/s", "TTFT p50", "TTFT p99", "TPOT p50", "TPOT p99", "good"
+    );
+    for point in points {
+        let recording = &point.recording;
+        let llm = recording.messages.and_then(|messages| messages.llm);
+        let time = |times: Option<Latency>, of: fn(&Latency) -> u64| {
+            times.map_or_else(|| "–".to_owned(), |times| duration(of(&times)))
+        };
+        let (ttft, tpot) = (llm.and_then(|llm| llm.ttft_ns), llm.and_then(|llm| llm.tpot_ns));
+        let good = llm.and_then(|llm| llm.good);
+        let _ = write!(
+            text,
+            "\n{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>8}   {}",
+            number(point.rate),
+            number(good.map_or(recording.goodput_per_s, |good| good.per_s)),
+            time(ttft, |times| times.p50),
+            time(ttft, |times| times.p99),
+            time(tpot, |times| times.p50),
+            time(tpot, |times| times.p99),
+            good.map_or_else(|| "–".to_owned(), |good| percent_down(good.share())),
+            mark(point)
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

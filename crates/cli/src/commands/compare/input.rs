@@ -1,0 +1,261 @@
+//! One side of a comparison: a stored run or an exported report.
+
+use crate::checkout::{StoreArgs, usage};
+use crate::exit::bad_input;
+use crate::reporting;
+use anyhow::{Context as _, anyhow};
+use prony_records::{Environment, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
+use prony_statistics::{
+    BaselineHistory, ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators,
+    mismatches,
+};
+use prony_store::Store;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+pub(super) struct CompareSide {
+    pub(super) name: String,
+    pub(super) summary: Summary,
+    suite: String,
+    environment: Environment,
+    generators: Option<BTreeSet<String>>,
+    settings: BTreeMap<String, String>,
+    services: Vec<ServiceInfo>,
+    /// Share of the machine that other programs used during saved loads.
+    pub(super) others: Option<f64>,
+}
+
+/// The fields of an exported report that are read.
+#[derive(Deserialize)]
+struct ReportExport {
+    schema: u32,
+    run: String,
+    suite: String,
+    environment: Environment,
+    #[serde(default)]
+    services: Vec<ServiceInfo>,
+    groups: Vec<Group>,
+}
+
+/// A metric of a service over the runs of its suite.
+#[derive(Debug, Serialize)]
+pub(super) struct History {
+    pub(super) contract: String,
+    pub(super) workload: String,
+    pub(super) load: serde_json::Value,
+    pub(super) service: String,
+    pub(super) metric: Metric,
+    /// Oldest first.
+    pub(super) runs: Vec<String>,
+    /// One value for each run.
+    pub(super) points: Vec<f64>,
+    /// Where it changed, as indices into `runs`.
+    pub(super) changes: Vec<ChangePoint>,
+}
+
+impl CompareSide {
+    /// Reads the file of that name if there is one, else the run.
+    pub(super) fn find(wanted: &str, store: &StoreArgs, confidence: f64) -> anyhow::Result<Self> {
+        let path = Path::new(wanted);
+        if path.is_file() {
+            return Self::of_file(path, confidence);
+        }
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let text = format!(
+                "there is no file {wanted}: write one with `prony report --format json --out {wanted}`"
+            );
+            return Err(bad_input(anyhow!(text)));
+        }
+        let store = store.open_existing()?;
+        let id = store.find_run(wanted).map_err(usage)?;
+        Self::of_run(&store, store.run(&id)?, confidence)
+    }
+
+    fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let read = serde_json::from_str(&text).and_then(|mut report| {
+            upgrade(&mut report);
+            serde_json::from_value::<ReportExport>(report)
+        });
+        let exported = read.map_err(|error| {
+            bad_input(anyhow!(
+                "{} is not a prony report ({error}): write one with `prony report --format json`",
+                path.display()
+            ))
+        })?;
+        if !(1..=SCHEMA).contains(&exported.schema) {
+            let text = format!(
+                "{} has version {} of the report format, but this prony reads up to version {SCHEMA}",
+                path.display(),
+                exported.schema
+            );
+            return Err(bad_input(anyhow!(text)));
+        }
+        let of_file = exported
+            .groups
+            .first()
+            .map_or(confidence, |group| group.confidence);
+        if (of_file - confidence).abs() > 1e-9 {
+            eprintln!(
+                "prony: the estimates in {} have {:.1} % confidence; the ratios have {:.1} %",
+                path.display(),
+                100.0 * of_file,
+                100.0 * confidence
+            );
+        }
+        Ok(Self {
+            name: exported.run,
+            summary: Summary {
+                groups: exported.groups,
+            },
+            suite: exported.suite,
+            environment: exported.environment,
+            generators: None,
+            settings: BTreeMap::new(),
+            services: exported.services,
+            others: None,
+        })
+    }
+
+    fn of_run(store: &Store, run: RunRecord, confidence: f64) -> anyhow::Result<Self> {
+        let trials = store.heads(&run.id)?;
+        let mut run = run;
+
+        run.plan["confidence"] = confidence.into();
+        Ok(Self {
+            summary: reporting::summary(&run, &trials)?,
+            generators: Some(generators(&trials)),
+            settings: reporting::settings(&run),
+            services: reporting::recorded_services(&run),
+            others: reporting::share_of_others(&run, &trials),
+            name: run.id,
+            suite: run.suite,
+            environment: run.environment,
+        })
+    }
+
+    pub(super) fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            suite: &self.suite,
+            environment: &self.environment,
+            generators: self.generators.clone(),
+            settings: self.settings.clone(),
+            others: self.others,
+        }
+    }
+
+    /// Whether the runs are loads saved with `prony load --save`.
+    pub(super) fn are_loads(&self) -> bool {
+        self.suite == reporting::LOADS
+    }
+
+    /// The history of each service under each load over the stored runs with the same circumstances, for the metric that the
+    /// service is ranked by and for the gated ones.
+    pub(super) fn history(
+        &self,
+        store: &StoreArgs,
+        gates: &[Metric],
+        confidence: f64,
+    ) -> anyhow::Result<Vec<History>> {
+        let store = store.open_existing()?;
+        let mut runs = Vec::new();
+        for entry in store
+            .runs()?
+            .into_iter()
+            .rev()
+            .filter(|entry| entry.suite == self.suite && entry.trials > 0)
+        {
+            let run = store.run(&entry.id)?;
+            // The trials are read only if everything else matches.
+            let known = Circumstances {
+                suite: &run.suite,
+                environment: &run.environment,
+                generators: None,
+                settings: BTreeMap::new(),
+                others: None,
+            };
+            if !mismatches(&self.circumstances(), &known).is_empty() {
+                continue;
+            }
+            let side = Self::of_run(&store, run, confidence)?;
+            if mismatches(&self.circumstances(), &side.circumstances()).is_empty() {
+                runs.push(side);
+            }
+        }
+        let groups = self.summary.groups.iter();
+        let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, &row.id)));
+        let metrics = |ranked_by: Metric| {
+            let gates = gates.iter().copied().filter(move |&gate| gate != ranked_by);
+            std::iter::once(ranked_by).chain(gates)
+        };
+        each.flat_map(|(group, service)| metrics(group.ranked_by).map(move |metric| (group, service, metric)))
+            .map(|(group, service, metric)| {
+                let names = self.services.iter().find(|info| info.is_or_was(service));
+                let is_same = |id: &ServiceId| id == service || names.is_some_and(|info| info.is_or_was(id));
+                let row = HistoryRow {
+                    group,
+                    service,
+                    metric,
+                };
+                history(&runs, &row, &is_same, confidence)
+            })
+            .collect()
+    }
+}
+
+impl History {
+    /// The points of the runs before this one.
+    pub(super) fn before(&self, run: &str) -> BaselineHistory {
+        let end = self.runs.iter().position(|known| known == run);
+        BaselineHistory {
+            contract: self.contract.clone(),
+            workload: self.workload.clone(),
+            load: self.load.clone(),
+            service: self.service.clone(),
+            metric: self.metric,
+            points: self.points[..end.unwrap_or(self.points.len())].to_vec(),
+        }
+    }
+}
+
+/// Whose history it is, and of which metric.
+struct HistoryRow<'a> {
+    group: &'a Group,
+    service: &'a ServiceId,
+    metric: Metric,
+}
+
+fn history(
+    runs: &[CompareSide],
+    row: &HistoryRow<'_>,
+    is_same: &dyn Fn(&ServiceId) -> bool,
+    confidence: f64,
+) -> anyhow::Result<History> {
+    let HistoryRow {
+        group,
+        service,
+        metric,
+    } = *row;
+    let point = |side: &CompareSide| {
+        let same = |other: &&Group| {
+            other.contract == group.contract && other.workload == group.workload && other.load == group.load
+        };
+        let found = side.summary.groups.iter().find(same)?;
+        let row = found.services.iter().find(|row| is_same(&row.id))?;
+        let estimate = row.metrics.get(metric).and_then(Quantity::estimate)?;
+        (estimate.point > 0.0).then(|| (side.name.clone(), estimate.point))
+    };
+    let (names, points): (Vec<String>, Vec<f64>) = runs.iter().filter_map(point).unzip();
+    Ok(History {
+        contract: group.contract.clone(),
+        workload: group.workload.clone(),
+        load: group.load.clone(),
+        service: service.to_string(),
+        metric,
+        changes: change_points(&points, confidence)?,
+        runs: names,
+        points,
+    })
+}

@@ -1,0 +1,144 @@
+//! RunPair services or revisions, measured now: in the same rounds, or at the same time.
+
+use super::super::run::view_of;
+use super::{Args, Comparison, comparison};
+use crate::checkout::Checkout;
+use crate::exit::bad_input;
+use crate::signals;
+use anyhow::anyhow;
+use prony_load::DurationText;
+use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
+use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
+use prony_statistics::{ChangeOptions, RunChange, Smallest};
+use serde::Serialize;
+use std::time::Duration;
+
+/// Default number of rounds: one after the other, and of the first look with `--at-once`.
+const ROUNDS: u32 = 10;
+const ROUNDS_AT_ONCE: u32 = 6;
+/// Default length of each measurement, likewise.
+const DURATION: Duration = Duration::from_secs(3);
+const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
+
+/// How services and revisions are measured
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "For services and revisions")]
+pub(super) struct CompareArgs {
+    /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
+    /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
+    /// four times
+    #[arg(long)]
+    at_once: bool,
+    /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
+    #[arg(long, value_name = "TIME", requires = "at_once")]
+    budget: Option<DurationText>,
+    /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    rounds: Option<u32>,
+    /// Length of each measurement [default: 3s; with --at-once 2s]
+    #[arg(long, short, value_name = "TIME")]
+    duration: Option<DurationText>,
+    /// With --at-once: load before each measurement; without, prony tells when a service is warm
+    #[arg(long, value_name = "TIME", default_value = "2s")]
+    warmup: DurationText,
+    /// With --at-once: connections of a closed load to each [default: the workload's own load]
+    #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
+    connections: Option<u32>,
+    /// The contract [default: the first that both implement]
+    #[arg(long, value_name = "NAME")]
+    contract: Option<String>,
+    /// The workload of the contract [default: its first]
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+}
+
+/// How two services or revisions were measured.
+#[derive(Debug, Serialize)]
+pub(super) struct CompareMode {
+    /// `rounds`: one after the other in the same rounds; `at_once`: at the same time.
+    pub(super) design: &'static str,
+    /// The base, as the user wrote it.
+    pub(super) base: String,
+    pub(super) new: String,
+    /// The names of the runs in the store.
+    pub(super) runs: Vec<String>,
+    pub(super) rounds: u32,
+    /// How many of the rounds were added because the new side looked slower.
+    pub(super) rounds_again: u32,
+    /// The base compared with itself; `None` where this was not measured.
+    pub(super) base_against_itself: Option<RunChange>,
+    /// For each gated metric the smallest change that this comparison detects in four of five cases.
+    pub(super) smallest_differences: Vec<Smallest>,
+}
+
+pub(super) fn measured(
+    args: &Args,
+    (base, new): (&Named, &Named),
+    options: &ChangeOptions,
+) -> anyhow::Result<Comparison> {
+    let measuring = &args.measuring;
+    let (rounds, duration) = if measuring.at_once {
+        (ROUNDS_AT_ONCE, DURATION_AT_ONCE)
+    } else {
+        (ROUNDS, DURATION)
+    };
+    let pair = Pair {
+        first: base,
+        second: new,
+        rounds: measuring.rounds.unwrap_or(rounds),
+        duration: measuring.duration.map_or(duration, |given| given.0),
+        contract: measuring.contract.as_deref(),
+        workload: measuring.workload.as_deref(),
+    };
+    if measuring.at_once && !pair.rounds.is_multiple_of(2) {
+        let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";
+        return Err(bad_input(anyhow!(text)));
+    }
+    let checkout = Checkout::find()?;
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .repeating(!measuring.at_once)
+        .claiming(args.claim.claim())
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
+    let store = args.store.open()?;
+    let (change, sides) = if measuring.at_once {
+        let how = RegressionOptions {
+            warm_up: measuring.warmup.0,
+            connections: measuring.connections,
+            budget: measuring.budget.map(|given| given.0),
+            options,
+        };
+        let tell = |text: &str| eprintln!("{text}");
+        let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
+        let sides = CompareMode {
+            design: "at_once",
+            base: base.to_string(),
+            new: new.to_string(),
+            runs: vec![found.run],
+            rounds: found.rounds,
+            rounds_again: found.again,
+            base_against_itself: Some(found.itself),
+            smallest_differences: found.smallest,
+        };
+        (found.change, sides)
+    } else {
+        let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
+        let sides = CompareMode {
+            design: "rounds",
+            base: base.to_string(),
+            new: new.to_string(),
+            runs: vec![run],
+            rounds: pair.rounds,
+            rounds_again: 0,
+            base_against_itself: None,
+            smallest_differences: change.smallest_differences(pair.rounds, options.confidence),
+        };
+        (change, sides)
+    };
+    let runs = sides.runs.join(", ");
+    let names = (format!("{base} in {runs}"), format!("{new} in {runs}"));
+    let mut comparison = comparison(args, names, Vec::new(), change, Vec::new());
+    comparison.paired = true;
+    comparison.measured = Some(sides);
+    Ok(comparison)
+}

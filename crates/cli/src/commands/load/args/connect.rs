@@ -1,0 +1,112 @@
+//! Options for how connections to the target are made.
+
+use prony_load::DurationText;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// How connections to the target are made
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Connections")]
+pub(crate) struct ReachArgs {
+    /// Connect to these addresses instead of resolving the name: HOST:PORT:ADDR[,ADDR], IPv6 in [ ]
+    #[arg(
+        long,
+        value_name = "HOST:PORT:ADDR",
+        conflicts_with = "unix",
+        hide_short_help = true
+    )]
+    pub(crate) resolve: Vec<Resolve>,
+    /// Connect to a Unix socket instead of an address; the URL still names the host and the path
+    #[arg(long, value_name = "PATH", conflicts_with = "source", hide_short_help = true)]
+    pub(crate) unix: Option<PathBuf>,
+    /// Source addresses for connections, used in rotation, as in 10.0.0.2,10.0.0.3: each has its own range of ports
+    #[arg(long, value_name = "ADDR", value_delimiter = ',', hide_short_help = true)]
+    pub(crate) source: Vec<IpAddr>,
+    /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]
+    #[arg(long, value_name = "TIME", value_parser = some_time, hide_short_help = true)]
+    pub(crate) connect_timeout: Option<DurationText>,
+}
+
+fn some_time(text: &str) -> Result<DurationText, String> {
+    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
+    if time.0.is_zero() {
+        return Err("a timeout of 0 leaves no time to connect".to_owned());
+    }
+    Ok(time)
+}
+
+/// Addresses for a name and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Resolve {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    /// Used instead of the addresses that a resolver returns.
+    pub(crate) addresses: Vec<IpAddr>,
+}
+
+impl std::str::FromStr for Resolve {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}`: write it as HOST:PORT:ADDR, as in example.com:443:127.0.0.1 or example.com:443:[::1]"
+            )
+        };
+        // A host that is an IPv6 address is itself in brackets.
+        let name_end = match text.strip_prefix('[') {
+            Some(rest) => rest.find(']').ok_or_else(wrong)? + 2,
+            None => text.find(':').ok_or_else(wrong)?,
+        };
+        let (host, rest) = text.split_at(name_end);
+        let (port, addresses) = rest
+            .strip_prefix(':')
+            .and_then(|rest| rest.split_once(':'))
+            .ok_or_else(wrong)?;
+        let addresses: Option<Vec<IpAddr>> = addresses
+            .split(',')
+            .map(|address| {
+                let bare = address.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+                bare.unwrap_or(address).parse().ok()
+            })
+            .collect();
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if host.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Self {
+            host: host.to_owned(),
+            port: port.parse().map_err(|_| wrong())?,
+            addresses: addresses.ok_or_else(wrong)?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Resolve;
+
+    #[test]
+    fn addresses_of_a_name_are_read() {
+        let read = |text: &str| text.parse::<Resolve>();
+        let two = read("a.example:443:127.0.0.1,[::1]").expect("good");
+        assert_eq!(
+            (two.host.as_str(), two.port, two.addresses.len()),
+            ("a.example", 443, 2)
+        );
+        assert!(two.addresses[1].is_ipv6());
+        assert_eq!(read("[::1]:80:::2").expect("good").host, "::1");
+        for wrong in [
+            "",
+            "a",
+            "a:80",
+            "a:80:",
+            "a:80:b",
+            ":80:127.0.0.1",
+            "a:x:127.0.0.1",
+            "[::1:80:1.1.1.1",
+        ] {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! The requests of a load as the user describes them: with options, a curl command line, a list, or a table of values.
+
+use super::args::{Args, RequestArgs};
+use super::input::{JobError, read, text};
+use super::template::PlaceholderTable;
+use prony_config::input::table::Table;
+use prony_config::input::{curl, table, urls};
+use prony_config::target;
+use std::path::Path;
+
+/// One request, as the user describes it.
+pub(super) struct TypedRequest {
+    /// Relative to the weights of the others.
+    pub(super) weight: u32,
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) headers: Vec<String>,
+    pub(super) body: Option<TypedBody>,
+}
+
+/// A body, as the user describes it.
+pub(super) enum TypedBody {
+    /// The text, or `@FILE`.
+    Typed(String),
+    /// The text, even if it begins with `@`.
+    Text(String),
+}
+
+/// The requests of a load, and the URL that names their host.
+pub(super) struct RequestInput {
+    pub(super) url: String,
+    /// Empty if the other options describe the only request.
+    pub(super) requests: Vec<TypedRequest>,
+    pub(super) insecure: bool,
+    pub(super) http2: bool,
+}
+
+/// The requests that a command line of `prony load` describes.
+pub(super) fn asked(args: &Args) -> Result<RequestInput, JobError> {
+    let of_url = |url: String| RequestInput {
+        url,
+        requests: Vec::new(),
+        insecure: false,
+        http2: false,
+    };
+    match (&args.curl, &args.urls) {
+        (Some(line), _) => of_curl(&text(line)?, &args.request),
+        (_, Some(file)) => of_list(args.url.as_deref(), file, &args.request),
+        _ => Ok(of_url(args.url.clone().unwrap_or_default())),
+    }
+}
+
+/// Headers that a browser copies but the generator writes itself.
+const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encoding"];
+
+fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
+    let request = curl::parse(line.trim()).map_err(JobError::Curl)?;
+    let (_, path) = target::parse(&request.url, false)?;
+    let is_own = |header: &String| {
+        let name = header
+            .split(':')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_ascii_lowercase();
+        OWN_HEADERS.contains(&name.as_str())
+    };
+    let method = request.method().to_owned();
+    let mut headers: Vec<String> = request
+        .headers
+        .into_iter()
+        .filter(|header| !is_own(header))
+        .collect();
+    let says_encoding = |header: &String| header.to_ascii_lowercase().starts_with("accept-encoding:");
+    if request.compressed && !headers.iter().any(says_encoding) {
+        headers.push("Accept-Encoding: gzip, br, zstd".to_owned());
+    }
+    headers.extend(args.headers.iter().cloned());
+    Ok(RequestInput {
+        url: request.url,
+        requests: vec![TypedRequest {
+            weight: 1,
+            method,
+            path,
+            headers,
+            body: request.body.map(TypedBody::Text),
+        }],
+        insecure: request.insecure,
+        http2: request.http2,
+    })
+}
+
+/// The requests of a list, which all go to one host: that of the URL, else that of the first line with a host.
+fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<RequestInput, JobError> {
+    let name = file.display().to_string();
+    let lines = urls::parse(&read(file)?).map_err(|source| JobError::Urls {
+        path: name.clone(),
+        source,
+    })?;
+    let first = url.or_else(|| {
+        lines
+            .iter()
+            .map(|line| line.url.as_str())
+            .find(|url| url.contains("://"))
+    });
+    let Some(first) = first.map(str::to_owned) else {
+        return Err(JobError::NoHost(name));
+    };
+    let (target, _) = target::parse(&first, false)?;
+    let mut requests = Vec::new();
+    for line in lines {
+        let path = if line.url.starts_with('/') {
+            line.url
+        } else {
+            let (other, path) = target::parse(&line.url, false)?;
+            if (&other.host, other.port, other.tls.is_some())
+                != (&target.host, target.port, target.tls.is_some())
+            {
+                return Err(JobError::OtherHost {
+                    path: name,
+                    url: line.url,
+                    wanted: first,
+                });
+            }
+            path
+        };
+        requests.push(TypedRequest {
+            weight: line.weight,
+            method: line.method,
+            path,
+            headers: args.headers.clone(),
+            body: line.body.map(TypedBody::Typed),
+        });
+    }
+    Ok(RequestInput {
+        url: first,
+        requests,
+        insecure: false,
+        http2: false,
+    })
+}
+
+/// Adds the columns of a table to the placeholders.
+pub(super) fn add_data(file: &Path, places: &mut PlaceholderTable) -> Result<(), JobError> {
+    let name = file.display().to_string();
+    let content = read(file)?;
+    let Table { columns } =
+        table::parse(file, &content).map_err(|source| JobError::Data { path: name, source })?;
+    for (column, values) in columns {
+        places.column(column, values)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! Applies the options for connections and TLS to the target of a job.
+
+use super::args::{ReachArgs, TlsArgs, TrustArgs};
+use super::input::{JobError, read};
+use prony_load::{ConnectOptions, DurationText, Identity, Target};
+
+/// The connect options for a target.
+pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
+    let mut addresses = Vec::new();
+    for resolve in &args.resolve {
+        let fits = resolve.host.eq_ignore_ascii_case(&target.host) && resolve.port == target.port;
+        if !fits {
+            return Err(JobError::OtherTarget {
+                host: resolve.host.clone(),
+                port: resolve.port,
+                url: target.url.clone(),
+                wanted: format!("{}:{}", target.host, target.port),
+            });
+        }
+        addresses.extend(&resolve.addresses);
+    }
+    let unix = args.unix.as_ref().map(|path| {
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| JobError::UnixPath(path.display().to_string()))
+    });
+    Ok(ConnectOptions {
+        addresses,
+        unix: unix.transpose()?,
+        sources: args.source.clone(),
+        connect_timeout_ns: args.connect_timeout.map(DurationText::as_ns),
+    })
+}
+
+/// Adds the trusted certificates to a target with TLS.
+pub(super) fn trust(target: &mut Target, args: &TrustArgs) -> Result<(), JobError> {
+    match target.tls.as_mut() {
+        Some(tls) => tls.cacert = args.cacert.as_deref().map(read).transpose()?,
+        None if args.cacert.is_some() => {
+            return Err(JobError::NoTls {
+                switch: "--cacert",
+                url: target.url.clone(),
+            });
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// Applies the TLS options to a target with TLS.
+pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobError> {
+    let Some(tls) = target.tls.as_mut() else {
+        return match args.typed() {
+            Some(switch) => Err(JobError::NoTls {
+                switch,
+                url: target.url.clone(),
+            }),
+            None => Ok(()),
+        };
+    };
+    if let Some(name) = &args.sni {
+        tls.server_name.clone_from(name);
+    }
+    if tls.insecure && args.trust.cacert.is_some() {
+        return Err(JobError::AnyAndOne);
+    }
+    tls.choices.version = args.tls.map(Into::into);
+    tls.choices.whole_handshakes = args.no_resumption;
+    if let (Some(certificate), Some(key)) = (&args.cert, &args.key) {
+        tls.choices.identity = Some(Identity {
+            certificate: read(certificate)?,
+            key: read(key)?,
+        });
+    }
+    trust(target, &args.trust)
+}

@@ -1,0 +1,60 @@
+//! The result of a run in one sentence.
+
+use super::State as Shared;
+use super::api::{Failure, blocking};
+use crate::reporting;
+use axum::Json;
+use axum::extract::{Path, State};
+use prony_records::RunRecord;
+use prony_store::Store;
+use serde::Serialize;
+use std::sync::{Arc, PoisonError};
+
+/// The suite of stored duets.
+const DUET: &str = "duet";
+
+/// The result of a run.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct RunSummary {
+    /// One sentence; `None` if no trial has ended.
+    answer: Option<String>,
+    /// Number of further rankings of the run.
+    more: usize,
+}
+
+pub(super) async fn answer(
+    State(state): State<Arc<Shared>>,
+    Path(run): Path<String>,
+) -> Result<Json<RunSummary>, Failure> {
+    let told = blocking(&state, move |store, state| answered(store, state, &run));
+    Ok(Json(told.await?))
+}
+
+/// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
+fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
+    let id = store.find_run(wanted)?;
+    let kept = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = kept().get(&id) {
+        return Ok(known.clone());
+    }
+    let run = store.run(&id)?;
+    let found = of(store, state, &run)?;
+    if run.ended_at.is_some() {
+        kept().insert(id, found.clone());
+    }
+    Ok(found)
+}
+
+fn of(store: &Store, state: &Shared, run: &RunRecord) -> anyhow::Result<RunSummary> {
+    // The result of a duet, which loads two services at once, is in the record of the run.
+    if run.suite == DUET && run.ended_at.is_some() {
+        let answer = run.warnings.last().map(|said| said.text.clone());
+        return Ok(RunSummary { answer, more: 0 });
+    }
+    let report = reporting::report(store, &run.id, &state.beside)?;
+    let first = report.groups.first();
+    Ok(RunSummary {
+        answer: first.map(|group| group.finding.clone()),
+        more: report.groups.len().saturating_sub(1),
+    })
+}

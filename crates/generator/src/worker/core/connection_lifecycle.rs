@@ -1,0 +1,253 @@
+//! The life cycle of a connection: waiting for its turn, connecting, handshake, open, closed, and again.
+
+use super::connection::{ConnectionProtocol, State};
+use super::ending::Reason;
+use super::{Action, Core};
+use crate::clock::now_ns;
+use crate::transport::is_own_shortage;
+use crate::worker::sink::Sink;
+use prony_protocols::layer::Layer;
+use prony_protocols::protocol::{Protocol, SeatOf, Token};
+use prony_records::Outcome;
+use std::io;
+
+impl<P: Protocol, L: Layer> Core<P, L> {
+    pub(super) const fn timer(&self, number: u32) -> u32 {
+        self.ledger.slots.len() as u32 + number
+    }
+
+    /// Queues a connection for connecting.
+    pub(super) fn want_connection(&mut self, number: u32) {
+        self.connections[number as usize].state = State::Queued;
+        self.to_connect.push_back(number);
+    }
+
+    /// Connects queued connections, as many as may be connecting at once.
+    pub(in crate::worker) fn connect_some(&mut self) {
+        while self.connecting < self.settings.connecting_at_once
+            && let Some(number) = self.to_connect.pop_front()
+        {
+            let now = now_ns();
+            let connection = &mut self.connections[number as usize];
+            connection.state = State::Connecting;
+            connection.since = now;
+            self.timers.set(
+                self.timer(number),
+                now.saturating_add(self.settings.connect_timeout),
+            );
+            self.connecting += 1;
+            self.output.actions.push(Action::Connect(number));
+        }
+    }
+
+    pub(in crate::worker) fn connected(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        self.totals.connect.record(now.saturating_sub(connection.since));
+        self.totals.reconnects += u64::from(connection.used && !self.policy.is_users());
+        connection.state = State::Shaking;
+        connection.since = now;
+        let mut layer = match L::new(&self.layer_config) {
+            Ok(layer) => layer,
+            Err(error) => return self.refused(number, error, now),
+        };
+        if let Err(error) = layer.open(&mut self.output.wire) {
+            return self.refused(number, error, now);
+        }
+        let protocol = P::new(&mut self.shared, self.settings.depth);
+        let established = layer.is_established();
+        self.connections[number as usize].speaking = Some(ConnectionProtocol { protocol, layer });
+        self.send_out(number);
+        if established {
+            self.established(number, now);
+        }
+    }
+
+    /// The layer's handshake is complete: the protocol may start.
+    pub(super) fn established(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        if !L::IDENTITY {
+            self.totals.tls.record(now.saturating_sub(connection.since));
+            let speaking = connection.speaking.as_ref();
+            self.totals.handshakes.completed += 1;
+            self.totals.handshakes.resumed +=
+                u64::from(speaking.is_some_and(|speaking| speaking.layer.is_resumed()));
+        }
+        connection.state = State::Greeting;
+        let speaking = connection
+            .speaking
+            .as_mut()
+            .expect("invariant: an established connection speaks");
+        let out = self.output.of_protocol(!L::IDENTITY);
+        let first = &self.workload.operations[0].request;
+        if let Some(members) = self.settings.members {
+            let room = self.settings.partition.room(number);
+            let seat = SeatOf {
+                connection: number,
+                members,
+                first,
+                values: self.parameters.values(u64::from(room)),
+            };
+            speaking.protocol.enter(&mut self.shared, &seat);
+        }
+        speaking.protocol.open(&mut self.shared, first, out);
+        if speaking.protocol.is_ready() {
+            self.opened(number, now);
+        } else {
+            self.flush(number, now);
+        }
+    }
+
+    /// The connection is ready for requests.
+    pub(super) fn opened(&mut self, number: u32, now: u64) {
+        self.timers.clear(self.timer(number));
+        let connection = &mut self.connections[number as usize];
+        connection.state = State::Open;
+        connection.since = now;
+        connection.failures = 0;
+        connection.used = true;
+        connection.answered = false;
+        connection.may_start = self.settings.requests_per_connection;
+        self.connecting -= 1;
+        self.open += 1;
+        let pausing = self.ledger.slots.asleep_on(number);
+        self.ledger.recorder.connection_opened(pausing, now);
+        if let Some(shared) = self.policy.shared() {
+            shared.opened();
+        }
+        self.totals.most_open = self.totals.most_open.max(self.open);
+        self.note_stream_limit(number);
+        self.make_use_of(number, now);
+    }
+
+    /// Records it if the server allows fewer requests in flight than configured.
+    pub(super) fn note_stream_limit(&mut self, number: u32) {
+        let speaking = self.connections[number as usize].speaking.as_ref();
+        if let Some(limit) = speaking.and_then(|speaking| speaking.protocol.stream_limit()) {
+            let lowest = self.totals.stream_limit.map_or(limit, |known| known.min(limit));
+            self.totals.stream_limit = Some(lowest);
+        }
+    }
+
+    /// The kernel could not connect: the service refused, or this machine ran out of resources.
+    pub(in crate::worker) fn could_not_connect(&mut self, number: u32, error: &io::Error, now: u64) {
+        let outcome = if is_own_shortage(error) {
+            self.totals.own_shortages += 1;
+            self.totals.own_shortage.get_or_insert_with(|| error.to_string());
+            Outcome::Dropped
+        } else {
+            Outcome::ConnectError
+        };
+        self.end(number, Reason::NotMade(outcome, error), now);
+    }
+
+    /// The service, or a proxy in front of it, rejected the connection.
+    pub(super) fn refused(
+        &mut self,
+        number: u32,
+        error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+        now: u64,
+    ) {
+        let error = io::Error::other(error);
+        self.end(number, Reason::NotMade(Outcome::ConnectError, &error), now);
+    }
+
+    /// Tries to notify the peer that an open connection is no longer needed.
+    pub(super) fn say_goodbye(&mut self, number: u32) {
+        let connection = &mut self.connections[number as usize];
+        if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {
+            let out = self.output.of_protocol(!L::IDENTITY);
+            speaking.protocol.goodbye(&mut self.shared, out);
+            let _ = self.seal_and_send(number);
+        }
+    }
+
+    /// The peer closed its side, or the connection broke.
+    pub(in crate::worker) fn ended(&mut self, number: u32, error: Option<&io::Error>, now: u64) {
+        match self.connections[number as usize].state {
+            state @ (State::Shaking | State::Greeting) => {
+                let during = match state {
+                    // A server without TLS may close the connection before its error message is read.
+                    State::Shaking => {
+                        "in the TLS handshake: does the service speak TLS on this port?".to_owned()
+                    }
+                    _ => format!("before {}", P::GREETING),
+                };
+                let how = error.map_or_else(String::new, |error| format!(" ({error})"));
+                let ended = format!("the server closed the connection{how} {during}");
+                return self.refused(number, ended, now);
+            }
+            State::Open | State::Draining => {}
+            _ => return,
+        }
+        if error.is_none() {
+            self.deliver_end(number, now);
+        }
+        self.end(number, Reason::Lost, now);
+    }
+
+    /// Handles due timers: connections that have rested connect, slots that have paused send, and requests and
+    /// connects past their timeout end.
+    pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
+        self.expire(now);
+        while let Some((timer, due)) = self.timers.pop(now) {
+            let places = self.ledger.slots.len() as u32;
+            if timer >= places {
+                self.keep_connection(timer - places, now);
+                continue;
+            }
+            let slot = self.ledger.slots.get(timer);
+            if slot.asleep {
+                self.awake(timer, now.saturating_sub(due), now);
+            } else if slot.active && self.settings.streams {
+                self.keep_stream(timer, now);
+            } else if slot.active {
+                let until = slot.intended.saturating_add(self.settings.timeout);
+                if until > now {
+                    self.timers.set(timer, until);
+                } else {
+                    self.time_out(timer, now);
+                }
+            }
+        }
+    }
+
+    fn keep_connection(&mut self, number: u32, now: u64) {
+        let connection = &mut self.connections[number as usize];
+        match (connection.state, &mut connection.speaking) {
+            (State::Greeting, Some(ConnectionProtocol { protocol, .. })) if protocol.is_ready() => {
+                protocol.stop_listening(&mut self.shared);
+                return self.opened(number, now);
+            }
+            _ => {}
+        }
+        match connection.state {
+            State::Resting => self.want_connection(number),
+            State::Connecting | State::Shaking | State::Greeting => {
+                let error = io::Error::other("no connection within the timeout");
+                self.end(number, Reason::NotMade(Outcome::Timeout, &error), now);
+            }
+            State::Closed | State::Queued | State::Open | State::Draining => {}
+        }
+    }
+
+    /// A request has had no reply in time.
+    pub(super) fn time_out(&mut self, place: u32, now: u64) {
+        let number = self.ledger.slots.connection_of(place);
+        self.note_unended(place);
+        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+            return;
+        };
+        let mut sink = sink!(self, now);
+        speaking
+            .protocol
+            .give_up(&mut self.shared, Token(place), &mut sink);
+        let out = self.output.of_protocol(!L::IDENTITY);
+        if speaking.protocol.cancel(Token(place), out) {
+            self.ledger.end(place, Outcome::Timeout, false, now);
+            self.settle(now);
+            self.make_use_of(number, now);
+        } else {
+            self.end(number, Reason::TimedOut(place), now);
+        }
+    }
+}

@@ -1,0 +1,334 @@
+//! A process in a container: an engine starts it, and the kernel accounts for it in the group that the engine made. This
+//! module checks that the requested settings are in force, and that nothing of the container remains.
+//!
+//! The engine's client is a child of the supervisor and forwards the output; with podman the whole container is below it as
+//! well. The container is created first, which is slow, and then started: its age counts from the start of its first process.
+
+mod create;
+mod processes;
+
+use self::create::{create_line, powers, signal_of};
+use self::processes::{BY_SIGNAL, began, end_of, exit_code, handles, printed};
+use super::child::{Child, SpawnError, affinity, cable, judge, spawn};
+use super::protocol::Start;
+use super::usage::Probe;
+use crate::cgroup::{Group, Problem};
+use crate::container::{Engine, EngineKind, last_words, remove};
+use crate::tree::{descendants, lives};
+use crate::{Container, Cpus, Ending, Isolation, Limits, ProcessSpec};
+use nix::errno::Errno;
+use nix::sched::{sched_getaffinity, sched_setaffinity};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Timeout for creating a container, which may copy its files.
+const MAKING: Duration = Duration::from_mins(1);
+/// Timeout from the start order until its first process exists.
+const STARTING: Duration = Duration::from_secs(30);
+/// Poll interval for the file with the process id.
+const LOOK: Duration = Duration::from_millis(1);
+/// Poll interval when the engine must be queried.
+const ASK: Duration = Duration::from_millis(25);
+/// Time for the engine's own processes below us to end by themselves.
+const TIDYING: Duration = Duration::from_secs(3);
+/// Exit code of an engine whose own command failed.
+const ENGINE_FAILED: i32 = 125;
+
+/// A container, which is removed when this is dropped.
+#[derive(Debug)]
+pub(super) struct ContainerGuard {
+    engine: Engine,
+    name: String,
+    /// The file to which podman writes the id of its first process, and from which it reads it while the container runs.
+    pid_file: PathBuf,
+    /// Its first process, if it was seen.
+    pub(super) first: Option<i32>,
+    /// Readable when the first process ends.
+    pub(super) end: Option<OwnedFd>,
+    stop_signal: Signal,
+    /// Whether the engine received the order to kill it.
+    killed: bool,
+}
+
+/// Creates and starts the container of a spec.
+pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, ContainerGuard), SpawnError> {
+    let spec = &start.spec;
+    let engine = &container.engine;
+    if spec.network.is_some() && engine.kind == EngineKind::Docker {
+        return Err(refused(
+            "docker's daemon starts containers, and cannot put them into prony's network: use podman, or leave `[network]` out",
+            true,
+        ));
+    }
+    let name = start.tree.to_string();
+    let pid_file = spec.log.with_extension("pid");
+    let _ = fs::remove_file(&pid_file);
+    let powers = powers(engine);
+    let line = create_line(spec, container, &name, (&powers, &pid_file));
+    let mut made = ContainerGuard {
+        engine: engine.clone(),
+        name,
+        pid_file,
+        first: None,
+        end: None,
+        stop_signal: container
+            .image
+            .stop_signal
+            .as_deref()
+            .map_or(Signal::SIGTERM, signal_of),
+        killed: false,
+    };
+    let line: Vec<&str> = line.iter().map(String::as_str).collect();
+    let said = engine.ask_within(&line, MAKING);
+    let said = said.map_err(|reason| refused(&reason, false))?;
+    if !said.ok {
+        let text = format!("{} cannot create its container: {}", engine.name(), said.words());
+        return Err(refused(&text, false));
+    }
+    let cable = cable(spec)?;
+    let client = Start {
+        spec: made.client(spec),
+        ..start.clone()
+    };
+    let spawned = spawn(&client, Vec::new(), None, cable.as_ref());
+    let (pid, started, output) = spawned.map_err(|error| {
+        refused(
+            &format!("cannot run `{}`: {error}", engine.program.display()),
+            false,
+        )
+    })?;
+    made.first = made.wait(pid, &output)?;
+    let mut child = Child {
+        pid,
+        started,
+        output,
+        group: None,
+        warnings: Vec::new(),
+        address: cable.map(|cable| cable.address.to_string()),
+    };
+    if let Some(first) = made.first {
+        made.end = end_of(first);
+        child.started = began(first).unwrap_or(started);
+        child.group = Group::of_container(first);
+        let mut problems = Problem::in_container(first, &spec.limits, &powers.remedy(engine));
+        problems.extend(on_its_cpus(first, &spec.cpus, engine));
+        child.warnings = judge(problems, spec.isolation)?;
+        made.pin_others(&spec.supervisor_cpus, child.group.as_ref());
+    }
+    Ok((child, made))
+}
+
+fn refused(reason: &str, isolation: bool) -> SpawnError {
+    SpawnError {
+        reason: reason.to_owned(),
+        isolation,
+    }
+}
+
+/// Checks that a process and its future children run on these CPUs. If no group ensures it, sets the affinity.
+fn on_its_cpus(first: i32, cpus: &Cpus, engine: &Engine) -> Option<Problem> {
+    if cpus.is_empty() {
+        return None;
+    }
+    let wanted = affinity(cpus).ok()?;
+    let pid = Pid::from_raw(first);
+    if sched_getaffinity(pid).is_ok_and(|has| has == wanted) || sched_setaffinity(pid, &wanted).is_ok() {
+        return None;
+    }
+    Some(Problem {
+        text: format!(
+            "the CPUs {cpus} are not in force in its container: {} did not set them; run as root",
+            engine.name()
+        ),
+    })
+}
+
+/// Derives the ending of the container from the ending of the engine's client.
+pub(super) fn as_ending(client: Ending) -> Ending {
+    match client.code {
+        Some(code) if Signal::try_from(code - BY_SIGNAL).is_ok() => Ending {
+            code: None,
+            signal: Some(code - BY_SIGNAL),
+            ..client
+        },
+        _ => client,
+    }
+}
+
+impl ContainerGuard {
+    /// The engine's client, which starts the container and ends with it. The limits of the container do not apply to it.
+    fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
+        ProcessSpec {
+            command: self.engine.line(&["start", "--attach", &self.name]),
+            environment: std::collections::BTreeMap::new(),
+            limits: Limits::default(),
+            isolation: Isolation::WherePossible,
+            ..spec.clone()
+        }
+    }
+
+    /// Waits for the first process of the container; `None`: it has already ended. `client`, `output`: the engine's.
+    fn wait(&self, client: i32, output: &OwnedFd) -> Result<Option<i32>, SpawnError> {
+        let deadline = Instant::now() + STARTING;
+        loop {
+            // Checked before the process is looked for, which may have started and ended meanwhile.
+            let ended = exit_code(client);
+            if let Some(pid) = self.pid().filter(|pid| lives(*pid)) {
+                return Ok(Some(pid));
+            }
+            match ended {
+                Some(ENGINE_FAILED) => {
+                    let words = last_words(&printed(output));
+                    let text = format!("{} cannot start its container: {words}", self.engine.name());
+                    return Err(refused(&text, false));
+                }
+                Some(_) => return Ok(None),
+                None if Instant::now() > deadline => {
+                    // Otherwise it would start later, without a supervisor.
+                    let _ = kill(Pid::from_raw(client), Signal::SIGKILL);
+                    let text = format!(
+                        "{} did not start its container within {STARTING:?}",
+                        self.engine.name()
+                    );
+                    return Err(refused(&text, false));
+                }
+                None => {}
+            }
+            thread::sleep(match self.engine.kind {
+                EngineKind::Podman => LOOK,
+                EngineKind::Docker => ASK,
+            });
+        }
+    }
+
+    /// Its first process, if it exists yet.
+    fn pid(&self) -> Option<i32> {
+        let text = match self.engine.kind {
+            EngineKind::Podman => fs::read_to_string(&self.pid_file).ok()?,
+            EngineKind::Docker => self.asked("{{.State.Pid}}")?,
+        };
+        text.trim().parse().ok().filter(|pid| *pid > 0)
+    }
+
+    fn asked(&self, format: &str) -> Option<String> {
+        let said = self
+            .engine
+            .ask(&["container", "inspect", "--format", format, &self.name]);
+        said.ok().filter(|said| said.ok).map(|said| said.out)
+    }
+
+    /// Keeps processes of the engine that are not part of the container off the container's CPUs.
+    fn pin_others(&self, cpus: &Cpus, group: Option<&Group>) {
+        let Ok(cpus) = affinity(cpus) else { return };
+        let inside = match group {
+            Some(group) => group.processes(),
+            None => self
+                .first
+                .iter()
+                .flat_map(|&first| with_all_below(first))
+                .collect(),
+        };
+        for pid in descendants(std::process::id() as i32) {
+            if inside.contains(&pid) || self.first == Some(pid) {
+                continue;
+            }
+            for thread in fs::read_dir(format!("/proc/{pid}/task"))
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
+                let id = thread.file_name().to_str().and_then(|name| name.parse().ok());
+                let _ = id.map(|id| sched_setaffinity(Pid::from_raw(id), &cpus));
+            }
+        }
+    }
+
+    /// The source of its resource usage.
+    pub(super) fn probe(&self, group: Option<Group>) -> Probe {
+        match (group, self.first) {
+            (None, Some(first)) => Probe::of_process(first),
+            (group, _) => Probe::new(group),
+        }
+    }
+
+    /// Requests the end. The kernel does not deliver a signal without a handler to the first process of a container (PID 1),
+    /// although it would end any other process: then kills it at once.
+    pub(super) fn tell_to_stop(&self, grace: Duration) {
+        let Some(first) = self.first else { return };
+        let signal = if handles(first, self.stop_signal) {
+            self.stop_signal
+        } else {
+            Signal::SIGKILL
+        };
+        if kill(Pid::from_raw(first), signal) == Err(Errno::EPERM) {
+            let seconds = grace.as_secs().to_string();
+            self.order(&["stop", "-t", &seconds, &self.name]);
+        }
+    }
+
+    /// Lets the engine kill a container that we may not signal.
+    pub(super) fn kill(&mut self) {
+        if !self.killed {
+            self.killed = true;
+            self.order(&["kill", &self.name]);
+        }
+    }
+
+    /// Lets the engine freeze or resume a container that we may not signal.
+    pub(super) fn stand_still(&self, still: bool) {
+        let Some(first) = self.first else { return };
+        if kill(Pid::from_raw(first), None) == Err(Errno::EPERM) {
+            let order = if still { "pause" } else { "unpause" };
+            let _ = self.engine.ask(&[order, &self.name]);
+        }
+    }
+
+    /// Runs a command of the engine without waiting for it. It is reaped together with all other children.
+    fn order(&self, arguments: &[&str]) {
+        let line = self.engine.line(arguments);
+        let mut command = std::process::Command::new(&line[0]);
+        command
+            .args(&line[1..])
+            .stdin(std::process::Stdio::null())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null());
+        let _ = command.spawn();
+    }
+
+    /// Whether the engine reports that the container exceeded its memory limit.
+    pub(super) fn out_of_memory(&self) -> bool {
+        self.asked("{{.State.OOMKilled}}")
+            .is_some_and(|text| text.trim() == "true")
+    }
+
+    /// Removes it, and gives the engine's processes below us time to end. `childless` reaps, and returns whether all have ended.
+    pub(super) fn remove(mut self, mut childless: impl FnMut() -> bool) {
+        self.removed();
+        let deadline = Instant::now() + TIDYING;
+        while !childless() && Instant::now() < deadline {
+            thread::sleep(LOOK);
+        }
+    }
+
+    fn removed(&mut self) {
+        if !self.name.is_empty() {
+            remove(&self.engine, &std::mem::take(&mut self.name));
+            let _ = fs::remove_file(&self.pid_file);
+        }
+    }
+}
+
+impl Drop for ContainerGuard {
+    fn drop(&mut self) {
+        self.removed();
+    }
+}
+
+fn with_all_below(pid: i32) -> Vec<i32> {
+    std::iter::once(pid).chain(descendants(pid)).collect()
+}

@@ -1,0 +1,146 @@
+use super::*;
+
+fn taken(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, String> {
+    let take = Capture {
+        name: "v".to_owned(),
+        slot: 1,
+        from: from.parse()?,
+    };
+    let compiled = CompiledTake::compile(&take).map_err(|error| error.to_string())?;
+    let reply = Reply {
+        status: 200,
+        grpc_status: None,
+        headers,
+        body: body.as_bytes(),
+    };
+    let mut taken = CaptureBuffer::default();
+    compiled
+        .take(&reply, body.as_bytes(), &mut taken)
+        .map_err(|wrong| format!("{}: {}", wrong.what, wrong.got))?;
+    let mut bag = Bag::default();
+    taken.give(&mut bag);
+    Ok(String::from_utf8_lossy(bag.get(1)).into_owned())
+}
+
+#[test]
+fn a_pointer_names_a_value_of_any_kind() {
+    let body =
+        r#"{"a":[1,{"b/c":"x\"y","n":12345678901234567890}],"a~":true,"id":7,"o":{"k":[1, 2]},"z":null}"#;
+    for (pointer, value) in [
+        ("json:/a/0", "1"),
+        ("json:/a/1/b~1c", "x\"y"),
+        ("json:/a/1/n", "12345678901234567890"),
+        ("json:/a~0", "true"),
+        ("json:/id", "7"),
+        ("json:/o", r#"{"k":[1,2]}"#),
+        ("json:/o/k", "[1,2]"),
+    ] {
+        assert_eq!(taken(pointer, &[], body).as_deref(), Ok(value), "{pointer}");
+    }
+    for (pointer, reason) in [
+        ("json:/b", "no such member"),
+        ("json:/a/2", "no such member"),
+        ("json:/a/x", "no such member"),
+        ("json:/id/x", "no such member"),
+        ("json:/z", "null"),
+    ] {
+        let wrong = taken(pointer, &[], body).expect_err(pointer);
+        assert!(
+            wrong.starts_with(&format!("captured v ({pointer}): {reason}")),
+            "{wrong}"
+        );
+    }
+    assert!(
+        taken("json:/a", &[], "{\"a\":")
+            .expect_err("cut")
+            .contains("not JSON")
+    );
+}
+
+#[test]
+fn a_location_with_a_host_is_its_path() {
+    for (location, path) in [
+        ("http://a.example:80/items/9?x=1", "/items/9?x=1"),
+        ("https://a.example", "/"),
+        ("/items/9", "/items/9"),
+    ] {
+        let headers: [(&[u8], &[u8]); 2] = [
+            (b"Location", location.as_bytes()),
+            (b"Link", b"http://a.example/b"),
+        ];
+        assert_eq!(taken("header:location", &headers, "").as_deref(), Ok(path));
+        assert_eq!(
+            taken("header:link", &headers, "").as_deref(),
+            Ok("http://a.example/b")
+        );
+    }
+}
+
+#[test]
+fn headers_cookies_and_expressions_are_read() {
+    let headers: [(&[u8], &[u8]); 4] = [
+        (b"Location", b"/items/9"),
+        (b"Set-Cookie", b"sid=abc; Path=/; HttpOnly"),
+        (b"set-cookie", b"lang=en"),
+        (b"Set-Cookie", b"bad value"),
+    ];
+    for (from, value) in [
+        ("header:location", "/items/9"),
+        ("cookie:sid", "abc"),
+        ("cookie:lang", "en"),
+        ("regex:t=([0-9]+)", "42"),
+        ("regex:[0-9]+", "42"),
+    ] {
+        assert_eq!(taken(from, &headers, "t=42&").as_deref(), Ok(value), "{from}");
+    }
+    for from in ["header:x", "cookie:Sid", "regex:x+"] {
+        assert!(taken(from, &headers, "t=42").is_err(), "{from}");
+    }
+    assert!(
+        taken("header:x", &[(b"x", b"a\x01b")], "")
+            .expect_err("control")
+            .contains("control")
+    );
+    assert!(
+        taken("regex:x+", &[], &"x".repeat(5000))
+            .expect_err("long")
+            .contains("4096")
+    );
+}
+
+#[test]
+fn cookies_are_kept_and_replaced_by_name() {
+    let mut bag = Bag::default();
+    for (new, kept) in [
+        ("a=1", "a=1"),
+        ("a=2", "a=2"),
+        ("b=1; ab=2", "a=2; b=1; ab=2"),
+        ("b=3", "a=2; ab=2; b=3"),
+        ("", "a=2; ab=2; b=3"),
+        ("b=; c=1", "a=2; ab=2; b=; c=1"),
+    ] {
+        bag.set(0, new.as_bytes(), true);
+        assert_eq!(String::from_utf8_lossy(bag.get(0)), kept);
+    }
+    bag.clear();
+    assert_eq!(bag.get(0), b"");
+    assert_eq!(bag.get(5), b"");
+}
+
+#[test]
+fn what_is_no_origin_is_told() {
+    for (text, part) in [
+        ("id", "does not say where"),
+        ("json:id", "begins with `/`"),
+        ("header:", "follows the colon"),
+        ("xpath:/a", "json, header, cookie or regex"),
+    ] {
+        let wrong = text.parse::<Origin>().expect_err(text);
+        assert!(wrong.contains(part), "{wrong}");
+    }
+    assert!(
+        taken("regex:(", &[], "")
+            .expect_err("not a regular expression")
+            .contains("not a regular expression")
+    );
+}

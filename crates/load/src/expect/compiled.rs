@@ -1,0 +1,287 @@
+//! A compiled expectation: regular expressions and schemas are compiled once, and replies are judged many times.
+
+use super::body::{CompiledRule, ExactBody};
+use super::capture::{Bag, CompiledTake};
+use super::decode::{self, DecodedSize};
+use super::events::{self, CompiledEvents};
+use super::header::CompiledValue;
+use super::json_rules::{self, CompiledJsonRules, JsonWalk};
+use super::{Expectation, ExpectationError, Memory, Mismatch, Reply, excerpt};
+
+/// An [`Expectation`] with its regular expressions and schemas compiled.
+#[derive(Debug, Clone)]
+pub struct CompiledExpectation {
+    status: Vec<u16>,
+    grpc_status: u32,
+    headers: Vec<(String, CompiledValue)>,
+    body: Vec<CompiledRule>,
+    json: Option<CompiledJsonRules>,
+    decode: bool,
+    events: Option<CompiledEvents>,
+    take: Vec<CompiledTake>,
+}
+
+impl Expectation {
+    /// Compiles the regular expressions and schemas.
+    pub fn compile(&self) -> Result<CompiledExpectation, ExpectationError> {
+        let headers = self
+            .headers
+            .iter()
+            .map(|rule| {
+                Ok((
+                    rule.name.to_ascii_lowercase(),
+                    CompiledValue::compile(&rule.value)?,
+                ))
+            })
+            .collect::<Result<_, _>>()?;
+        let body = self
+            .body
+            .iter()
+            .map(CompiledRule::compile)
+            .collect::<Result<_, _>>()?;
+        Ok(CompiledExpectation {
+            status: self.status.clone(),
+            grpc_status: self.grpc_status.unwrap_or(0),
+            headers,
+            body,
+            json: CompiledJsonRules::compile(&self.json)?,
+            decode: self.decode,
+            events: self.events.as_ref().map(events::Events::compile).transpose()?,
+            take: self
+                .take
+                .iter()
+                .map(CompiledTake::compile)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl CompiledExpectation {
+    /// Whether a status code is accepted.
+    #[inline]
+    pub fn accepts_status(&self, status: u16) -> bool {
+        if self.status.is_empty() {
+            (200..300).contains(&status)
+        } else {
+            self.status.contains(&status)
+        }
+    }
+
+    /// The expected `grpc-status`.
+    #[inline]
+    pub const fn grpc_status(&self) -> u32 {
+        self.grpc_status
+    }
+
+    /// The rules for the messages, where the reply must be a stream.
+    #[inline]
+    pub const fn events(&self) -> Option<&CompiledEvents> {
+        self.events.as_ref()
+    }
+
+    /// The mismatch for a reply that should have been a stream of events.
+    pub fn no_stream(reply: &Reply<'_>) -> Mismatch {
+        let content_type = reply
+            .headers
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(b"content-type"));
+        events::no_stream(content_type.map(|(_, value)| *value), reply.body)
+    }
+
+    /// Judges the number of messages of a gRPC reply with status 0: exactly one, unless the reply is a stream.
+    #[inline]
+    pub fn judge_messages(&self, count: u32) -> Result<(), Mismatch> {
+        if count == 1 || self.events.is_some() {
+            return Ok(());
+        }
+        Err(Mismatch::new("number of messages", "1", count.to_string()))
+    }
+
+    /// The only valid body, where the rules determine each of its bytes and nothing else reads it.
+    #[inline]
+    pub fn exact_body(&self) -> Option<&ExactBody> {
+        match self.body.as_slice() {
+            [CompiledRule::Exact(exact)] if !self.decode && self.json.is_none() && !self.takes_of_body() => {
+                Some(exact)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the whole body is needed, either for rules or for decoding.
+    pub fn judges_body(&self) -> bool {
+        self.decode || !self.body.is_empty() || self.json.is_some() || self.takes_of_body()
+    }
+
+    /// Whether the body can be judged while it arrives and need not be kept: JSON rules are the only rules for it.
+    pub fn judges_json_alone(&self) -> bool {
+        self.json.is_some()
+            && !self.decode
+            && self.body.is_empty()
+            && !self.takes_of_body()
+            && self.events.is_none()
+    }
+
+    /// Starts judging the body of a reply with these headers while it arrives. `false`: the whole body is needed.
+    pub fn begin_json(&self, headers: &[(&[u8], &[u8])], walk: &mut JsonWalk) -> bool {
+        let rules = self
+            .json
+            .as_ref()
+            .filter(|_| CompiledJsonRules::can_walk(headers));
+        if let Some(rules) = rules {
+            rules.begin(walk);
+        }
+        rules.is_some()
+    }
+
+    /// Takes the next piece of the body.
+    #[inline]
+    pub fn push_json(
+        &self,
+        walk: &mut JsonWalk,
+        piece: &[u8],
+        memory: &mut Memory,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) {
+        if let Some(rules) = &self.json {
+            rules.push(walk, piece, memory, &mut value);
+        }
+    }
+
+    /// Judges the reply at its end, as [`CompiledExpectation::judge_with`] judges a whole one. `reply.body` may be
+    /// only the start of the body, for display.
+    pub fn end_json(
+        &self,
+        walk: &mut JsonWalk,
+        reply: &Reply<'_>,
+        memory: &mut Memory,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_head(reply, memory, &mut value)?;
+        if let Some(rules) = &self.json {
+            json_rules::kind(reply.headers)?;
+            rules.end(walk, reply.body, memory, &mut value)?;
+        }
+        memory.taken.clear();
+        self.take
+            .iter()
+            .try_for_each(|take| take.take(reply, reply.body, &mut memory.taken))
+    }
+
+    /// Whether any rule or capture reads headers.
+    #[inline]
+    pub fn checks_headers(&self) -> bool {
+        self.decode || self.json.is_some() || !self.headers.is_empty() || self.takes_of_head()
+    }
+
+    /// Whether later requests use a value captured from the body.
+    pub fn takes_of_body(&self) -> bool {
+        self.take.iter().any(CompiledTake::reads_body)
+    }
+
+    /// Whether later requests use a value captured from the headers.
+    pub fn takes_of_head(&self) -> bool {
+        self.take.iter().any(|take| !take.reads_body())
+            // The headers name the coding of the body.
+            || (self.decode && self.takes_of_body())
+    }
+
+    /// Whether later requests use any value of the reply.
+    pub const fn takes(&self) -> bool {
+        !self.take.is_empty()
+    }
+
+    /// Hands the values captured from the reply that was last accepted with this memory to its sequence.
+    pub fn give(&self, memory: &Memory, bag: &mut Bag) {
+        if self.takes() {
+            memory.taken.give(bag);
+        }
+    }
+
+    /// Judges a whole reply. `value(i, out)` appends the value that parameter `i` had in the request.
+    pub fn judge(&self, reply: &Reply<'_>, value: impl FnMut(usize, &mut Vec<u8>)) -> Result<(), Mismatch> {
+        self.judge_with(&mut Memory::default(), reply, value)
+    }
+
+    /// Judges a whole reply like [`CompiledExpectation::judge`], but reuses memory across replies: once it has grown,
+    /// a valid reply costs no allocation. JSON and Protocol Buffers messages are parsed, which does allocate, only
+    /// where their bytes differ from those recently accepted.
+    ///
+    /// Use a separate `memory` for each expectation.
+    pub fn judge_with(
+        &self,
+        memory: &mut Memory,
+        reply: &Reply<'_>,
+        mut value: impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_head(reply, memory, &mut value)?;
+        if !self.decode {
+            return self.judge_body(reply, reply.body, memory, &mut value);
+        }
+        let mut decoded = std::mem::take(&mut memory.decoded);
+        let result = decode::decode(reply.headers, reply.body, &mut decoded).and_then(|()| {
+            memory.sizes.merge(&DecodedSize {
+                replies: 1,
+                encoded_bytes: reply.body.len() as u64,
+                decoded_bytes: decoded.len() as u64,
+            });
+            self.judge_body(reply, &decoded, memory, &mut value)
+        });
+        memory.decoded = decoded;
+        result
+    }
+
+    fn judge_head(
+        &self,
+        reply: &Reply<'_>,
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        self.judge_status(reply)?;
+        self.headers
+            .iter()
+            .try_for_each(|(name, rule)| rule.judge(name, reply, memory, value))
+    }
+
+    fn judge_body(
+        &self,
+        reply: &Reply<'_>,
+        body: &[u8],
+        memory: &mut Memory,
+        value: &mut impl FnMut(usize, &mut Vec<u8>),
+    ) -> Result<(), Mismatch> {
+        for (place, rule) in self.body.iter().enumerate() {
+            rule.judge((place, body), memory, value)?;
+        }
+        if let Some(json) = &self.json {
+            json.judge((reply.headers, body), memory, value)?;
+        }
+        memory.taken.clear();
+        self.take
+            .iter()
+            .try_for_each(|take| take.take(reply, body, &mut memory.taken))
+    }
+
+    fn judge_status(&self, reply: &Reply<'_>) -> Result<(), Mismatch> {
+        if !self.accepts_status(reply.status) {
+            let expected = match self.status.as_slice() {
+                [] => "200 to 299".to_owned(),
+                codes => codes.iter().map(u16::to_string).collect::<Vec<_>>().join(" or "),
+            };
+            let got = if reply.body.is_empty() {
+                reply.status.to_string()
+            } else {
+                format!("{} with the body `{}`", reply.status, excerpt(reply.body))
+            };
+            return Err(Mismatch::new("status", expected, got));
+        }
+        match reply.grpc_status {
+            Some(status) if status != self.grpc_status => Err(Mismatch::new(
+                "grpc-status",
+                self.grpc_status.to_string(),
+                status.to_string(),
+            )),
+            _ => Ok(()),
+        }
+    }
+}

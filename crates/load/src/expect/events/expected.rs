@@ -1,0 +1,347 @@
+//! A stream whose messages are all known, judged message by message.
+
+use super::exact_stream::{Data, ExactStream, MessageRule};
+use super::message::Message;
+use crate::expect::generated::Formula;
+use crate::expect::{ExpectationError, Mismatch, excerpt, json, protobuf};
+use crate::{Bytes, Part, Template};
+use prost_reflect::MessageDescriptor;
+use std::io::Write as _;
+use std::time::Duration;
+
+/// How much earlier than due a message may arrive, ns: many timers count in milliseconds.
+const EARLY: u64 = 1_000_000;
+
+/// A [`ExactStream`] with its formulas parsed.
+#[derive(Debug, Clone)]
+pub(super) struct CompiledWhole {
+    count: Template,
+    gap_us: Option<Template>,
+    flushed: bool,
+    each: CompiledShape,
+    last: Option<CompiledShape>,
+    /// The word for one of them in messages: `event` or `message`.
+    noun: &'static str,
+    /// The templates between formulas. Their placeholders are filled once per stream.
+    fixed: Vec<Template>,
+}
+
+#[derive(Debug, Clone)]
+struct CompiledShape {
+    id: Option<Vec<ExpectedPart>>,
+    name: Option<Vec<ExpectedPart>>,
+    data: Option<CompiledData>,
+}
+
+#[derive(Debug, Clone)]
+enum CompiledData {
+    Json(Vec<ExpectedPart>),
+    Text(Vec<ExpectedPart>),
+    Messages(MessageDescriptor, Vec<Bytes>),
+}
+
+#[derive(Debug, Clone)]
+enum ExpectedPart {
+    /// Index into `fixed`.
+    Fixed(usize),
+    Number(Formula),
+}
+
+impl CompiledWhole {
+    pub(super) fn compile(whole: &ExactStream) -> Result<Self, ExpectationError> {
+        let mut fixed = Vec::new();
+        let each = CompiledShape::compile(&whole.each, &mut fixed)?;
+        let last = whole.last.as_ref();
+        let last = last.map(|last| CompiledShape::compile(last, &mut fixed));
+        Ok(Self {
+            count: whole.count.clone(),
+            gap_us: whole.gap_us.clone(),
+            flushed: whole.flushed,
+            each,
+            last: last.transpose()?,
+            noun: match whole.each.data {
+                Some(Data::Messages(_)) => "message",
+                _ => "event",
+            },
+            fixed,
+        })
+    }
+
+    /// Whether any rule reads the data of messages.
+    pub(super) fn reads_data(&self) -> bool {
+        let reads = |shape: &CompiledShape| shape.data.is_some();
+        reads(&self.each) || self.last.as_ref().is_some_and(reads)
+    }
+}
+
+impl CompiledShape {
+    fn compile(shape: &MessageRule, fixed: &mut Vec<Template>) -> Result<Self, ExpectationError> {
+        let mut pieces =
+            |template: &Option<Template>| template.as_ref().map(|text| split(text, fixed)).transpose();
+        let (id, name) = (pieces(&shape.id)?, pieces(&shape.name)?);
+        let data = match &shape.data {
+            None => None,
+            Some(Data::Json(json)) => Some(CompiledData::Json(split(json, fixed)?)),
+            Some(Data::Text(text)) => Some(CompiledData::Text(split(text, fixed)?)),
+            Some(Data::Messages(encoded)) => Some(CompiledData::Messages(
+                protobuf::message_type(&encoded.schema, &encoded.message)?,
+                encoded.equals.clone(),
+            )),
+        };
+        Ok(Self { id, name, data })
+    }
+}
+
+/// Splits a template at its formulas; the text between them goes to `fixed`.
+fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<ExpectedPart>, ExpectationError> {
+    let mut pieces = Vec::new();
+    let mut open = Vec::new();
+    let mut close = |open: &mut Vec<Part>, pieces: &mut Vec<ExpectedPart>| {
+        if !open.is_empty() {
+            fixed.push(Template(std::mem::take(open)));
+            pieces.push(ExpectedPart::Fixed(fixed.len() - 1));
+        }
+    };
+    for part in &template.0 {
+        let Part::Literal(bytes) = part else {
+            open.push(part.clone());
+            continue;
+        };
+        let mut rest = bytes.as_slice();
+        while let Some(begin) = memchr::memmem::find(rest, b"{=") {
+            let after = &rest[begin + 2..];
+            let end = memchr::memchr(b'}', after).unwrap_or(after.len());
+            let formula = String::from_utf8_lossy(&after[..end]).trim().to_owned();
+            let wrong = |reason: String| ExpectationError::Formula {
+                formula: formula.clone(),
+                reason,
+            };
+            if end == after.len() {
+                return Err(wrong("it is not closed by `}`".to_owned()));
+            }
+            if begin > 0 {
+                open.push(Part::Literal(Bytes(rest[..begin].to_vec())));
+            }
+            close(&mut open, &mut pieces);
+            pieces.push(ExpectedPart::Number(Formula::parse(&formula).map_err(wrong)?));
+            rest = &after[end + 1..];
+        }
+        if !rest.is_empty() {
+            open.push(Part::Literal(Bytes(rest.to_vec())));
+        }
+    }
+    close(&mut open, &mut pieces);
+    Ok(pieces)
+}
+
+/// Progress of such a stream. Its memory is reused for the next one.
+#[derive(Debug, Default)]
+pub(super) struct ExpectedStreamState {
+    /// Messages before the last one; `None` where the rendered count is not a number.
+    count: Option<u64>,
+    gap_ns: u64,
+    came: u64,
+    /// Arrival times of the first and the latest one of `each` after the request, ns.
+    first: u64,
+    latest: u64,
+    fixed: Vec<Vec<u8>>,
+    wanted: Vec<u8>,
+}
+
+impl ExpectedStreamState {
+    /// Starts a new stream. `value(i, out)` appends the value that parameter `i` had in its request.
+    pub(super) fn begin(&mut self, whole: &CompiledWhole, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
+        self.fixed.resize_with(whole.fixed.len(), Vec::new);
+        for (text, template) in self.fixed.iter_mut().zip(&whole.fixed) {
+            text.clear();
+            template.render(text, &mut *value);
+        }
+        self.count = self.number(&whole.count, value);
+        let gap_us = whole.gap_us.as_ref().and_then(|gap| self.number(gap, value));
+        self.gap_ns = gap_us.unwrap_or_default().saturating_mul(1_000);
+        (self.came, self.first, self.latest) = (0, 0, 0);
+    }
+
+    fn number(&mut self, template: &Template, value: &mut impl FnMut(usize, &mut Vec<u8>)) -> Option<u64> {
+        self.wanted.clear();
+        template.render(&mut self.wanted, value);
+        std::str::from_utf8(&self.wanted).ok()?.parse().ok()
+    }
+
+    /// Judges the next message, which arrived `after` ns after the request.
+    pub(super) fn judge(
+        &mut self,
+        whole: &CompiledWhole,
+        message: &Message<'_>,
+        after: u64,
+    ) -> Result<(), Mismatch> {
+        self.came += 1;
+        let (number, count) = (self.came, self.known()?);
+        if number <= count {
+            self.compare(&whole.each, message)?;
+            return self.time(whole.noun, number, after);
+        }
+        match &whole.last {
+            Some(last) if number == count + 1 => self.compare(last, message),
+            _ => Err(Mismatch::new(
+                format!("{}s: too many", whole.noun),
+                in_all(whole, count),
+                format!("one more: {}", excerpt(message.data)),
+            )),
+        }
+    }
+
+    /// Judges the end of the stream.
+    pub(super) fn end(&self, whole: &CompiledWhole) -> Result<(), Mismatch> {
+        let count = self.known()?;
+        if self.came < count + u64::from(whole.last.is_some()) {
+            let got = format!("{}, and the end of the stream", self.came);
+            let what = format!("{}s: too few", whole.noun);
+            return Err(Mismatch::new(what, in_all(whole, count), got));
+        }
+        let least = self.gap_ns.saturating_mul(count.saturating_sub(1)) / 2;
+        let spread = self.latest - self.first;
+        if whole.flushed && spread < least {
+            return Err(Mismatch::new(
+                format!("{}s: not flushed one by one", whole.noun),
+                format!(
+                    "the last {:?} or more after the first",
+                    Duration::from_nanos(least)
+                ),
+                format!("{:?}", Duration::from_nanos(spread)),
+            ));
+        }
+        Ok(())
+    }
+
+    fn known(&self) -> Result<u64, Mismatch> {
+        self.count
+            .ok_or_else(|| Mismatch::new("events", "a known number of events", "a stream"))
+    }
+
+    fn time(&mut self, noun: &str, number: u64, after: u64) -> Result<(), Mismatch> {
+        if number == 1 {
+            self.first = after;
+        }
+        self.latest = after;
+        let due = self.gap_ns.saturating_mul(number - 1);
+        if after.saturating_add(EARLY) >= due {
+            return Ok(());
+        }
+        Err(Mismatch::new(
+            format!("{noun} {number}: too soon"),
+            format!("not before {:?} after the request", Duration::from_nanos(due)),
+            format!("{:?}", Duration::from_nanos(after)),
+        ))
+    }
+
+    fn compare(&mut self, shape: &CompiledShape, message: &Message<'_>) -> Result<(), Mismatch> {
+        let number = self.came;
+        let differs = |part: &str, wanted: &[u8], got: Option<&[u8]>| {
+            let got = got.map_or_else(|| "none".to_owned(), excerpt);
+            Err(Mismatch::new(
+                format!("event {number}: {part}"),
+                excerpt(wanted),
+                got,
+            ))
+        };
+        if let Some(name) = &shape.name
+            && self.render(name) != message.name
+        {
+            return differs("name", &self.wanted, Some(message.name));
+        }
+        if let Some(id) = &shape.id
+            && Some(self.render(id)) != message.id
+        {
+            return differs("id", &self.wanted, message.id);
+        }
+        match &shape.data {
+            None => Ok(()),
+            Some(CompiledData::Text(text)) if self.render(text) == message.data => Ok(()),
+            Some(CompiledData::Text(_)) => differs("data", &self.wanted, Some(message.data)),
+            Some(CompiledData::Messages(kind, equals)) => {
+                let place = usize::try_from(number - 1).unwrap_or(usize::MAX);
+                let Some(wanted) = equals.get(place) else {
+                    return differs("data", b"none", Some(message.data));
+                };
+                protobuf::equal(kind, wanted.as_slice(), message.data).map_err(|mismatch| Mismatch {
+                    what: format!("message {number}{}", mismatch.what.replacen("body", "", 1)),
+                    ..mismatch
+                })
+            }
+            Some(CompiledData::Json(json)) => {
+                let wanted = self.render(json);
+                if equal_but_for_spaces(wanted, message.data) {
+                    return Ok(());
+                }
+                json::equal(wanted, message.data).map_err(|mismatch| Mismatch {
+                    what: format!("event {number}: {}", mismatch.what.replacen("body", "data", 1)),
+                    ..mismatch
+                })
+            }
+        }
+    }
+
+    fn render(&mut self, pieces: &[ExpectedPart]) -> &[u8] {
+        self.wanted.clear();
+        for piece in pieces {
+            match piece {
+                ExpectedPart::Fixed(index) => self.wanted.extend_from_slice(&self.fixed[*index]),
+                ExpectedPart::Number(formula) => {
+                    let number = formula.value(self.came as i64);
+                    write!(self.wanted, "{number}").expect("writing to memory does not fail");
+                }
+            }
+        }
+        &self.wanted
+    }
+}
+
+fn in_all(whole: &CompiledWhole, count: u64) -> String {
+    let noun = whole.noun;
+    match whole.last {
+        None => format!("{count} {noun}s"),
+        Some(_) => format!("{count} {noun}s and the last one"),
+    }
+}
+
+/// Whether `got` equals the JSON `wanted`, which has no spaces, when single spaces after `:` and `,` are ignored:
+/// many writers put them there. `false` where a full comparison is needed to decide.
+fn equal_but_for_spaces(wanted: &[u8], got: &[u8]) -> bool {
+    let mut wanted = wanted.iter();
+    let (mut before, mut in_text) = (0, false);
+    for &byte in got {
+        match byte {
+            b'\\' => return false,
+            b' ' if !in_text && matches!(before, b':' | b',') => {}
+            _ if wanted.next() != Some(&byte) => return false,
+            b'"' => in_text = !in_text,
+            _ => {}
+        }
+        before = byte;
+    }
+    wanted.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::equal_but_for_spaces;
+
+    #[test]
+    fn spaces_of_writers_are_seen_through() {
+        let wanted = br#"{"n":1,"of":[2,3],"t":"a, b"}"#;
+        for (got, equal) in [
+            (r#"{"n":1,"of":[2,3],"t":"a, b"}"#, true),
+            (r#"{"n": 1, "of": [2, 3], "t": "a, b"}"#, true),
+            (r#"{"n": 1, "of": [2, 3], "t": "a,b"}"#, false),
+            (r#"{"n": 1, "of": [2, 3], "t": "a,  b"}"#, false),
+            (r#"{"n":1,"of":[2,3],"t":"a, b"#, false),
+            (r#"{"n":1,"of":[2,3],"t":"a, b"}}"#, false),
+            (r#"{"n":1,"of":[2 ,3],"t":"a, b"}"#, false),
+            (r#"{"n":1,"of":[2,3],"t":"a,\u0020b"}"#, false),
+            ("", false),
+        ] {
+            assert_eq!(equal_but_for_spaces(wanted, got.as_bytes()), equal, "{got}");
+        }
+    }
+}

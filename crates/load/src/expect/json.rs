@@ -1,0 +1,131 @@
+//! Compares JSON values and names the first difference.
+
+use super::{Mismatch, excerpt};
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Whether the body contains all of `expected`.
+pub(super) fn has(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    compared(expected, body, Members::Further)
+}
+
+pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    compared(expected, body, Members::Same)
+}
+
+fn compared(expected: &[u8], body: &[u8], members: Members) -> Result<(), Mismatch> {
+    if expected == body {
+        return Ok(());
+    }
+    let whole = || {
+        let how = match members {
+            Members::Same => "equal to",
+            Members::Further => "that contains",
+        };
+        format!("JSON {how} {}", excerpt(expected))
+    };
+    let got = parsed(body, whole)?;
+    let Ok(wanted) = serde_json::from_slice::<Value>(expected) else {
+        return Err(Mismatch::new("body", whole(), excerpt(body)));
+    };
+    compared_values(&wanted, &got, members)
+}
+
+/// Whether an object may have members that are not expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Members {
+    Same,
+    Further,
+}
+
+/// Parses the body as JSON; `wanted` describes the expected value for the mismatch of a body that is not JSON.
+pub(super) fn parsed(body: &[u8], wanted: impl Fn() -> String) -> Result<Value, Mismatch> {
+    serde_json::from_slice(body).map_err(|error| {
+        let what = if body.is_empty() {
+            "body: empty".to_owned()
+        } else if std::str::from_utf8(body).is_err() {
+            "body: not UTF-8".to_owned()
+        } else {
+            format!("body: not JSON ({error})")
+        };
+        Mismatch::new(what, wanted(), excerpt(body))
+    })
+}
+
+/// Compares two values; the mismatch names the first member that differs.
+pub(super) fn equal_values(wanted: &Value, got: &Value) -> Result<(), Mismatch> {
+    compared_values(wanted, got, Members::Same)
+}
+
+fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), Mismatch> {
+    let mut path = String::new();
+    let Some((wanted, got)) = difference((wanted, got), members, &mut path) else {
+        return Ok(());
+    };
+    let shown = |value: Option<&Value>| {
+        value.map_or_else(
+            || "nothing".to_owned(),
+            |value| excerpt(value.to_string().as_bytes()),
+        )
+    };
+    let what = if path.is_empty() {
+        "body".to_owned()
+    } else {
+        format!("body at {}", path.trim_start_matches('.'))
+    };
+    Err(Mismatch::new(what, shown(wanted), shown(got)))
+}
+
+type JsonPair<'a> = (Option<&'a Value>, Option<&'a Value>);
+
+/// The first pair that differs, with its path; a `null` member equals an absent one.
+fn difference<'a>(
+    (wanted, got): (&'a Value, &'a Value),
+    members: Members,
+    path: &mut String,
+) -> Option<JsonPair<'a>> {
+    match (wanted, got) {
+        (Value::Object(left), Value::Object(right)) => {
+            let more = right
+                .keys()
+                .filter(|key| members == Members::Same && !left.contains_key(*key));
+            for key in left.keys().chain(more) {
+                let present = |member: Option<&'a Value>| member.filter(|member| !member.is_null());
+                let pair = (present(left.get(key)), present(right.get(key)));
+                let length = path.len();
+                path.push('.');
+                path.push_str(key);
+                match pair {
+                    (None, None) => {}
+                    (Some(wanted), Some(got)) => {
+                        if let Some(pair) = difference((wanted, got), members, path) {
+                            return Some(pair);
+                        }
+                    }
+                    pair => return Some(pair),
+                }
+                path.truncate(length);
+            }
+            None
+        }
+        (Value::Array(left), Value::Array(right)) => {
+            for place in 0..left.len().max(right.len()) {
+                let length = path.len();
+                let _ = write!(path, "[{place}]");
+                match (left.get(place), right.get(place)) {
+                    (Some(wanted), Some(got)) => {
+                        if let Some(pair) = difference((wanted, got), members, path) {
+                            return Some(pair);
+                        }
+                    }
+                    pair => return Some(pair),
+                }
+                path.truncate(length);
+            }
+            None
+        }
+        (Value::Number(left), Value::Number(right)) if left.as_f64() == right.as_f64() => None,
+        _ if wanted == got => None,
+        _ => Some((Some(wanted), Some(got))),
+    }
+}

@@ -1,0 +1,368 @@
+//! Loads, results and the method in plain words.
+
+use crate::Input;
+use crate::number::{Unit, digits, ends, grouped, percent, plural, ratio};
+use prony_records::{Measurement, ServiceId, that_count};
+use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, ServiceSummary};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Describes a load as the load crate serialises it. For a workload of `sequences`, a rate counts whole ones.
+pub fn describe_load(load: &Value, sequences: bool) -> String {
+    let due = if sequences {
+        "sequences per second"
+    } else {
+        "requests per second"
+    };
+    let count = |key: &str| load.get(key).and_then(Value::as_u64);
+    let each = match count("in_flight") {
+        Some(depth) if depth > 1 => format!(", {depth} requests under way on each"),
+        _ => String::new(),
+    };
+    let connections = count("connections").map(|count| plural(count as usize, "connection"));
+    let rooms = count("members").map_or_else(String::new, |members| format!(" in rooms of {members}"));
+    let on = connections.map_or_else(String::new, |connections| {
+        format!(" on {connections}{rooms}{each}")
+    });
+    let arrival = |what: &str| {
+        load.get("arrival")
+            .map(|arrival| describe_arrival(arrival, what))
+            .unwrap_or_default()
+    };
+    match load.get("kind").and_then(Value::as_str) {
+        Some("closed") => format!("closed loop{on}"),
+        Some("open") => format!("open loop: {}{on}", arrival(due)),
+        // A search for the highest rate: its result is in the row.
+        Some("capacity") => {
+            let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
+            format!("highest offered rate with {objective}{on}")
+        }
+        Some("users") => {
+            let requests = count("requests_per_user").unwrap_or_default() as usize;
+            format!(
+                "users arrive, {}; each sends {} and leaves",
+                arrival("per second"),
+                plural(requests, "request")
+            )
+        }
+        _ => load.to_string(),
+    }
+}
+
+/// `what` names the counted things and the unit of time of a rate.
+fn describe_arrival(arrival: &Value, what: &str) -> String {
+    let profile = &arrival["profile"];
+    let rate = |key: &str| profile[key].as_f64().map_or_else(String::new, as_written);
+    let seconds = |key: &str| {
+        profile[key]
+            .as_f64()
+            .map_or_else(String::new, |ns| as_written(ns / 1e9))
+    };
+    let rates = match profile["kind"].as_str() {
+        Some("ramp") => format!(
+            "{} rising to {} {what} over {} s",
+            rate("from"),
+            rate("to"),
+            seconds("over_ns")
+        ),
+        Some("step_load" | "staircase") => format!(
+            "{} {what}, {} more every {} s",
+            rate("from"),
+            rate("step"),
+            seconds("every_ns")
+        ),
+        _ => format!("{} {what}", rate("rate")),
+    };
+    if arrival["spacing"] == "poisson" {
+        rates + " at random times"
+    } else {
+        rates
+    }
+}
+
+/// A number from a plan; without decimals if it is whole.
+fn as_written(number: f64) -> String {
+    if number.fract() == 0.0 {
+        grouped(number)
+    } else {
+        digits(number)
+    }
+}
+
+/// The rate of an open load with a constant rate.
+pub(super) fn one_rate(load: &Value) -> Option<f64> {
+    let profile = &load["arrival"]["profile"];
+    let constant = load["kind"] == "open" && profile["kind"] == "constant";
+    constant.then(|| profile["rate"].as_f64()).flatten()
+}
+
+/// The highest rate that a closed load allows with a slow backend, and why.
+pub(super) fn ceiling(load: &Value, per_s: f64) -> String {
+    let count = |key: &str| load.get(key).and_then(Value::as_f64).unwrap_or(1.0);
+    let under_way = count("connections") * count("in_flight");
+    let waiting = under_way / per_s * 1e9;
+    format!(
+        "No service can do more than {}/s here: {} requests in flight ÷ {} of backend time for each on average (Little’s law).",
+        grouped(per_s),
+        grouped(under_way),
+        Unit::for_ns(waiting).show_with(waiting)
+    )
+}
+
+/// The result of a group in words: the best service, then those that the generator kept from being ranked.
+pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
+    let bounds: Vec<&ServiceSummary> = group
+        .services
+        .iter()
+        .filter(|row| row.is_lower_bound(group.ranked_by) && row.excluded.is_none())
+        .filter(|row| {
+            let rate = row.metrics.get(group.ranked_by);
+            rate.is_some_and(|rate| rate.estimate().is_some())
+        })
+        .collect();
+    let best = ranking(group, &name);
+    let Some(first) = bounds.first() else {
+        return best;
+    };
+    let names: Vec<String> = bounds.iter().map(|row| name(&row.id)).collect();
+    let at_least = value_in_words(group, first);
+    let ranked = group.services.iter().any(|row| row.rank.is_some());
+    let (best, may) = if ranked {
+        (
+            format!("Of the ranked services, {best} "),
+            "may be faster still: ",
+        )
+    } else {
+        (String::new(), "cannot be ranked: ")
+    };
+    let (whose, has) = if names.len() == 1 {
+        ("the generator was its limit", String::new())
+    } else {
+        ("the generator was their limit", format!(" for {}", names[0]))
+    };
+    format!(
+        "{best}{} {may}{whose}, at {at_least} or more{has}.",
+        listed(&names)
+    )
+}
+
+fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
+    let ranked: Vec<&ServiceSummary> = group.services.iter().filter(|row| row.rank.is_some()).collect();
+    let Some(first) = ranked.first() else {
+        return match group.services.iter().filter(|row| row.excluded.is_none()).count() {
+            0 => "No service has a number that can be ranked.".to_owned(),
+            _ => "Too few trials yet to rank the services.".to_owned(),
+        };
+    };
+    let best = name(&first.id);
+    let value = value_in_words(group, first);
+    // A service that is not proven worse than another one may be the best.
+    let tied = ranked[1..]
+        .iter()
+        .filter(|row| row.rank_low <= first.rank_low)
+        .count();
+    let lower = group.ranked_by.better() == Better::Lower;
+    if ranked.len() == 1 {
+        return format!("{best} is the only service that could be ranked: {value}.");
+    }
+    if tied > 0 {
+        let extreme = if lower { "Lowest" } else { "Highest" };
+        return format!(
+            "{} services are statistically tied for first. {extreme} measured: {best}, {value}.",
+            tied + 1
+        );
+    }
+    let next = ranked[1];
+    let names = (first.id.to_string(), next.id.to_string());
+    let pair = group
+        .pairs
+        .iter()
+        .find(|pair| pair.a == names.0 && pair.b == names.1);
+    let times = pair.map_or_else(String::new, |pair| {
+        let of = if lower { "that of " } else { "" };
+        let (low, high) = (ratio(pair.ratio.low), ratio(pair.ratio.high));
+        format!(", {low}–{high} × {of}{}, the next", name(&next.id))
+    });
+    format!("{best} leads: {value}{times}.")
+}
+
+/// `a, b and c`; only the first ones of a long list.
+fn listed(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    match names {
+        [] => String::new(),
+        [one] => one.clone(),
+        _ if names.len() > SHOWN => {
+            format!(
+                "{} and {} others",
+                names[..SHOWN - 1].join(", "),
+                names.len() - SHOWN + 1
+            )
+        }
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// In how many trials there is no bound, if others have one.
+fn in_some(none: NoBound) -> String {
+    if none.without_bound == none.trials {
+        return String::new();
+    }
+    format!(" in {} of {} trials", none.without_bound, none.trials)
+}
+
+fn value_in_words(group: &Group, row: &ServiceSummary) -> String {
+    let metric = group.ranked_by;
+    if let Some(none) = row.metrics.get(metric).and_then(Quantity::no_bound) {
+        return format!("a {} without bound", metric.title().replace(',', "")) + &in_some(*none);
+    }
+    let Some(estimate) = row.metrics.get(metric).and_then(|quantity| quantity.estimate()) else {
+        return "no estimate".to_owned();
+    };
+    let unit = Unit::for_metric(metric, &[estimate.point]);
+    let (number, half) = match estimate.precision() {
+        Precision::PlusMinus(half) => (unit.show(estimate.point), format!(" (± {})", percent(half))),
+        Precision::Ends => (ends(estimate, unit), String::new()),
+        Precision::Unknown => ("an unknown number of".to_owned(), String::new()),
+    };
+    match metric {
+        Metric::GoodputPerS => format!("{number} valid replies per second{half}"),
+        Metric::ThroughputPerS => format!("{number} replies per second{half}"),
+        Metric::SequencesPerS => format!("{number} whole sequences per second{half}"),
+        _ => {
+            let title = metric.title().replace(',', "");
+            match estimate.precision() {
+                Precision::Unknown => format!("an unknown {title}"),
+                _ => format!("a {title} of {}{half}", unit.with_symbol(&number)),
+            }
+        }
+    }
+}
+
+/// How it was measured, a sentence each, from what the records say.
+pub(super) fn method(input: &Input<'_>) -> Vec<String> {
+    let groups = &input.summary.groups;
+    let rounds = groups.iter().map(|group| group.rounds).max().unwrap_or(0) as usize;
+    let confidence = groups.first().map_or(0.95, |group| group.confidence);
+    let starts = if input.run.plan["starts"] == "shared" {
+        "In each round a fresh start of a service serves all loads of a contract, one after the other, in random order."
+    } else {
+        "Every trial is a fresh start of one service."
+    };
+    let mut said = vec![
+        format!(
+            "{starts} The intervals ({} confidence) are over starts, never over the requests of one start.",
+            percent(confidence)
+        ),
+        format!(
+            "{}{}; each contains every service once, in random order, so that drift of the machine affects all of them alike.",
+            plural(rounds, "round"),
+            if input.run.ended_at.is_some() {
+                ""
+            } else {
+                " so far"
+            }
+        ),
+    ];
+    said.extend(comparing(groups));
+    said.extend(loading(groups));
+    said.push(
+        "A service must pass its contract before it is loaded, and its replies are checked under load; a service that breaks the contract is excluded, with the reason."
+            .to_owned(),
+    );
+    let measured: Vec<&Measurement> = that_count(input.trials)
+        .into_iter()
+        .filter_map(|trial| trial.result.as_ref().ok())
+        .collect();
+    said.extend(measuring(&measured));
+    said
+}
+
+fn comparing(groups: &[Group]) -> Vec<String> {
+    let mut said = Vec::new();
+    if groups.iter().any(|group| group.adjustment.is_some()) {
+        said.push(
+            "Services are compared by their ratio within the same rounds on the logarithmic scale, adjusted for the number of pairs (Bonferroni). A rank is a range: it starts at 1 + the number of services proven better, and ends at the number of compared services minus those proven worse."
+                .to_owned(),
+        );
+    }
+    if let Some(band) = groups.iter().map(|group| group.tie_band).find(|&band| band > 0.0) {
+        said.push(format!(
+            "A difference that is proven smaller than {} counts as none.",
+            percent(band)
+        ));
+    }
+    said
+}
+
+fn loading(groups: &[Group]) -> Vec<String> {
+    let mut said = Vec::new();
+    if groups.iter().any(|group| !group.is_open()) {
+        said.push(
+            "Closed loop: each connection sends its next request when the previous reply is complete. The service sets the pace, so throughput compares services; its response times hold only for this number of callers."
+                .to_owned(),
+        );
+    }
+    if groups.iter().any(Group::is_open) {
+        said.push(
+            "Open load: requests are due at times that do not depend on replies, and response time counts from when a request was due, so that a stall counts for every request that it delays."
+                .to_owned(),
+        );
+    }
+    said
+}
+
+fn measuring(measured: &[&Measurement]) -> Vec<String> {
+    let mut said = Vec::new();
+    let sources: BTreeSet<&str> = measured
+        .iter()
+        .map(|one| one.service.source.as_str())
+        .filter(|source| !source.is_empty())
+        .collect();
+    if !sources.is_empty() {
+        let from: Vec<&str> = sources.into_iter().collect();
+        said.push(format!(
+            "CPU time and memory cover the service’s whole process tree, from {}.",
+            from.join(", ")
+        ));
+    }
+    if let Some(one) = measured.first() {
+        let list = |cpus: &[usize]| {
+            cpus.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        if !one.service_cpus.is_empty() && !one.generator_cpus.is_empty() {
+            said.push(format!(
+                "Services ran on CPU {}, the generator on CPU {}, on one machine over loopback.",
+                list(&one.service_cpus),
+                list(&one.generator_cpus)
+            ));
+        }
+        for backing_service in &one.backing_services {
+            let version = backing_service.version.as_deref().unwrap_or_default();
+            let settings = backing_service.settings.iter();
+            let settings = settings.map(|(name, value)| format!("{name} = {value}"));
+            said.push(format!(
+                "Backing service: {} on CPU {} ({}), with data that was generated for the run.",
+                format!("{} {version}", backing_service.title).trim_end(),
+                list(&backing_service.cpus),
+                settings.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        let requests: u64 = measured.iter().map(|one| one.recording.replies()).sum();
+        let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
+        said.push(format!(
+            "{} measured, with {} complete replies; prony’s own generator ({}) made the load.",
+            plural(measured.len(), "trial"),
+            grouped(requests as f64),
+            one.recording.generator.transport
+        ));
+        said.push(format!(
+            "Each measurement lasted {} s on average, after the warm-up.",
+            digits(seconds / measured.len() as f64)
+        ));
+    }
+    said
+}

@@ -1,0 +1,242 @@
+//! Whether a backing service was the limit of a load: a function of what each used and of what connections waited for, without a
+//! clock or a process.
+
+use prony_host::{Place, Placement};
+use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
+
+/// From this share of its CPUs on a backing service is busy.
+const BUSY: f64 = 0.9;
+/// What it uses itself of CPUs that it shares with the generator, at least: else it is the generator that is busy.
+const OWN: f64 = 0.3;
+/// Below this share of its CPUs a service is idle for a good part.
+const IDLE: f64 = 0.7;
+/// From this share of the connections in use on that wait in a backing service, requests wait there more than anywhere else.
+const WAITING: f64 = 0.5;
+/// Waits that must have been seen at least: fewer may be chance.
+const SEEN: u64 = 10;
+
+/// Whether a backing service kept its CPUs busy, or connections waiting, while the service had little to do.
+pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placement) -> Option<Warning> {
+    let generator = measured.generator.as_ref();
+    bound(
+        &measured.service,
+        &measured.backing_services,
+        generator,
+        placement,
+    )
+    .or_else(|| {
+        let service = share(&measured.service, placement.service.cpus.len())?;
+        let in_flight = in_flight(&measured.recording);
+        let mut backing_services = measured.backing_services.iter();
+        backing_services.find_map(|one| waits(one, service, in_flight))
+    })
+}
+
+/// Requests under way at a time, by Little's law; `None`: nothing came back.
+fn in_flight(recording: &Recording) -> Option<f64> {
+    let mean_ns = recording.response_time_ns?.mean.at_least()?;
+    Some(recording.throughput_per_s * mean_ns as f64 / 1e9)
+}
+
+/// Whether connections of a service that had little to do waited in this backing service.
+fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -> Option<Warning> {
+    let waiting = Waiting::of(backing_service, in_flight)?;
+    if service > IDLE {
+        return None;
+    }
+    let text = format!(
+        "{} was the limit, not the service: {} of the connections in use waited there ({}), while the service used {} of its CPUs",
+        backing_service.title,
+        percent(waiting.share),
+        waiting.what,
+        percent(service)
+    );
+    Some(Warning::new(WarningKind::BackingServiceBound, text))
+}
+
+/// What connections waited for where nothing was answered, or little; `None`: few waited.
+pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingUsage>) -> Option<String> {
+    backing_services.find_map(|one| {
+        let waiting = Waiting::of(one, None)?;
+        Some(format!(
+            "meanwhile {} of its connections to {} waited there ({})",
+            percent(waiting.share),
+            one.title,
+            waiting.what
+        ))
+    })
+}
+
+/// Connections that waited in a backing service, where most of those in use did.
+struct Waiting {
+    share: f64,
+    what: String,
+}
+
+impl Waiting {
+    /// In use are no more connections than there are, and no more than there are requests.
+    fn of(backing_service: &BackingUsage, in_flight: Option<f64>) -> Option<Self> {
+        let watched = backing_service.watched.as_ref()?;
+        let mean = |count: u64| count as f64 / watched.samples.max(1) as f64;
+        let open = mean(watched.connections());
+        let used = in_flight.map_or(open, |requests| requests.min(open));
+        let part = |count: u64| (mean(count) / used).min(1.0);
+        let waiting = watched.waiting();
+        if waiting < SEEN || used <= 0.0 || part(waiting) < WAITING {
+            return None;
+        }
+        let named = watched.waits().into_iter();
+        let named = named.map(|(what, count)| format!("{what} {}", percent(part(count))));
+        Some(Self {
+            share: part(waiting),
+            what: named.take(3).collect::<Vec<_>>().join(", "),
+        })
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn bound(
+    service: &Resources,
+    backing_services: &[BackingUsage],
+    generator: Option<&Resources>,
+    placement: &Placement,
+) -> Option<Warning> {
+    let service = share(service, placement.service.cpus.len())?;
+    let place = placement.backing_service.as_ref()?;
+    let part = |one: &Resources| share(one, place.cpus.len());
+    let used: Vec<(&str, f64)> = backing_services
+        .iter()
+        .filter_map(|one| Some((one.title.as_str(), part(one.resources.as_ref()?)?)))
+        .collect();
+    let beside = match generator {
+        Some(generator) if shares(place, placement.generator()) => part(generator)?,
+        _ => 0.0,
+    };
+    let own: f64 = used.iter().map(|(_, share)| share).sum();
+    let (most, _) = used.iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
+    if own + beside < BUSY || own < OWN || service > IDLE {
+        return None;
+    }
+    let with = if beside > 0.0 {
+        format!(", the generator {} of them", percent(beside))
+    } else {
+        String::new()
+    };
+    let text = format!(
+        "{most} was the limit, not the service: backing services used {} of their CPUs{with}, the service {} of its own",
+        percent(own),
+        percent(service)
+    );
+    Some(Warning::new(WarningKind::BackingServiceBound, text))
+}
+
+/// The part of so many CPUs that was used.
+fn share(used: &Resources, cpus: usize) -> Option<f64> {
+    let all = used.window_ns as f64 * cpus as f64;
+    (all > 0.0).then_some(used.cpu_ns? as f64 / all)
+}
+
+fn shares(one: &Place, other: &Place) -> bool {
+    let theirs = other.cpus.as_slice();
+    one.host == other.host && one.cpus.as_slice().iter().any(|cpu| theirs.contains(cpu))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_host::Cpus;
+    use prony_records::Watched;
+
+    fn used(percent: u64) -> Resources {
+        Resources {
+            window_ns: 1_000,
+            cpu_ns: Some(percent * 10),
+            ..Resources::default()
+        }
+    }
+
+    fn place(cpu: usize) -> Place {
+        Place {
+            cpus: Cpus::from(vec![cpu]),
+            ..Place::default()
+        }
+    }
+
+    /// Service, backing service and generator in percent of one CPU each; the last two on the same one, or on their own.
+    fn verdict(service: u64, backing_service: u64, generator: u64, apart: bool) -> Option<String> {
+        let placement = Placement {
+            service: place(1),
+            workers: vec![place(0)],
+            backing_service: Some(place(if apart { 2 } else { 0 })),
+            warnings: Vec::new(),
+        };
+        let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": used(backing_service) });
+        let beside = serde_json::from_value(text).expect("a backing service");
+        let bound = bound(&used(service), &[beside], Some(&used(generator)), &placement);
+        bound.map(|warning| warning.text)
+    }
+
+    #[test]
+    fn a_busy_backing_service_before_an_idle_service_is_the_limit() {
+        let text = verdict(40, 62, 35, false).expect("bound");
+        assert!(text.starts_with("PostgreSQL was the limit"), "{text}");
+        assert!(
+            text.contains("62 %") && text.contains("35 %") && text.contains("40 %"),
+            "{text}"
+        );
+        assert!(verdict(40, 95, 10, true).is_some(), "on CPUs of its own");
+    }
+
+    /// A service that used so much of its CPU, with 4 connections in each of 20 samples.
+    fn waiting(service: u64, doing: &[(&str, u64)], in_flight: f64) -> Option<String> {
+        let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
+        let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
+        let mut watched = Watched::default();
+        for _ in 0..20 {
+            watched.add(doing.iter().map(|(what, count)| ((*what).to_owned(), *count)));
+        }
+        backing_service.watched = Some(watched);
+        let share = service as f64 / 100.0;
+        waits(&backing_service, share, Some(in_flight)).map(|warning| warning.text)
+    }
+
+    #[test]
+    fn a_backing_service_in_which_connections_wait_is_the_limit() {
+        let text = waiting(12, &[("lock", 2), ("io", 1), ("running", 1)], 64.0).expect("bound");
+        for part in ["PostgreSQL was the limit", "75 %", "(lock 50 %, io 25 %)", "12 %"] {
+            assert!(text.contains(part), "{text}");
+        }
+        let pool = &[("lock", 1), ("idle", 3)];
+        assert!(waiting(12, pool, 1.2).is_some(), "the others have nothing to do");
+        assert_eq!(waiting(12, pool, 4.0), None, "the others are between two queries");
+        assert_eq!(waiting(90, &[("lock", 4)], 64.0), None, "the service is busy");
+        assert_eq!(waiting(12, &[("running", 4)], 64.0), None, "nobody waits");
+    }
+
+    #[test]
+    fn a_few_waits_are_chance() {
+        let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
+        let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
+        let mut watched = Watched::default();
+        watched.add([("io".to_owned(), SEEN - 1)]);
+        backing_service.watched = Some(watched.clone());
+        assert_eq!(waited([&backing_service].into_iter()), None);
+        watched.add([("io".to_owned(), 1)]);
+        backing_service.watched = Some(watched);
+        let text = waited([&backing_service].into_iter()).expect("all of them");
+        assert_eq!(
+            text,
+            "meanwhile 100 % of its connections to PostgreSQL waited there (io 100 %)"
+        );
+    }
+
+    #[test]
+    fn nobody_else_is() {
+        assert_eq!(verdict(95, 62, 35, false), None, "the service is busy");
+        assert_eq!(verdict(40, 10, 88, false), None, "the generator is");
+        assert_eq!(verdict(40, 50, 35, true), None, "nobody is");
+    }
+}

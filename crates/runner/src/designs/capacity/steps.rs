@@ -1,0 +1,327 @@
+//! The steps of a search: a warm-up at the first rate, probes, and one recorded measurement at the rate that was found.
+
+use super::search::{CapacitySearch, SearchPlan, SearchStep};
+use super::{misses, under_way};
+use crate::schedule::{LoadRun, Outcome, Purpose, Step, StepResult, WarmUp};
+use prony_config::{GroupPlan, Plan, PlannedTrial};
+use prony_load::{Arrival, Load, Profile, Search};
+use prony_records::{Fault, Recording, Warning, WarningKind};
+use std::time::Duration;
+
+/// Part of each step before it counts: connections are made, and what the last rate left over is answered.
+const SETTLING: u64 = 4;
+/// Replies that a step should have, where that does not make it longer than [`LONGEST_STEP_NS`].
+const FEWEST_REPLIES: f64 = 30.0;
+const LONGEST_STEP_NS: u64 = 5_000_000_000;
+/// Tries of a rate that misses the objective: once may be a moment of another program.
+const TRIES: u32 = 2;
+
+/// The search of one trial.
+#[derive(Debug, Clone, Copy)]
+pub(in super::super) struct CapacitySteps<'a> {
+    planned: PlannedTrial,
+    group: &'a GroupPlan,
+    search: &'a Search,
+}
+
+/// A rate that did not meet the objective.
+#[derive(Debug, Clone, PartialEq)]
+struct Miss {
+    rate: f64,
+    why: String,
+    saturated: bool,
+}
+
+/// The search as far as its results go.
+struct Course {
+    search: CapacitySearch,
+    last_miss: Option<Miss>,
+    /// Misses in a row at the rate that is tried.
+    tries: u32,
+    /// Why nothing can be found.
+    given_up: Option<(Fault, String)>,
+}
+
+impl<'a> CapacitySteps<'a> {
+    /// The search of a trial; `None`: its load has a rate.
+    pub(in super::super) fn of(plan: &'a Plan, planned: PlannedTrial) -> Option<Self> {
+        let group = plan.group_of(&plan.entries[planned.entry]);
+        let search = group.search.as_ref()?;
+        Some(Self {
+            planned,
+            group,
+            search,
+        })
+    }
+
+    /// The step after these.
+    pub(in super::super) fn next(&self, results: &[StepResult]) -> Option<Step> {
+        let [before @ .., last] = results else {
+            return Some(Step::Start(0));
+        };
+        if !last.is_done() {
+            return None;
+        }
+        let Some(start) = one_rate(&self.group.load) else {
+            let text = "a search for a rate begins at that of an open load that stays the same, and the plan has another load";
+            return Some(Step::GiveUp(0, Fault::Service, text.to_owned()));
+        };
+        match &last.step {
+            Step::Start(_) => Some(Step::Check(0)),
+            Step::Check(_) => {
+                let run = self.run(start, self.group.duration_ns, self.recorded());
+                Some(Step::WarmUp(vec![run], WarmUp::Planned(self.group.warm_up)))
+            }
+            Step::WarmUp(runs, WarmUp::Settle(_)) => Some(Step::Measure(runs.clone())),
+            Step::Measure(runs) if runs[0].purpose != Purpose::Probe => {
+                Some(Step::Warn(0, self.doubts(self.course(start, before), last)))
+            }
+            Step::WarmUp(..) | Step::Measure(_) => Some(self.try_next(self.course(start, results))),
+            Step::Warn(..) => Some(Step::Recheck(0)),
+            Step::Recheck(_) => Some(Step::Stop(0)),
+            Step::Pause(_) | Step::Resume(_) | Step::GiveUp(..) | Step::Stop(_) => None,
+        }
+    }
+
+    const fn recorded(&self) -> Purpose {
+        Purpose::Record(self.planned.place)
+    }
+
+    fn run(&self, rate: f64, length_ns: u64, purpose: Purpose) -> LoadRun {
+        LoadRun {
+            slot: 0,
+            load: self.planned.entry,
+            rate: Some(rate),
+            length: Duration::from_nanos(length_ns),
+            purpose,
+            window: None,
+        }
+    }
+
+    fn settled(&self, run: LoadRun) -> Step {
+        let settling = Duration::from_nanos(self.search.step_ns / SETTLING);
+        Step::WarmUp(vec![run], WarmUp::Settle(settling))
+    }
+
+    fn try_next(&self, course: Course) -> Step {
+        if let Some((fault, reason)) = course.given_up {
+            return Step::GiveUp(0, fault, reason);
+        }
+        match course.search.next() {
+            SearchStep::Try(rate) => self.settled(self.run(rate, self.length_ns(rate), Purpose::Probe)),
+            SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
+                self.settled(self.run(rate, self.group.duration_ns, self.recorded()))
+            }
+            SearchStep::None => Step::GiveUp(0, Fault::Service, nothing_met(course.last_miss.as_ref())),
+        }
+    }
+
+    /// Length of a step: at a low rate longer, so that there are replies to judge by.
+    fn length_ns(&self, rate: f64) -> u64 {
+        let enough_ns = (FEWEST_REPLIES / rate * 1e9) as u64;
+        enough_ns.min(LONGEST_STEP_NS).max(self.search.step_ns)
+    }
+
+    fn course(&self, start: f64, results: &[StepResult]) -> Course {
+        let mut course = Course {
+            search: CapacitySearch::new(SearchPlan {
+                start,
+                limit: self.search.limit.as_per_second(),
+                precision: self.search.precision,
+            }),
+            last_miss: None,
+            tries: 0,
+            given_up: None,
+        };
+        for result in results {
+            if let (Step::Measure(runs), Outcome::Measured(recordings)) = (&result.step, &result.outcome)
+                && let (Some(rate), Some(recording)) = (runs[0].rate, recordings.first())
+                && runs[0].purpose == Purpose::Probe
+            {
+                course.take(rate, self.miss(rate, recording));
+            }
+        }
+        course
+    }
+
+    /// How a rate missed the objective. The error says what the machine made impossible.
+    fn miss(&self, rate: f64, recording: &Recording) -> Result<Option<Miss>, String> {
+        let objective = &self.search.objective;
+        let (missed, _) = misses(objective, recording, rate, under_way(&self.group.load))
+            .map_err(|error| error.to_string())?;
+        let saturated = recording.generator.saturated;
+        Ok(missed.into_iter().next().map(|why| Miss { rate, why, saturated }))
+    }
+
+    /// What a reader must know of the rate that was found.
+    fn doubts(&self, course: Course, last: &StepResult) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        if matches!(course.search.next(), SearchStep::Beyond(_)) {
+            let text = "Met the objective at the highest rate tried.";
+            warnings.push(Warning::new(WarningKind::Note, text).advise("Raise `limit`."));
+        }
+        if course.last_miss.is_some_and(|miss| miss.saturated) {
+            let text = "The generator was the limit above this rate; capacity may be higher.";
+            let advice = "Use more threads (-t) or CPUs of its own (--cpus).";
+            warnings.push(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice));
+        }
+        if let (Step::Measure(runs), Outcome::Measured(recordings)) = (&last.step, &last.outcome)
+            && let Ok(Some(miss)) = self.miss(runs[0].rate.unwrap_or_default(), &recordings[0])
+        {
+            let text = format!("Met while searching, missed when measured: {}.", miss.why);
+            warnings.push(Warning::new(WarningKind::Note, text));
+        }
+        warnings
+    }
+}
+
+impl Course {
+    fn take(&mut self, rate: f64, miss: Result<Option<Miss>, String>) {
+        let miss = match miss {
+            Ok(miss) => miss,
+            Err(reason) => {
+                self.given_up = Some((Fault::Infrastructure, reason));
+                return;
+            }
+        };
+        let is_met = miss.is_none();
+        self.last_miss = miss.or(self.last_miss.take());
+        self.tries += 1;
+        if is_met || self.tries == TRIES {
+            self.tries = 0;
+            self.search.take(rate, is_met);
+        }
+    }
+}
+
+fn nothing_met(last: Option<&Miss>) -> String {
+    match last {
+        Some(miss) => format!("no rate meets the objective: at {:.0}/s {}", miss.rate, miss.why),
+        None => "no rate meets the objective".to_owned(),
+    }
+}
+
+/// The rate of an open load that stays the same: where the search begins.
+const fn one_rate(load: &Load) -> Option<f64> {
+    match load {
+        Load::Open {
+            arrival:
+                Arrival {
+                    profile: Profile::Constant { rate },
+                    ..
+                },
+            ..
+        } => Some(rate.as_per_second()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{good, plan, recording, steps, words};
+    use super::super::Capacity;
+    use super::*;
+    use prony_load::{Rate, Spacing};
+
+    fn searching() -> Plan {
+        let mut plan = plan(&["a"], &[1], 1);
+        let rate = |per_s| Rate::per_second(per_s).expect("a rate");
+        plan.groups[0].load = Load::Open {
+            arrival: Arrival {
+                profile: Profile::Constant { rate: rate(100.0) },
+                spacing: Spacing::Even,
+            },
+            connections: 4,
+            in_flight: 1,
+            backlog: 10,
+            members: None,
+        };
+        plan.groups[0].search = Some(Search {
+            objective: "errors<1%".parse().expect("an objective"),
+            limit: rate(10_000.0),
+            precision: 0.5,
+            step_ns: 1_000_000_000,
+        });
+        plan
+    }
+
+    /// The steps of a search where a service carries this many requests per second.
+    fn search(capacity: f64) -> Vec<Step> {
+        let plan = searching();
+        let design = Capacity { plan: &plan };
+        let block = Capacity::block(plan.round(0)[0]);
+        let mut carries = |step: &Step| match step {
+            Step::Measure(runs) => {
+                let rate = runs[0].rate.expect("a rate");
+                let due = rate.round() as u64;
+                let valid = if rate <= capacity { due } else { due * 6 / 10 };
+                Outcome::Measured(vec![recording(due, valid)])
+            }
+            other => good(other),
+        };
+        steps(&design, &block, None, &mut carries)
+    }
+
+    fn rates(steps: &[Step]) -> Vec<u32> {
+        let measured = steps.iter().filter_map(|step| match step {
+            Step::Measure(runs) => runs[0].rate,
+            _ => None,
+        });
+        measured.map(|rate| rate.round() as u32).collect()
+    }
+
+    #[test]
+    fn rates_double_until_one_is_missed_twice_and_what_is_found_is_confirmed_and_measured() {
+        let steps = search(250.0);
+        assert!(
+            words(&steps).starts_with("start 0, check 0, warm 0, warm 0, measure 0"),
+            "{}",
+            words(&steps)
+        );
+        assert!(
+            words(&steps).ends_with("measure 0, warn 0, recheck 0, stop 0"),
+            "{}",
+            words(&steps)
+        );
+        // 283 is half way between 200 and 400 by ratio.
+        assert_eq!(rates(&steps), [100, 200, 400, 400, 283, 283, 200, 200, 200]);
+        let recorded = steps
+            .iter()
+            .filter(|step| matches!(step, Step::Measure(runs) if runs[0].purpose != Purpose::Probe));
+        assert_eq!(recorded.count(), 1);
+    }
+
+    #[test]
+    fn a_service_that_meets_no_rate_is_given_up_with_the_reason() {
+        let steps = search(0.5);
+        let Some(Step::GiveUp(0, Fault::Service, reason)) = steps.last() else {
+            panic!("{}", words(&steps))
+        };
+        assert!(
+            reason.starts_with("no rate meets the objective: at 1/s"),
+            "{reason}"
+        );
+    }
+
+    #[test]
+    fn a_fault_of_the_machine_ends_the_search() {
+        let plan = searching();
+        let design = Capacity { plan: &plan };
+        let block = Capacity::block(plan.round(0)[0]);
+        let mut broken = |step: &Step| match step {
+            Step::Measure(_) => {
+                let mut nothing = recording(0, 0);
+                nothing.connections.established = 0;
+                nothing.warnings = nothing.failure(None).into_iter().collect();
+                Outcome::Measured(vec![nothing])
+            }
+            other => good(other),
+        };
+        let steps = steps(&design, &block, None, &mut broken);
+        assert!(
+            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Infrastructure, _))),
+            "{}",
+            words(&steps)
+        );
+    }
+}

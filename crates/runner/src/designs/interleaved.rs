@@ -1,0 +1,464 @@
+//! All services of a group are started and warmed up, then loaded one after the other in short windows, in a random order, many
+//! times. A service that has no window is paused.
+//!
+//! Windows of one cycle are within seconds of each other, so that the state of the machine meets all of them alike. The unit of
+//! every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
+
+use crate::history::History;
+use crate::schedule::{
+    Block, Design, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Slot, Step, StepResult,
+    WarmUp, WindowPosition,
+};
+use prony_config::{Plan, PlannedTrial};
+use rand::seq::SliceRandom as _;
+use rand::{SeedableRng as _, rngs::SmallRng};
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// Load before each window: connections are made, and what was paused is awake again.
+const RAMP: Duration = Duration::from_millis(50);
+/// Cycles below which a round that the user ended early gives no result.
+const FEWEST_CYCLES: u32 = 3;
+/// Memory that is left free on the machine, bytes: services grow under load.
+const SPARE_BYTES: u64 = 1 << 30;
+
+/// The groups of a plan, round by round.
+#[derive(Debug, Clone, Copy)]
+pub struct Interleaved<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Length of a window.
+    pub window: Duration,
+    /// Windows of each service.
+    pub cycles: u32,
+}
+
+impl Design for Interleaved<'_> {
+    /// The services of a group. Windows of one cycle are compared, so a group that was left in the middle is done again as a
+    /// whole.
+    fn next_block(&self, history: &History<'_>) -> Option<Block> {
+        let rounds = 0..self.plan.rounds;
+        let mut groups =
+            rounds.flat_map(|round| (0..self.plan.groups.len()).map(move |group| (round, group)));
+        groups.find_map(|(round, group)| {
+            let all = self.plan.round(round).into_iter();
+            let is_in = |planned: &PlannedTrial| {
+                self.plan.entries[planned.entry].group == group && history.takes_part(planned.entry)
+            };
+            let trials: Vec<PlannedTrial> = all.filter(is_in).collect();
+            trials
+                .iter()
+                .any(|planned| history.is_missing(planned))
+                .then(|| Block {
+                    round,
+                    slots: trials.into_iter().map(start).collect(),
+                    steps: Vec::new(),
+                    on_failure: OnFailure::DropSlot,
+                })
+        })
+    }
+
+    fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
+        let mut course = Course::new(self, block);
+        for result in results {
+            course.next();
+            course.take(result);
+        }
+        course.next()
+    }
+}
+
+fn start(planned: PlannedTrial) -> ServiceStart {
+    ServiceStart {
+        trials: vec![planned],
+        placement: Placing::Interleaved,
+    }
+}
+
+/// What the services do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// They are started and warmed up, as many as memory allows.
+    Entering,
+    /// They have their windows.
+    Cycling,
+    /// They are checked again and stopped.
+    Leaving,
+    /// The user ended it before there was enough to judge.
+    Over,
+}
+
+/// The block as far as its results go.
+struct Course<'a> {
+    design: &'a Interleaved<'a>,
+    block: &'a Block,
+    phase: Phase,
+    /// Steps that come next.
+    queue: VecDeque<Step>,
+    /// Services that have not been started yet.
+    waiting: VecDeque<Slot>,
+    /// Services that are up together, also those that have failed since.
+    up: Vec<Slot>,
+    failed: BTreeSet<Slot>,
+    /// Services that were started a second time.
+    again: BTreeSet<Slot>,
+    /// Services that were started since the last ones left.
+    entered: usize,
+    largest_bytes: u64,
+    available_bytes: Option<u64>,
+    /// How often services have left to make room.
+    blocks: u32,
+    cycle: u32,
+    random: SmallRng,
+    is_ending: bool,
+}
+
+impl<'a> Course<'a> {
+    fn new(design: &'a Interleaved<'a>, block: &'a Block) -> Self {
+        Self {
+            design,
+            block,
+            phase: Phase::Entering,
+            queue: VecDeque::new(),
+            waiting: (0..block.slots.len()).collect(),
+            up: Vec::new(),
+            failed: BTreeSet::new(),
+            again: BTreeSet::new(),
+            entered: 0,
+            largest_bytes: 0,
+            available_bytes: None,
+            blocks: 0,
+            cycle: 0,
+            random: SmallRng::seed_from_u64(0),
+            is_ending: false,
+        }
+    }
+
+    /// The next step; `None`: all have left.
+    fn next(&mut self) -> Option<Step> {
+        while self.queue.is_empty() {
+            match self.phase {
+                Phase::Entering => self.enter(),
+                Phase::Cycling => self.cycle(),
+                Phase::Leaving if self.up.is_empty() && self.waiting.is_empty() => return None,
+                Phase::Leaving => self.leave(),
+                Phase::Over => return None,
+            }
+        }
+        self.queue.front().cloned()
+    }
+
+    fn take(&mut self, result: &StepResult) {
+        self.queue.pop_front();
+        self.is_ending = result.is_ending;
+        if let Outcome::Paused {
+            memory_bytes,
+            available_bytes,
+        } = result.outcome
+        {
+            self.largest_bytes = self.largest_bytes.max(memory_bytes.unwrap_or(0));
+            self.available_bytes = available_bytes;
+        }
+        if result.is_done() {
+            return;
+        }
+        for slot in result.step.slots() {
+            if matches!(result.step, Step::Start(_)) && result.outcome == Outcome::Skipped {
+                self.up.retain(|up| *up != slot);
+                self.entered -= 1;
+            }
+            self.queue.retain(|step| !step.slots().contains(&slot));
+            if self.phase == Phase::Entering
+                && matches!(result.outcome, Outcome::Failed(_))
+                && !self.is_ending
+                && self.again.insert(slot)
+            {
+                self.queue.extend(self.entering(slot));
+            } else {
+                self.failed.insert(slot);
+            }
+        }
+    }
+
+    fn enter(&mut self) {
+        let has_room = |available: u64| available >= self.largest_bytes + SPARE_BYTES;
+        let may_enter = self.entered == 0 || self.available_bytes.is_none_or(has_room);
+        let Some(slot) = self.waiting.front().copied().filter(|_| may_enter) else {
+            let seed = self.seed().wrapping_add(u64::from(self.blocks));
+            self.random = SmallRng::seed_from_u64(seed);
+            self.cycle = 0;
+            self.phase = Phase::Cycling;
+            return;
+        };
+        self.waiting.pop_front();
+        self.entered += 1;
+        self.up.push(slot);
+        self.queue.extend(self.entering(slot));
+    }
+
+    /// The same for all services of a round.
+    fn seed(&self) -> u64 {
+        let round = u64::from(self.block.round);
+        self.design
+            .plan
+            .seed
+            .wrapping_add(round.wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    fn entering(&self, slot: Slot) -> [Step; 4] {
+        let entry = &self.design.plan.entries[self.planned(slot).entry];
+        let group = self.design.plan.group_of(entry);
+        let run = LoadRun {
+            length: Duration::from_nanos(group.duration_ns),
+            window: None,
+            ..self.run(slot, None)
+        };
+        [
+            Step::Start(slot),
+            Step::Check(slot),
+            Step::WarmUp(vec![run], WarmUp::ByCpuTime(group.warm_up)),
+            Step::Pause(slot),
+        ]
+    }
+
+    fn planned(&self, slot: Slot) -> PlannedTrial {
+        self.block.slots[slot].trials[0]
+    }
+
+    fn run(&self, slot: Slot, window: Option<WindowPosition>) -> LoadRun {
+        let planned = self.planned(slot);
+        LoadRun {
+            slot,
+            load: planned.entry,
+            rate: None,
+            length: self.design.window,
+            purpose: Purpose::Record(planned.place),
+            window,
+        }
+    }
+
+    fn cycle(&mut self) {
+        let is_done = self.cycle == self.design.cycles;
+        if is_done || self.is_ending {
+            let is_enough = is_done || self.cycle >= FEWEST_CYCLES;
+            self.phase = if is_enough { Phase::Leaving } else { Phase::Over };
+            self.blocks += 1;
+            if self.is_ending {
+                self.waiting.clear();
+            }
+            return;
+        }
+        let mut order: Vec<usize> = (0..self.up.len()).collect();
+        order.shuffle(&mut self.random);
+        for (place, index) in (0..).zip(order) {
+            let slot = self.up[index];
+            if self.failed.contains(&slot) {
+                continue;
+            }
+            let run = self.run(
+                slot,
+                Some(WindowPosition {
+                    block: self.blocks,
+                    // Cycles of different blocks are different cycles.
+                    cycle: self.blocks * self.design.cycles + self.cycle,
+                    place,
+                }),
+            );
+            self.queue.extend([
+                Step::Resume(slot),
+                Step::WarmUp(vec![run], WarmUp::Settle(RAMP)),
+                Step::Measure(vec![run]),
+                Step::Pause(slot),
+            ]);
+        }
+        self.cycle += 1;
+    }
+
+    /// The first service stays for all blocks: by it they are put at one level.
+    fn leave(&mut self) {
+        let control = usize::from(!self.waiting.is_empty()).min(self.up.len());
+        for slot in self.up.split_off(control) {
+            if !self.failed.contains(&slot) {
+                self.queue
+                    .extend([Step::Resume(slot), Step::Recheck(slot), Step::Stop(slot)]);
+            }
+        }
+        if !self.waiting.is_empty() {
+            self.phase = Phase::Entering;
+            self.entered = 0;
+            self.largest_bytes = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{attempt, good, history, plan, steps, word, words};
+    use super::*;
+    use prony_records::{Fault, Stage};
+
+    fn design(plan: &Plan, cycles: u32) -> Interleaved<'_> {
+        Interleaved {
+            plan,
+            window: Duration::from_millis(200),
+            cycles,
+        }
+    }
+
+    fn of(steps: &[Step], name: &str) -> Vec<Slot> {
+        let own = steps.iter().filter(|step| word(step).starts_with(name));
+        own.flat_map(Step::slots).collect()
+    }
+
+    #[test]
+    fn all_enter_then_have_their_windows_then_leave() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 4);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let taken = steps(&design, &block, None, &mut good);
+        let enters = "start 0, check 0, warm 0, pause 0, start 1, check 1, warm 1, pause 1";
+        let leaves = "resume 0, recheck 0, stop 0, resume 1, recheck 1, stop 1";
+        assert!(
+            words(&taken[..8]) == enters && words(&taken[taken.len() - 6..]) == leaves,
+            "{}",
+            words(&taken)
+        );
+        let measured = of(&taken, "measure");
+        assert_eq!(measured.len(), 8);
+        for cycle in measured.chunks(2) {
+            assert_ne!(cycle[0], cycle[1], "each has a window in each cycle");
+        }
+        assert_eq!(
+            taken,
+            steps(&design, &block, None, &mut good),
+            "the seed decides the order"
+        );
+    }
+
+    #[test]
+    fn a_service_that_fails_is_started_twice_and_the_others_go_on() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let mut fails = |step: &Step| match step {
+            Step::Check(0) => Outcome::Failed(vec![0]),
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut fails);
+        assert_eq!(of(&taken, "start"), [0, 0, 1]);
+        assert_eq!(of(&taken, "measure"), [1, 1, 1]);
+        assert_eq!(of(&taken, "stop"), [1]);
+    }
+
+    #[test]
+    fn a_service_that_dies_between_its_windows_is_left_out() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        let mut resumes = 0;
+        let mut fails = |step: &Step| match step {
+            Step::Resume(1) => {
+                resumes += 1;
+                if resumes == 2 {
+                    Outcome::Failed(vec![1])
+                } else {
+                    Outcome::Done
+                }
+            }
+            other => good(other),
+        };
+        let taken = steps(&design, &block, None, &mut fails);
+        assert_eq!(of(&taken, "measure").iter().filter(|slot| **slot == 1).count(), 1);
+        assert_eq!(of(&taken, "stop"), [0]);
+    }
+
+    #[test]
+    fn without_memory_the_first_stays_and_the_others_come_in_blocks() {
+        let plan = plan(&["a", "b", "c"], &[1], 1);
+        let design = design(&plan, 2);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        // Two fit, one of which has just entered.
+        let mut starts = 0;
+        let mut scarce = |step: &Step| {
+            starts += u32::from(matches!(step, Step::Start(_)));
+            match step {
+                Step::Pause(_) => Outcome::Paused {
+                    memory_bytes: Some(1 << 30),
+                    available_bytes: Some(if starts == 2 { 1 << 30 } else { 4 << 30 }),
+                },
+                other => good(other),
+            }
+        };
+        let taken = steps(&design, &block, None, &mut scarce);
+        assert_eq!(of(&taken, "start"), [0, 1, 2]);
+        assert_eq!(
+            of(&taken, "stop"),
+            [1, 0, 2],
+            "the first is the control of both blocks"
+        );
+        let windows: Vec<WindowPosition> = taken
+            .iter()
+            .filter_map(|step| match step {
+                Step::Measure(runs) => runs[0].window,
+                _ => None,
+            })
+            .collect();
+        let cycles: Vec<(u32, u32)> = windows
+            .iter()
+            .map(|window| (window.block, window.cycle))
+            .collect();
+        assert_eq!(
+            cycles,
+            [(0, 0), (0, 0), (0, 1), (0, 1), (1, 2), (1, 2), (1, 3), (1, 3)]
+        );
+    }
+
+    #[test]
+    fn ending_early_needs_three_cycles() {
+        let plan = plan(&["a"], &[1], 1);
+        let design = design(&plan, 9);
+        let block = design.next_block(&history(&plan)).expect("a group");
+        // Four steps to enter, four for each window.
+        let early = steps(&design, &block, Some(4 + 2 * 4 - 1), &mut good);
+        assert_eq!((of(&early, "measure").len(), of(&early, "recheck").len()), (2, 0));
+        let late = steps(&design, &block, Some(4 + 3 * 4 - 1), &mut good);
+        assert_eq!((of(&late, "measure").len(), of(&late, "recheck").len()), (3, 1));
+    }
+
+    #[test]
+    fn a_group_is_done_again_as_a_whole_for_an_infrastructure_failure_alone() {
+        let plan = plan(&["a", "b"], &[1], 1);
+        let design = design(&plan, 3);
+        let mut history = history(&plan);
+        let block = design.next_block(&history).expect("a group");
+        let trials: Vec<PlannedTrial> = block.slots.iter().map(|start| start.trials[0]).collect();
+        history.add(attempt(&plan, trials[0], None));
+        history.add(attempt(
+            &plan,
+            trials[1],
+            Some((Fault::Infrastructure, Stage::Measure)),
+        ));
+        let again = design.next_block(&history).expect("once more");
+        assert_eq!(again.slots.len(), 2);
+        history.add(attempt(&plan, trials[0], None));
+        history.add(attempt(&plan, trials[1], Some((Fault::Service, Stage::Measure))));
+        assert_eq!(design.next_block(&history), None);
+    }
+
+    #[test]
+    fn a_group_that_was_killed_between_its_windows_is_done_again() {
+        let plan = plan(&["a"], &[1], 1);
+        let design = design(&plan, 3);
+        let planned = plan.round(0)[0];
+        let mut record = attempt(&plan, planned, None).record;
+        record.provisional = true;
+        let stored = |record| History::new(&plan, vec![record], None, 2);
+        assert!(design.next_block(&stored(record.clone())).is_some());
+        assert!(
+            stored(record.clone()).pending(&[planned]).is_empty(),
+            "the other designs go on"
+        );
+        record.provisional = false;
+        assert_eq!(design.next_block(&stored(record)), None);
+    }
+}

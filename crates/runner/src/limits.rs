@@ -1,0 +1,24 @@
+//! When a run ends before its plan is complete.
+
+use crate::history::History;
+use crate::{RunContext, RunEnd};
+use prony_config::Plan;
+use std::time::Duration;
+
+/// The end of a run before its next block.
+pub(crate) fn reached(context: &RunContext<'_>, history: &History<'_>) -> Option<RunEnd> {
+    lost_host(context, history).or_else(|| context.cancel.is_asked().then_some(RunEnd::Interrupted))
+}
+
+/// The end of a run whose host is lost and did not come back though the trial was repeated.
+pub(crate) fn lost_host(context: &RunContext<'_>, history: &History<'_>) -> Option<RunEnd> {
+    let reason = history.gave_up().filter(|_| context.testbed.lost().is_some())?;
+    Some(RunEnd::HostLost(reason.to_owned()))
+}
+
+/// The end of a run before its next round.
+pub(crate) fn before_round(plan: &Plan, history: &History<'_>) -> Option<RunEnd> {
+    let budget = plan.budget_ns.map(Duration::from_nanos);
+    let is_spent = budget.is_some_and(|budget| history.elapsed() >= budget);
+    is_spent.then_some(RunEnd::BudgetSpent)
+}

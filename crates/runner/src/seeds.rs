@@ -1,0 +1,27 @@
+//! Data of backing services that this process has made or found.
+
+use crate::build::Found;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// What was made for backing services, and where it lies.
+#[derive(Debug)]
+pub struct Seeds {
+    pub(crate) folder: PathBuf,
+    /// Toolchains of this machine, by name.
+    pub(crate) found: Mutex<BTreeMap<String, Result<Found, String>>>,
+    /// Data that was seen to be there.
+    pub(crate) made: Mutex<BTreeSet<String>>,
+}
+
+impl Seeds {
+    /// Kept in this folder; on another host in its cache.
+    pub fn new(folder: &Path) -> Self {
+        Self {
+            folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),
+            found: Mutex::default(),
+            made: Mutex::default(),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The record of a measurement: what was recorded, used and found, in the one place where it is put together.
+
+use super::ready_service::ReadyService;
+use crate::bottleneck::backing_service_bound;
+use crate::noise::neighbours;
+use crate::schedule::WindowPosition;
+use crate::usage::{self, Window, add_contradictions};
+use crate::warm_up::Warmed;
+use crate::{Failure, RunContext, TrialPlacement};
+use prony_config::Plan;
+use prony_records::{
+    BackingUsage, Classification, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
+    Resources, Stage, Warning, WarningKind,
+};
+use std::time::Duration;
+
+/// One measured window of a trial.
+#[derive(Clone)]
+pub(super) struct MeasuredWindow {
+    pub(super) recording: Recording,
+    pub(super) usage: Window,
+    /// Which one it is, where the trial has several.
+    pub(super) position: Option<WindowPosition>,
+}
+
+/// What is known of a trial next to its windows.
+pub(super) struct TrialFacts<'a> {
+    pub(super) ready: &'a ReadyService,
+    pub(super) placement: &'a TrialPlacement,
+    pub(super) warmed: Option<&'a Warmed>,
+    /// Whether its start serves other trials, too.
+    pub(super) is_shared: bool,
+}
+
+impl TrialFacts<'_> {
+    /// The measurement that these windows make.
+    pub(super) fn measurement(
+        &self,
+        windows: Vec<MeasuredWindow>,
+        context: &RunContext<'_>,
+    ) -> Result<Measurement, Failure> {
+        let is_interleaved = windows.iter().any(|window| window.position.is_some());
+        let mut measurement = if is_interleaved {
+            self.joined(windows, context)?
+        } else {
+            let one = windows.into_iter().next_back();
+            let one = one.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
+            self.single(one.recording, Some(one.usage))?
+        };
+        let blamed = self.ready.subject.backing_services.blames();
+        measurement
+            .warnings
+            .extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
+        Ok(measurement)
+    }
+
+    fn single(&self, recording: Recording, usage: Option<Window>) -> Result<Measurement, Failure> {
+        let steadiness = self.warmed()?.steadiness.clone();
+        let warm_up_s = steadiness.warm_up_s;
+        let mut measurement = usage::measurement(usage, recording, steadiness, self.ready.start_up);
+        measurement.after.clone_from(&self.ready.invariants.found);
+        let placement = &self.placement.placement;
+        measurement.service_cpus = placement.service.cpus.as_slice().to_vec();
+        measurement.generator_cpus = placement.generator().cpus.as_slice().to_vec();
+        let bound = backing_service_bound(&measurement, placement);
+        measurement.warnings.extend(bound);
+        measurement.warnings.extend(self.ready.warnings.iter().cloned());
+        if self.placement.slot.is_some() {
+            // What the trials next to it used is not the noise of others.
+            measurement.other_cpu_ns = None;
+        }
+        if self.is_shared {
+            // Samples from before its own warm-up are of other loads.
+            measurement
+                .warm_up_samples
+                .retain(|sample| sample.at_s >= -warm_up_s);
+        }
+        Ok(measurement)
+    }
+
+    /// All windows of an interleaved trial as one measurement.
+    fn joined(&self, windows: Vec<MeasuredWindow>, context: &RunContext<'_>) -> Result<Measurement, Failure> {
+        let warmed = self.warmed()?;
+        let turns: Vec<InterleavedWindow> = windows.iter().map(turn).collect();
+        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
+        for window in windows {
+            recordings.push(window.recording);
+            let (resources, used) = window.usage.into_used();
+            service.push(resources);
+            backing_services.push(used);
+        }
+        let joined = Recording::join(&recordings);
+        let joined = joined.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
+        let joined = joined.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
+        let mut measurement = self.single(joined, None)?;
+        measurement.service = Resources::join(&service);
+        measurement.backing_services = BackingUsage::join(&backing_services);
+        add_contradictions(&mut measurement);
+        let bound = backing_service_bound(&measurement, &self.placement.placement);
+        measurement.warnings.extend(bound);
+        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| turns.iter().map(of).sum::<Option<u64>>();
+        measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
+        measurement.steal_ns = sum(|window| window.steal_ns);
+        let cpus = context.host().topology().cpus().len();
+        measurement.warnings.extend(neighbours(&turns, cpus));
+        if let Some(warning) = unsteady(warmed) {
+            warning.replace_in(&mut measurement.warnings);
+        }
+        measurement.interleaved = Some(InterleavedWindows {
+            rested: true,
+            warm_up_cpu_ns: warmed.used_ns,
+            windows: turns,
+        });
+        Ok(measurement)
+    }
+
+    fn warmed(&self) -> Result<&Warmed, Failure> {
+        self.warmed
+            .ok_or_else(|| Failure::infrastructure(Stage::WarmUp, "it was not warmed up"))
+    }
+}
+
+fn turn(window: &MeasuredWindow) -> InterleavedWindow {
+    let MeasuredWindow {
+        recording,
+        usage,
+        position,
+    } = window;
+    let times = recording.response_time_ns;
+    InterleavedWindow {
+        block: position.map_or(0, |position| position.block),
+        cycle: position.map_or(0, |position| position.cycle),
+        place: position.map_or(0, |position| position.place),
+        length_s: recording.duration_s,
+        completed: recording.replies(),
+        valid: recording.valid_replies(),
+        cpu_ns: usage.service_cpu_ns(),
+        other_cpu_ns: usage.other_cpu_ns(),
+        steal_ns: usage.steal_ns(),
+        response_time_ns_p50: times.map(|times| times.p50),
+        response_time_ns_p99: times.map(|times| times.p99),
+        cpu_speed_probe_ns: usage.cpu_speed_probe_ns(),
+    }
+}
+
+fn unsteady(warmed: &Warmed) -> Option<Warning> {
+    let steadiness = &warmed.steadiness;
+    let used = Duration::from_nanos(warmed.used_ns?);
+    (steadiness.classification == Classification::NoSteadyState).then(|| {
+        let text = format!(
+            "its CPU time per request was not steady after {:.1} s of CPU time and {:.1} s on the clock (at most {:.0} s)",
+            used.as_secs_f64(),
+            steadiness.warm_up_s,
+            warmed.longest.as_secs_f64()
+        );
+        Warning::new(WarningKind::NotSteady, text)
+    })
+}
+
+/// A recording without a result excludes the service, and one with errors where the suite allows none.
+pub(super) fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
+    let details = || format!("{}{}", counts(recording), first_wrong(recording));
+    if let Some(excluded) = recording.exclusion() {
+        let text = format!("{} ({})", excluded.reason, details());
+        return Err(Failure {
+            fault: excluded.fault,
+            ..Failure::new(excluded.stage, text)
+        });
+    }
+    if plan.no_errors && recording.outcomes.errors() > 0 {
+        let text = format!("there were errors, and the suite allows none ({})", details());
+        return Err(Failure::new(Stage::Measure, text));
+    }
+    Ok(())
+}
+
+fn counts(recording: &Recording) -> String {
+    let all = Outcome::ALL
+        .iter()
+        .map(|&outcome| (outcome, recording.outcomes.of(outcome)));
+    let named = all.filter(|(_, count)| *count > 0);
+    let words: Vec<String> = named
+        .map(|(outcome, count)| format!("{count} {}", word(outcome)))
+        .collect();
+    if words.is_empty() {
+        return "nothing was answered".to_owned();
+    }
+    words.join(", ")
+}
+
+fn first_wrong(recording: &Recording) -> String {
+    recording
+        .unexpected_replies
+        .first()
+        .map_or(String::new(), |reply| {
+            format!(
+                "; {}: {}: expected {}, got {}",
+                reply.operation, reply.what, reply.expected, reply.got
+            )
+        })
+}
+
+/// The word of an outcome in JSON, with spaces.
+fn word(outcome: Outcome) -> String {
+    let json = serde_json::to_value(outcome).unwrap_or_default();
+    json.as_str().unwrap_or_default().replace('_', " ")
+}

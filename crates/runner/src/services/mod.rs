@@ -1,0 +1,458 @@
+//! The services of a block while it is performed: what each step does to them.
+
+mod measurement;
+mod ready_service;
+mod slot;
+
+use crate::backing::SeededContracts;
+use crate::history::{Attempt, History};
+use crate::job::job;
+use crate::load_monitor::{LoadMonitor, RunningLoad};
+use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp};
+use crate::trial::service_id;
+use crate::usage::{self, Window};
+use crate::warm_up::{Pace, WarmUpWatch, Warmed};
+use crate::{Failure, Journal, JournalError, Progress, Run};
+use prony_config::{Design, Plan, PlannedTrial};
+use prony_records::{Command, Event, Fault, Phase, Recording, Stage, Warning};
+use slot::ServiceSlot;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Time for a service to answer again after its backing services were started anew.
+const RECOVERS: Duration = Duration::from_secs(10);
+/// Tries of the check after the load, and the pause between them: a service may still be busy with what it was sent.
+const RECHECKS: u32 = 3;
+const RECHECK_PAUSE: Duration = Duration::from_millis(300);
+
+/// The services of a block. Dropping it ends every process.
+pub(crate) struct RunningServices<'a, 'j> {
+    run: &'a Run<'a>,
+    block: &'a Block,
+    history: &'a History<'a>,
+    journal: &'j mut dyn Journal,
+    slots: Vec<ServiceSlot<'a>>,
+    /// Attempts of services that were started anew.
+    attempts: Vec<Attempt>,
+    /// The cycle of the last window.
+    cycle: Option<u32>,
+    is_over: bool,
+}
+
+impl<'a, 'j> RunningServices<'a, 'j> {
+    pub(crate) fn new(
+        block: &'a Block,
+        (run, contracts, history): (&'a Run<'a>, &'a SeededContracts<'a>, &'a History<'a>),
+        journal: &'j mut dyn Journal,
+    ) -> Self {
+        let slots = block.slots.iter().enumerate();
+        let slots = slots.map(|(number, start)| ServiceSlot::new((number, start), run, contracts, history));
+        let slots: Vec<ServiceSlot<'a>> = slots.collect();
+        Self {
+            run,
+            block,
+            history,
+            // Without one of its services, which was not built or is excluded, such a block is nothing.
+            is_over: block.on_failure == OnFailure::EndBlock
+                && !slots.iter().all(ServiceSlot::has_open_trial),
+            slots,
+            journal,
+            attempts: Vec::new(),
+            cycle: None,
+        }
+    }
+
+    /// Whether the block has ended early: the user asked to stop now, or a service failed without which the others are nothing.
+    pub(crate) const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Starts backing services and service, and waits until it is ready.
+    pub(crate) fn start(&mut self, number: Slot) -> Outcome {
+        let archived = self.slots[number].start_anew();
+        self.attempts.extend(archived);
+        let Some(planned) = self.slots[number].begin() else {
+            return Outcome::Skipped;
+        };
+        self.tell_begun(planned);
+        let done = self.slots[number].start(self.run);
+        self.outcome(number, done)
+    }
+
+    /// Checks the contract.
+    pub(crate) fn check(&mut self, number: Slot) -> Outcome {
+        let slot = &mut self.slots[number];
+        if !slot.is_up() {
+            return Outcome::Skipped;
+        }
+        let done = slot.check(self.run, &mut |progress| self.journal.saw(progress));
+        self.outcome(number, done)
+    }
+
+    /// Loads until the services are warm.
+    pub(crate) fn warm_up(&mut self, runs: &[LoadRun], until: WarmUp) -> Outcome {
+        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.takes(run)).copied().collect();
+        if runs.is_empty() {
+            return Outcome::Skipped;
+        }
+        let mut watches = BTreeMap::new();
+        for run in &runs {
+            match self.begin_load(run, until) {
+                Ok(watch) => drop(watches.insert(run.slot, watch)),
+                Err(failure) => return self.fail(run.slot, failure),
+            }
+        }
+        let warmed = match self.until_warm(watches) {
+            Ok(warmed) => warmed,
+            Err((number, failure)) => return self.fail(number, failure),
+        };
+        let classification = |run: &LoadRun| warmed[&run.slot].steadiness.classification;
+        let classifications = runs.iter().map(classification).collect();
+        if !matches!(until, WarmUp::Settle(_)) {
+            for (number, warmed) in warmed {
+                self.slots[number].warmed = Some(warmed);
+            }
+        }
+        Outcome::Warm(classifications)
+    }
+
+    /// Whether a run has a service, and a trial that is to be tried.
+    fn takes(&self, run: &LoadRun) -> bool {
+        self.slots[run.slot].is_up() && self.slots[run.slot].trial_of(run).is_some()
+    }
+
+    fn begin_load(&mut self, run: &LoadRun, until: WarmUp) -> Result<WarmUpWatch, Failure> {
+        self.end_load(run.slot)?;
+        self.announce(run);
+        let context = &self.run.context;
+        let slot = &mut self.slots[run.slot];
+        if !matches!(until, WarmUp::Settle(_)) {
+            slot.prepare_data(context)?;
+        }
+        let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
+        let service = slot.ready.as_mut().expect("invariant: the service is up");
+        let job = job(&trial, &service.subject.target, &slot.placement, (run, until));
+        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
+        let placement = &slot.placement.placement;
+        let begun = context
+            .generator
+            .begin(&job, placement, &slot.placement.log("generator"));
+        let loading = begun.map_err(|error| Failure::host(Stage::WarmUp, &error))?;
+        let pace = Pace::of(&trial.group().load);
+        let watch = WarmUpWatch::new(until, pace, &mut *service.subject.service)?;
+        slot.load = Some(RunningLoad::new(*run, loading));
+        Ok(watch)
+    }
+
+    /// Says which trial or window begins.
+    fn announce(&mut self, run: &LoadRun) {
+        let Purpose::Record(place) = run.purpose else {
+            return;
+        };
+        if let Some(planned) = self.slots[run.slot].begin_trial(place) {
+            self.tell_begun(planned);
+        }
+        let Some(window) = run.window else { return };
+        if self.cycle.replace(window.cycle) != Some(window.cycle) {
+            let of = cycles(self.run.plan);
+            let number = window.cycle - window.block * of + 1;
+            self.journal.saw(Progress::Cycle { number, of });
+        }
+        self.journal.saw(Progress::Turn { place });
+    }
+
+    /// Until every generator says that its measurement begins.
+    fn until_warm(
+        &mut self,
+        mut watches: BTreeMap<Slot, WarmUpWatch>,
+    ) -> Result<BTreeMap<Slot, Warmed>, (Slot, Failure)> {
+        let monitor = LoadMonitor::new(&self.run.context, Stage::WarmUp, watches.len());
+        let journal = &mut *self.journal;
+        let mut is_told = false;
+        let mut warmed = BTreeMap::new();
+        while !watches.is_empty() {
+            for number in watches.keys().copied().collect::<Vec<Slot>>() {
+                let at = |failure| (number, failure);
+                let (load, subject) = self.slots[number].loaded().expect("invariant: it is loaded");
+                let event = monitor
+                    .next(load, subject, &mut |progress| journal.saw(progress))
+                    .map_err(at)?;
+                let watch = watches.get_mut(&number).expect("invariant: its own key");
+                match event {
+                    Some(Event::Interval {
+                        phase: Phase::WarmUp,
+                        interval,
+                        ..
+                    }) => watch.push(interval),
+                    Some(Event::Phase {
+                        phase: Phase::WarmUp, ..
+                    }) => watch.is_loaded(),
+                    Some(Event::Phase {
+                        phase: Phase::Measurement,
+                        ..
+                    }) => {
+                        usage::begin(subject, &mut *load.loading).map_err(at)?;
+                        let watch = watches.remove(&number).expect("invariant: its own key");
+                        warmed.insert(number, watch.finish());
+                        continue;
+                    }
+                    Some(Event::Recording { .. } | Event::Part { .. }) => {
+                        let text = "the generator ended before the measurement began";
+                        return Err(at(Failure::infrastructure(Stage::WarmUp, text)));
+                    }
+                    _ => {}
+                }
+                watch.tick(&mut *subject.service).map_err(at)?;
+            }
+            if !is_told && !watches.is_empty() && watches.values_mut().all(WarmUpWatch::is_over) {
+                for number in watches.keys() {
+                    self.slots[*number].tell(Command::Measure);
+                }
+                is_told = true;
+            }
+        }
+        Ok(warmed)
+    }
+
+    /// Measures the loads that a warm-up has begun. Every measured window is kept at once.
+    pub(crate) fn measure(&mut self, runs: &[LoadRun]) -> Result<Outcome, JournalError> {
+        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.takes(run)).copied().collect();
+        if runs.is_empty() {
+            return Ok(Outcome::Skipped);
+        }
+        let measured = match self.until_recorded(&runs) {
+            Ok(measured) => measured,
+            Err((number, failure)) => return Ok(self.fail(number, failure)),
+        };
+        let mut recordings = Vec::new();
+        for (run, recording, usage) in measured {
+            recordings.push(recording.clone());
+            if let Err(failure) = self.slots[run.slot].keep(&run, (recording, usage), self.run.plan) {
+                return Ok(self.fail(run.slot, failure));
+            }
+            if let Some(record) = self.slots[run.slot].provisional(&self.run.context) {
+                self.journal.provisional(&record)?;
+            }
+        }
+        Ok(Outcome::Measured(recordings))
+    }
+
+    /// Until the recordings of all are there. Resources count until the drain begins.
+    fn until_recorded(
+        &mut self,
+        runs: &[LoadRun],
+    ) -> Result<Vec<(LoadRun, Recording, Window)>, (Slot, Failure)> {
+        let monitor = LoadMonitor::new(&self.run.context, Stage::Measure, runs.len());
+        let journal = &mut *self.journal;
+        let mut usages: BTreeMap<Slot, Window> = BTreeMap::new();
+        let mut recordings: BTreeMap<Slot, Recording> = BTreeMap::new();
+        for _ in runs {
+            journal.saw(Progress::Phase(Phase::Measurement));
+        }
+        while recordings.len() < runs.len() {
+            for run in runs
+                .iter()
+                .filter(|run| !recordings.contains_key(&run.slot))
+                .copied()
+                .collect::<Vec<_>>()
+            {
+                let at = |failure| (run.slot, failure);
+                let loaded = self.slots[run.slot].loaded().filter(|(load, _)| load.run == run);
+                let (load, subject) = loaded.ok_or_else(|| {
+                    at(Failure::infrastructure(
+                        Stage::Measure,
+                        "no warm-up has begun this load",
+                    ))
+                })?;
+                let event = monitor
+                    .next(load, subject, &mut |progress| journal.saw(progress))
+                    .map_err(at)?;
+                let ends = match event {
+                    Some(Event::Phase {
+                        phase: Phase::Drain, ..
+                    }) => true,
+                    Some(Event::Part { .. }) => {
+                        let text =
+                            "the generator ended with a part of a load, where it was asked for a whole one";
+                        return Err(at(Failure::infrastructure(Stage::Measure, text)));
+                    }
+                    Some(Event::Recording { recording }) => {
+                        recordings.insert(run.slot, *recording);
+                        true
+                    }
+                    _ => false,
+                };
+                if ends && !usages.contains_key(&run.slot) {
+                    usages.insert(run.slot, usage::end(subject, &mut *load.loading).map_err(at)?);
+                }
+            }
+        }
+        let mut measured = Vec::new();
+        for run in runs {
+            self.slots[run.slot].load = None;
+            let both = recordings.remove(&run.slot).zip(usages.remove(&run.slot));
+            measured.extend(both.map(|(recording, usage)| (*run, recording, usage)));
+        }
+        Ok(measured)
+    }
+
+    /// Ends a load that is not measured as a whole one ends, with all replies that are still due: a service that is left with the
+    /// requests of clients that hung up answers them first, and the next load waits.
+    fn end_load(&mut self, number: Slot) -> Result<(), Failure> {
+        let monitor = LoadMonitor::new(&self.run.context, Stage::WarmUp, 1);
+        let journal = &mut *self.journal;
+        let slot = &mut self.slots[number];
+        slot.tell(Command::Stop);
+        while let Some((load, subject)) = slot.loaded() {
+            let event = monitor.next(load, subject, &mut |progress| journal.saw(progress))?;
+            if let Some(Event::Recording { recording }) = event {
+                slot.answers.push(recording.answers);
+                slot.load = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// From here on the service stands still.
+    pub(crate) fn pause(&mut self, number: Slot) -> Outcome {
+        if !self.slots[number].is_up() {
+            return Outcome::Skipped;
+        }
+        if let Err(failure) = self.end_load(number) {
+            return self.fail(number, failure);
+        }
+        let service = self.slots[number].service();
+        let memory_bytes = service.memory_bytes();
+        let paused = service.rest();
+        match paused {
+            Ok(()) => Outcome::Paused {
+                memory_bytes,
+                available_bytes: self.run.context.host().memory_available_bytes(),
+            },
+            Err(error) => self.fail(number, Failure::host(Stage::Measure, &error)),
+        }
+    }
+
+    /// From here on it runs again.
+    pub(crate) fn resume(&mut self, number: Slot) -> Outcome {
+        if !self.slots[number].is_up() {
+            return Outcome::Skipped;
+        }
+        let service = self.slots[number].service();
+        let done = match service.ended() {
+            Some(ending) => {
+                let text = format!("the service {ending}, while it rested between its windows");
+                Err(Failure::service_ended(Stage::Measure, text))
+            }
+            None => service
+                .wake()
+                .map_err(|error| Failure::host(Stage::Measure, &error)),
+        };
+        self.outcome(number, done)
+    }
+
+    /// What must hold after the load: the invariants of backing services, the contract, and a service that still runs.
+    pub(crate) fn recheck(&mut self, number: Slot) -> Outcome {
+        if !self.slots[number].is_up() || self.slots[number].measured_trial().is_none() {
+            return Outcome::Skipped;
+        }
+        let done = self.end_load(number).and_then(|()| {
+            let slot = &mut self.slots[number];
+            slot.recheck(self.run, &mut |progress| self.journal.saw(progress))
+        });
+        let outcome = self.outcome(number, done);
+        self.tell_ended(number);
+        outcome
+    }
+
+    /// Adds warnings to the trial that was measured last.
+    pub(crate) fn warn(&mut self, number: Slot, warnings: &[Warning]) -> Outcome {
+        self.slots[number].warn(warnings);
+        Outcome::Done
+    }
+
+    /// The design has no use for the service: its trial has no result.
+    pub(crate) fn give_up(&mut self, number: Slot, fault: Fault, reason: &str) -> Outcome {
+        let failure = Failure {
+            fault,
+            ..Failure::new(Stage::Measure, reason)
+        };
+        self.fail(number, failure)
+    }
+
+    /// Ends the service. What is found then is true of all that it served.
+    pub(crate) fn stop(&mut self, number: Slot) -> Outcome {
+        if !self.slots[number].is_up() {
+            return Outcome::Skipped;
+        }
+        let done = self.end_load(number);
+        if let Err(failure) = done {
+            return self.fail(number, failure);
+        }
+        let told = self.slots[number].stop();
+        told.into_iter()
+            .for_each(|warning| self.journal.saw(Progress::Warning(warning)));
+        Outcome::Done
+    }
+
+    fn outcome(&mut self, number: Slot, done: Result<(), Failure>) -> Outcome {
+        match done {
+            Ok(()) => Outcome::Done,
+            Err(failure) => self.fail(number, failure),
+        }
+    }
+
+    /// Takes a service out of the block whose step failed.
+    fn fail(&mut self, number: Slot, failure: Failure) -> Outcome {
+        self.is_over |= failure.is_interrupted() || self.block.on_failure == OnFailure::EndBlock;
+        self.slots[number].fail(failure);
+        self.tell_ended(number);
+        Outcome::Failed(vec![number])
+    }
+
+    /// Shows the trials of a start that serves several as they end.
+    fn tell_ended(&mut self, number: Slot) {
+        for record in self.slots[number].newly_ended() {
+            self.journal.saw(Progress::Ended(Box::new(record)));
+        }
+    }
+
+    /// Shows that a trial begins; that it is tried again is shown otherwise.
+    fn tell_begun(&mut self, planned: PlannedTrial) {
+        if self.history.again(planned.place).is_some() {
+            return;
+        }
+        let plan = self.run.plan;
+        let entry = &plan.entries[planned.entry];
+        let open = self.history.open_from(planned.place);
+        let lengths = open
+            .iter()
+            .map(|trial| plan.expected_trial(&plan.entries[trial.entry]));
+        self.journal.saw(Progress::Begins {
+            number: planned.place + 1,
+            of: plan.len(),
+            round: planned.round,
+            service: service_id(entry),
+            workload: plan.group_of(entry).workload.clone(),
+            remaining: lengths.sum(),
+        });
+    }
+
+    /// An attempt for each trial that was done, in the order of the plan; those that the user ended have none.
+    pub(crate) fn into_attempts(self) -> Vec<Attempt> {
+        let mut attempts = self.attempts;
+        for slot in self.slots {
+            attempts.extend(slot.into_attempts(self.run.plan));
+        }
+        attempts.sort_by_key(|attempt| attempt.record.place);
+        attempts
+    }
+}
+
+/// Windows of each service in a round.
+const fn cycles(plan: &Plan) -> u32 {
+    match plan.design {
+        Design::Interleaved { cycles, .. } => cycles,
+        Design::Sequence | Design::Duet | Design::Regression => 1,
+    }
+}

@@ -1,0 +1,661 @@
+//! One service of a block: what is known of it, and its trials.
+
+use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
+use super::ready_service::{LOG_LINES, ReadyService, request};
+use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
+use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
+use crate::failure::Cause;
+use crate::history::{Attempt, History, TrialId};
+use crate::load_monitor::RunningLoad;
+use crate::schedule::{LoadRun, Placing, Purpose, ServiceStart, Slot};
+use crate::start::{self, PORTS, Start, Subject, wait_until_ready};
+use crate::trial::{self, Trial};
+use crate::usage::Window;
+use crate::warm_up::Warmed;
+use crate::{Began, ConcurrentSlot, Failure, Progress, Run, RunContext, TrialPlacement};
+use prony_config::{Plan, PlannedTrial, Service, Starts, WorkersUse};
+use prony_host::{Ending, HostError, Placement, Process};
+use prony_load::Target;
+use prony_records::{
+    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, Stage, StartUp, TrialRecord,
+    Warning, WarningKind,
+};
+use std::thread;
+
+/// One service of a block.
+pub(super) struct ServiceSlot<'a> {
+    pub(super) placement: TrialPlacement,
+    trials: Vec<SlotTrial<'a>>,
+    /// `None`: it was not started, has failed or was stopped.
+    pub(super) ready: Option<ReadyService>,
+    pub(super) load: Option<RunningLoad>,
+    /// Its last warm-up.
+    pub(super) warmed: Option<Warmed>,
+    /// The replies since the data of backing services was reset.
+    pub(super) answers: Vec<Option<Answers>>,
+    has_failed: bool,
+}
+
+/// One trial of a service.
+pub(super) struct SlotTrial<'a> {
+    planned: PlannedTrial,
+    /// What it needs, or why it cannot be tried.
+    parts: Result<Trial<'a>, Exclusion>,
+    began: Option<Began>,
+    windows: Vec<MeasuredWindow>,
+    /// What the design has to say of its measurement.
+    warnings: Vec<Warning>,
+    /// When it is over.
+    record: Option<TrialRecord>,
+    /// Whether its end has been shown.
+    is_told: bool,
+}
+
+impl<'a> ServiceSlot<'a> {
+    pub(super) fn new(
+        (number, start): (Slot, &ServiceStart),
+        run: &'a Run<'a>,
+        contracts: &'a SeededContracts<'a>,
+        history: &History<'_>,
+    ) -> Self {
+        let trials: Vec<SlotTrial<'a>> = start
+            .trials
+            .iter()
+            .map(|&planned| SlotTrial {
+                planned,
+                parts: parts(planned, run, contracts, history),
+                began: None,
+                windows: Vec::new(),
+                warnings: Vec::new(),
+                record: None,
+                is_told: false,
+            })
+            .collect();
+        let contract = trials
+            .iter()
+            .find_map(|one| Some(one.parts.as_ref().ok()?.contract));
+        let needs_backing = contract.is_some_and(|contract| !contract.backing_services().is_empty());
+        Self {
+            placement: placement(run, start.placement, (number, needs_backing)),
+            trials,
+            ready: None,
+            load: None,
+            warmed: None,
+            answers: Vec::new(),
+            has_failed: false,
+        }
+    }
+
+    /// Whether its service runs and may be used.
+    pub(super) const fn is_up(&self) -> bool {
+        self.ready.is_some() && !self.has_failed
+    }
+
+    /// Whether there is anything to do.
+    pub(super) fn has_open_trial(&self) -> bool {
+        self.first().is_some()
+    }
+
+    /// The first trial that is open. The trial for which a service is started.
+    fn first(&self) -> Option<&SlotTrial<'a>> {
+        self.trials.iter().find(|one| one.is_open())
+    }
+
+    /// That trial begins; `None`: there is none to be tried.
+    pub(super) fn begin(&mut self) -> Option<PlannedTrial> {
+        let place = self.first()?.planned.place;
+        self.begin_trial(place);
+        Some(self.first()?.planned)
+    }
+
+    /// A trial begins; `None`: it has begun already.
+    pub(super) fn begin_trial(&mut self, place: TrialId) -> Option<PlannedTrial> {
+        let one = self.trials.iter_mut().find(|one| one.planned.place == place)?;
+        if one.began.is_some() {
+            return None;
+        }
+        one.began = Some(Began::now());
+        Some(one.planned)
+    }
+
+    /// Before another start: keeps the attempt that failed.
+    pub(super) fn start_anew(&mut self) -> Vec<Attempt> {
+        self.has_failed = false;
+        let mut attempts = Vec::new();
+        for one in &mut self.trials {
+            if let Some(record) = one.record.take_if(|record| record.result.is_err()) {
+                attempts.push(one.attempt(record));
+                one.began = None;
+                one.windows = Vec::new();
+                one.is_told = false;
+            }
+        }
+        attempts
+    }
+
+    /// The trial under whose load a service is, or whose load a probe borrows.
+    pub(super) fn trial_of(&self, run: &LoadRun) -> Option<&Trial<'a>> {
+        let mut trials = self.trials.iter();
+        let one = trials.find(|one| match run.purpose {
+            Purpose::Record(place) => one.planned.place == place && one.is_open(),
+            Purpose::Probe => one.planned.entry == run.load,
+        });
+        one?.parts.as_ref().ok()
+    }
+
+    pub(super) fn loaded(&mut self) -> Option<(&mut RunningLoad, &mut Subject)> {
+        Some((self.load.as_mut()?, &mut self.ready.as_mut()?.subject))
+    }
+
+    pub(super) fn tell(&mut self, command: Command) {
+        if let Some(load) = &mut self.load {
+            load.tell(command);
+        }
+    }
+
+    pub(super) fn service(&mut self) -> &mut dyn Process {
+        &mut *self
+            .ready
+            .as_mut()
+            .expect("invariant: the service is up")
+            .subject
+            .service
+    }
+
+    /// Starts it, on another port where its own was taken between the moment at which it was chosen and that at which the
+    /// service bound it.
+    pub(super) fn start(&mut self, run: &Run<'_>) -> Result<(), Failure> {
+        let context = &run.context;
+        reconnect(context)?;
+        let trial = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let trial = trial.expect("invariant: a trial has begun");
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let backing_services =
+                BackingProcesses::start(context, trial.contract, trial.plan.seed, &self.placement)?;
+            let subject =
+                start::start_service(context, &Start::of(&trial), &self.placement, backing_services)?;
+            let ready = self.ready.insert(ReadyService {
+                subject,
+                start_up: StartUp::default(),
+                warnings: Vec::new(),
+                invariants: Invariants::default(),
+            });
+            let done = ready.wait(context, &trial);
+            match done {
+                Err(failure)
+                    if tries < PORTS && failure.cause == Cause::ServiceEnded && ready.port_is_taken() =>
+                {
+                    self.ready = None;
+                }
+                done => return done,
+            }
+        }
+    }
+
+    /// Checks the contract before any load.
+    pub(super) fn check(&mut self, run: &Run<'_>, watch: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
+        if run.context.cancel.is_now() {
+            return Err(Failure::interrupted(Stage::Check));
+        }
+        let first = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let trial = first.expect("invariant: a trial has begun");
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        let target = ready.subject.target.clone();
+        // Once in a run: it takes seconds, and what a service does when clients go away is a matter of how it is written.
+        let subject = &mut ready.subject;
+        let seen = if trial.planned.round == 0 {
+            Some(prony_check::Subject {
+                backing: &mut subject.backing_services,
+                cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
+            })
+        } else {
+            None
+        };
+        let report = prony_check::check_beside(&request(&trial, &target), seen)?;
+        watch(Progress::Checked(Box::new(
+            report.row(&trial::service_id(trial.entry())),
+        )));
+        if let Some(failure) = report.first_failure() {
+            return Err(Failure::new(
+                Stage::Check,
+                format!("it breaks its contract: {failure}"),
+            ));
+        }
+        let placement = &self.placement.placement;
+        ready.warnings = [&placement.warnings, subject.service.warnings(), &report.warnings]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
+        ready.warnings.extend(one_cpu(trial.service, placement));
+        ready
+            .warnings
+            .extend(start::doubt(trial.service, trial.plan.limits));
+        Ok(())
+    }
+
+    /// Every load begins with the data that was seeded. A backing service that was started anew for it cut off what the service
+    /// had open there: it must answer again.
+    pub(super) fn prepare_data(&mut self, context: &RunContext<'_>) -> Result<(), Failure> {
+        let first = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let trial = first.expect("invariant: a trial has begun");
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        let subject = &mut ready.subject;
+        self.answers.clear();
+        if subject.backing_services.reset()? {
+            let target = subject.target.clone();
+            let limit = subject.service.age() + RECOVERS;
+            let again = wait_until_ready(&mut *subject.service, &request(&trial, &target), limit, context);
+            again.map_err(|failure| Failure {
+                reason: format!(
+                    "its backing services were started anew, and then {}",
+                    failure.reason
+                ),
+                ..failure
+            })?;
+        }
+        subject.backing_services.watch()?;
+        ready.invariants = Invariants::before(&mut subject.backing_services, trial.contract)?;
+        Ok(())
+    }
+
+    /// Takes what was measured.
+    pub(super) fn keep(
+        &mut self,
+        run: &LoadRun,
+        (recording, usage): (Recording, Window),
+        plan: &Plan,
+    ) -> Result<(), Failure> {
+        self.answers.push(recording.answers.clone());
+        let Purpose::Record(place) = run.purpose else {
+            return Ok(());
+        };
+        judge_recording(plan, &recording).map_err(|failure| usage.beside(failure))?;
+        let window = MeasuredWindow {
+            recording,
+            usage,
+            position: run.window,
+        };
+        if let Some(one) = self.trials.iter_mut().find(|one| one.planned.place == place) {
+            one.windows.push(window);
+        }
+        Ok(())
+    }
+
+    /// The open trial that has windows.
+    pub(super) fn measured_trial(&self) -> Option<usize> {
+        self.trials
+            .iter()
+            .position(|one| one.is_open() && !one.windows.is_empty())
+    }
+
+    /// Adds warnings to the trial that was measured last.
+    pub(super) fn warn(&mut self, warnings: &[Warning]) {
+        if let Some(index) = self.measured_trial() {
+            self.trials[index].warnings.extend_from_slice(warnings);
+        }
+    }
+
+    /// What must hold after the load. The measurement is complete then.
+    pub(super) fn recheck(&mut self, run: &Run<'_>, watch: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
+        let context = &run.context;
+        let index = self.measured_trial().expect("invariant: a trial was measured");
+        let trial = *self.trials[index]
+            .parts
+            .as_ref()
+            .expect("invariant: it was tried");
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        let backing_services = &mut ready.subject.backing_services;
+        let answers = Answers::join(self.answers.iter().map(Option::as_ref));
+        // What is checked after it writes, too.
+        ready
+            .invariants
+            .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
+        check_again(context, &trial, &ready.subject.target, watch)?;
+        if let Some(fault) = ready.subject.backing_services.fault() {
+            return Err(Failure::backing_service(Stage::Measure, fault));
+        }
+        let windows = std::mem::take(&mut self.trials[index].windows);
+        let ready = self.ready.as_ref().expect("invariant: the service is up");
+        let mut measurement = self.facts(ready).measurement(windows, context)?;
+        measurement.warnings.append(&mut self.trials[index].warnings);
+        let ready = self.ready.as_mut().expect("invariant: the service is up");
+        judge_during(
+            &ready.subject.backing_services,
+            trial.contract,
+            &measurement.backing_services,
+        )?;
+        if let Some(ending) = ready.subject.service.ended() {
+            let text = format!("the service {ending}, under the load");
+            return Err(Failure::service_ended(Stage::Measure, text));
+        }
+        self.end(index, Ok(measurement));
+        Ok(())
+    }
+
+    fn facts<'b>(&'b self, ready: &'b ReadyService) -> TrialFacts<'b> {
+        TrialFacts {
+            ready,
+            placement: &self.placement,
+            warmed: self.warmed.as_ref(),
+            is_shared: self.trials.len() > 1,
+        }
+    }
+
+    /// The record of the trial that is measured, as far as its windows go.
+    pub(super) fn provisional(&self, context: &RunContext<'_>) -> Option<TrialRecord> {
+        let one = &self.trials[self.measured_trial()?];
+        let trial = one.parts.as_ref().ok()?;
+        let facts = self.facts(self.ready.as_ref()?);
+        // What cannot be put together is told when the trial is complete.
+        let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
+        let text = "prony was killed before this service was checked again and stopped";
+        measurement.warnings.push(Warning::new(WarningKind::Note, text));
+        let start = self
+            .shared_start()
+            .filter(|_| trial.plan.starts == Starts::Shared);
+        Some(TrialRecord {
+            start,
+            provisional: true,
+            ..trial::record(trial.plan, one.planned, one.began, Ok(measurement))
+        })
+    }
+
+    /// A trial is over.
+    fn end(&mut self, index: usize, result: Result<Measurement, Exclusion>) {
+        let start = self.shared_start();
+        let one = &mut self.trials[index];
+        if let Ok(trial) = &one.parts {
+            let record = trial::record(trial.plan, one.planned, one.began, result);
+            let start = start.filter(|_| trial.plan.starts == Starts::Shared);
+            one.record = Some(TrialRecord { start, ..record });
+        }
+    }
+
+    /// The start, as the next trial that ends has it.
+    fn shared_start(&self) -> Option<SharedStart> {
+        let first = self.trials.iter().find(|one| one.began.is_some())?;
+        let served = self.trials.iter().filter(|one| one.is_measured());
+        Some(SharedStart {
+            first: first.planned.place,
+            served: served.count() as u32,
+        })
+    }
+
+    /// The service is ended: a step failed. What failed before any load is true of all its trials; what failed under a load is
+    /// true of that one.
+    pub(super) fn fail(&mut self, failure: Failure) {
+        self.load = None;
+        self.has_failed = true;
+        let is_interrupted = failure.is_interrupted();
+        let excluded = match self.ready.take() {
+            Some(ready) => ready.leave(failure),
+            None => failure.with_log(Vec::new()),
+        };
+        let Some(index) = self
+            .trials
+            .iter()
+            .position(SlotTrial::is_open)
+            .filter(|_| !is_interrupted)
+        else {
+            return;
+        };
+        let is_of_all =
+            excluded.fault == Fault::Service && matches!(excluded.stage, Stage::Start | Stage::Check);
+        let rest = Exclusion {
+            reason: format!(
+                "not tried after the failure of its start under `{}`: {}",
+                self.trials[index].workload(),
+                excluded.reason
+            ),
+            ..excluded.clone()
+        };
+        self.end(index, Err(excluded));
+        while let Some(next) = self
+            .trials
+            .iter()
+            .position(SlotTrial::is_open)
+            .filter(|_| is_of_all)
+        {
+            self.end(next, Err(rest.clone()));
+            self.trials[next].not_tried();
+        }
+    }
+
+    /// Ends the service in order. What is found only then is true of all that it served: a warning, or why none of it counts;
+    /// returns the latter for those whose end was shown already.
+    pub(super) fn stop(&mut self) -> Vec<Warning> {
+        let Some(mut ready) = self.ready.take() else {
+            return Vec::new();
+        };
+        let service = &mut ready.subject.service;
+        let ended = service.ended();
+        let stopped = service.stop();
+        let judged = match ended {
+            Some(ending) => Err(Failure::service_ended(
+                Stage::Measure,
+                format!("the service {ending}, after its last load"),
+            )),
+            None => judge_stop(stopped),
+        };
+        let judged = judged.map_err(|failure| failure.with_log(service.log_tail(LOG_LINES)));
+        let mut told = Vec::new();
+        for one in &mut self.trials {
+            let Some(record) = &mut one.record else { continue };
+            match (&judged, &mut record.result) {
+                (Ok(warning), Ok(measurement)) => measurement.warnings.extend(warning.clone()),
+                (Err(excluded), result @ Ok(_)) => {
+                    *result = Err(excluded.clone());
+                    if one.is_told {
+                        let text = format!("{} {}: {}", record.service, record.workload, excluded.reason);
+                        told.push(Warning::new(WarningKind::Note, text));
+                    }
+                }
+                (_, Err(_)) => {}
+            }
+        }
+        told
+    }
+
+    /// The trials of a start that serves several whose end has not been shown.
+    pub(super) fn newly_ended(&mut self) -> Vec<TrialRecord> {
+        if self.trials.len() == 1 {
+            return Vec::new();
+        }
+        let news = self.trials.iter_mut().filter(|one| !one.is_told);
+        news.filter_map(|one| {
+            one.is_told = one.record.is_some();
+            one.record.clone()
+        })
+        .collect()
+    }
+
+    /// An attempt for each trial that is over, and for each that could not be tried.
+    pub(super) fn into_attempts(mut self, plan: &Plan) -> Vec<Attempt> {
+        let is_alone = self.trials.len() == 1;
+        let mut attempts = Vec::new();
+        for one in &mut self.trials {
+            let record = match (&one.parts, one.record.take()) {
+                (Err(excluded), _) => trial::record(plan, one.planned, None, Err(excluded.clone())),
+                (Ok(_), Some(mut record)) => {
+                    if let Some(began) = one.began.filter(|_| is_alone) {
+                        record.took_s = began.elapsed().as_secs_f64();
+                    }
+                    record
+                }
+                (Ok(_), None) => continue,
+            };
+            attempts.push(one.attempt(record));
+        }
+        attempts
+    }
+}
+
+impl SlotTrial<'_> {
+    /// Whether it can be tried and is not over.
+    const fn is_open(&self) -> bool {
+        self.parts.is_ok() && self.record.is_none()
+    }
+
+    fn is_measured(&self) -> bool {
+        self.record.as_ref().is_some_and(|record| record.result.is_ok())
+    }
+
+    fn workload(&self) -> &str {
+        self.parts.as_ref().map_or("", |trial| &trial.group().workload)
+    }
+
+    /// It is over without a start of its own.
+    fn not_tried(&mut self) {
+        if let Some(record) = &mut self.record {
+            record.start = None;
+            record.took_s = 0.0;
+        }
+    }
+
+    fn attempt(&self, record: TrialRecord) -> Attempt {
+        Attempt {
+            record,
+            planned: self.planned,
+            is_told: self.is_told,
+        }
+    }
+}
+
+/// How a service that was still there was stopped.
+fn judge_stop(stopped: Result<Ending, HostError>) -> Result<Option<Warning>, Failure> {
+    let ending = stopped.map_err(|error| Failure::host(Stage::Stop, &error))?;
+    if ending.why.is_some() {
+        // One of several processes: the service as a whole went on.
+        return Err(Failure::new(
+            Stage::Measure,
+            format!("one of its processes {ending}"),
+        ));
+    }
+    let text = "the service did not end on TERM within its grace time and was killed";
+    Ok(ending.ignored_term.then(|| Warning::new(WarningKind::Note, text)))
+}
+
+/// A service that answers correctly before the load and wrongly after it is excluded as well.
+fn check_again(
+    context: &RunContext<'_>,
+    trial: &Trial<'_>,
+    target: &Target,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<(), Failure> {
+    let request = request(trial, target);
+    let mut last = None;
+    for attempt in 0..RECHECKS {
+        if context.cancel.is_now() {
+            return Err(Failure::interrupted(Stage::Recheck));
+        }
+        if attempt > 0 {
+            thread::sleep(RECHECK_PAUSE);
+        }
+        let report = prony_check::recheck(&request);
+        match report.first_failure() {
+            None => return Ok(()),
+            Some(failure) => last = Some((failure, report)),
+        }
+    }
+    let Some((failure, report)) = last else {
+        return Ok(());
+    };
+    watch(Progress::Checked(Box::new(
+        report.row(&trial::service_id(trial.entry())),
+    )));
+    Err(Failure::new(
+        Stage::Recheck,
+        format!("after the load it breaks its contract: {failure}"),
+    ))
+}
+
+/// A host that was lost is reached again first.
+fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
+    let cancel = context.cancel;
+    let reached = context.testbed.mend(&|| !cancel.is_asked());
+    reached.map_err(|error| {
+        if cancel.is_now() {
+            Failure::interrupted(Stage::Start)
+        } else {
+            Failure::host(Stage::Start, &error)
+        }
+    })
+}
+
+fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {
+    let several = placement.service.cpus.len();
+    (service.workers.uses == WorkersUse::OneCpu && several > 1).then(|| {
+        let text = format!(
+            "it can use one of its {several} CPUs only ({})",
+            service.workers.how
+        );
+        Warning::new(WarningKind::OneCpu, text)
+    })
+}
+
+/// What a trial needs; why there is none where the service was not built or is excluded.
+fn parts<'a>(
+    planned: PlannedTrial,
+    run: &'a Run<'a>,
+    contracts: &'a SeededContracts<'a>,
+    history: &History<'_>,
+) -> Result<Trial<'a>, Exclusion> {
+    let (plan, entry) = (run.plan, &run.plan.entries[planned.entry]);
+    let not_built = |reason: String| Exclusion {
+        stage: Stage::Build,
+        reason,
+        log_tail: Vec::new(),
+        fault: Fault::Service,
+    };
+    let gone = |what: &str| not_built(format!("{what} is no longer in this checkout"));
+    let contract = &plan.group_of(entry).contract;
+    let contract = contracts.get(contract).unwrap_or_else(|| Err(gone(contract)))?;
+    let named = |service: &&Service| service.name == entry.service && service.variant == entry.variant;
+    let service = run.context.catalogue.services.iter().find(named);
+    let id = trial::service_id(entry);
+    let service = service.ok_or_else(|| gone(&id.to_string()))?;
+    let builds = run.built.get(plan.build_of(planned.round) as usize);
+    let built = match builds.and_then(|services| services.get(&id)) {
+        Some(built) => built.as_ref().map_err(Clone::clone)?,
+        None => return Err(not_built("it was not built".to_owned())),
+    };
+    match history.exclusion(planned.entry) {
+        Some(excluded) => Err(excluded),
+        None => Ok(Trial {
+            plan,
+            planned,
+            service,
+            built,
+            contract,
+        }),
+    }
+}
+
+/// Where a service of a block runs.
+fn placement(run: &Run<'_>, placing: Placing, (number, has_backing): (Slot, bool)) -> TrialPlacement {
+    let testbed = run.context.testbed;
+    let slot = |cpu_speed_probe| {
+        Some(ConcurrentSlot {
+            number,
+            cpu_speed_probe,
+        })
+    };
+    let alone = |service_cpus: Option<f64>| TrialPlacement::of(testbed, has_backing, service_cpus);
+    match placing {
+        Placing::Alone => alone(run.plan.limits.cpus),
+        Placing::Interleaved => TrialPlacement {
+            slot: slot(true),
+            ..alone(run.plan.limits.cpus)
+        },
+        Placing::Paired { turned } => {
+            let usual = alone(None).placement;
+            TrialPlacement {
+                placement: if turned { usual.turned() } else { usual },
+                slot: slot(false),
+            }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! One trial of a plan, and its record.
+
+use crate::{Began, Built};
+use prony_config::contract::Contract;
+use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, Service};
+use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord};
+
+/// One trial that is to be done.
+#[derive(Debug, Clone, Copy)]
+pub struct Trial<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// Its place in the plan.
+    pub planned: PlannedTrial,
+    /// The service.
+    pub service: &'a Service,
+    /// Where it was built.
+    pub built: &'a Built,
+    /// The contract.
+    pub contract: &'a Contract,
+}
+
+impl<'a> Trial<'a> {
+    /// Its entry in the plan.
+    pub fn entry(&self) -> &'a Entry {
+        &self.plan.entries[self.planned.entry]
+    }
+
+    /// Its group in the plan.
+    pub fn group(&self) -> &'a GroupPlan {
+        self.plan.group_of(self.entry())
+    }
+
+    /// Decides its random choices; the same for all services of a round.
+    pub fn seed(&self) -> u64 {
+        self.plan
+            .seed
+            .wrapping_add(u64::from(self.planned.round).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+}
+
+/// Service and variant of an entry.
+pub(crate) fn service_id(entry: &Entry) -> ServiceId {
+    ServiceId {
+        service: entry.service.clone(),
+        variant: entry.variant.clone(),
+    }
+}
+
+/// The record of a trial with this result.
+pub(crate) fn record(
+    plan: &Plan,
+    planned: PlannedTrial,
+    began: Option<Began>,
+    result: Result<Measurement, Exclusion>,
+) -> TrialRecord {
+    let entry = &plan.entries[planned.entry];
+    let group = plan.group_of(entry);
+    TrialRecord {
+        place: planned.place,
+        round: planned.round,
+        build: plan.build_number(planned.round),
+        start: None,
+        provisional: false,
+        service: service_id(entry),
+        contract: group.contract.clone(),
+        workload: group.workload.clone(),
+        load: group.load_record(),
+        rank_by: group.ranked_by(),
+        started_at: began.unwrap_or_else(Began::now).time_of_day(),
+        took_s: began.map_or(0.0, |began| began.elapsed().as_secs_f64()),
+        result,
+    }
+}

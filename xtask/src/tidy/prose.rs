@@ -1,0 +1,130 @@
+//! Rules for prose: banned phrases in comments, help, messages and documents, and words of the glossary.
+
+use super::repository::{Repository, has_extension};
+use super::source::prose_of;
+use regex::{Regex, RegexBuilder};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// A banned pattern, and its replacement.
+struct Ban {
+    pattern: Regex,
+    instead: String,
+}
+
+#[derive(Deserialize)]
+struct Lists {
+    phrases: BTreeMap<String, String>,
+    words: BTreeMap<String, String>,
+}
+
+fn lists() -> Lists {
+    toml::from_str(include_str!("phrases.toml")).expect("invariant: the list of phrases is TOML")
+}
+
+fn bans(list: &BTreeMap<String, String>) -> Vec<Ban> {
+    list.iter()
+        .map(|(pattern, instead)| Ban {
+            pattern: RegexBuilder::new(&format!(r"\b(?:{pattern})\b"))
+                .case_insensitive(true)
+                .build()
+                .expect("invariant: a banned phrase is a regular expression"),
+            instead: instead.clone(),
+        })
+        .collect()
+}
+
+/// No banned phrase in comments, messages, help and documents.
+pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
+    let bans = bans(&lists().phrases);
+    let mut faults = Vec::new();
+    for (path, text) in repository.files().filter(|(path, _)| is_ours(path)) {
+        let prose = if has_extension(path, "rs") || has_extension(path, "ts") || has_extension(path, "tsx") {
+            prose_of(text)
+        } else {
+            text.to_owned()
+        };
+        faults.extend(faults_in(path, &prose, &bans));
+    }
+    faults
+}
+
+/// User-visible texts use the words of the glossary. Quotations of other tools are in backticks.
+pub(crate) fn words_are_the_glossarys(repository: &Repository) -> Vec<String> {
+    let bans = bans(&lists().words);
+    let mut faults = Vec::new();
+    for (path, text) in repository.files() {
+        let is_read =
+            has_extension(path, "md") || (path.starts_with("crates/cli/src") && has_extension(path, "rs"));
+        if is_read && path != "docs/GLOSSARY.md" {
+            let unquoted: Vec<String> = text
+                .lines()
+                .map(|line| line.split('`').step_by(2).collect::<Vec<_>>().join(" "))
+                .collect();
+            faults.extend(faults_in(path, &unquoted.join("\n"), &bans));
+        }
+    }
+    faults
+}
+
+fn faults_in(path: &str, prose: &str, bans: &[Ban]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (number, line) in prose.lines().enumerate() {
+        for ban in bans {
+            if let Some(found) = ban.pattern.find(line) {
+                faults.push(format!(
+                    "{path}:{}: `{}`: write {}",
+                    number + 1,
+                    found.as_str(),
+                    ban.instead
+                ));
+            }
+        }
+    }
+    faults
+}
+
+/// Files that are written by hand. Results and fixtures quote earlier versions; templates quote generated text.
+fn is_ours(path: &str) -> bool {
+    const OURS: &[&str] = &[
+        "rs", "md", "ts", "tsx", "css", "py", "sh", "toml", "yml", "go", "java", "kt", "js", "mjs", "rb",
+        "php", "c", "h", "cs", "ex", "exs", "scala", "clj", "cpp", "proto", "sql",
+    ];
+    let is_text = OURS.iter().any(|extension| has_extension(path, extension))
+        || path.starts_with("scripts/")
+        || path == "Makefile";
+    // A service whose source changes is verified again, so its comments are rewritten together with its code.
+    let quotes = path.starts_with("results/")
+        || path.starts_with("services/")
+        || path.contains("/fixtures/")
+        || path.contains("/templates/")
+        || path == "xtask/src/tidy/phrases.toml";
+    is_text && !quotes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{phrases_are_not_banned, words_are_the_glossarys};
+    use crate::tidy::repository::Repository;
+
+    #[test]
+    fn a_banned_phrase_is_reported_with_its_line_and_what_to_write() {
+        let repository = Repository::of(&[(
+            "crates/load/src/lib.rs",
+            "//! A load.\n\n// Nobody waits.\nfn nobody() {}\n",
+        )]);
+        assert_eq!(
+            phrases_are_not_banned(&repository),
+            ["crates/load/src/lib.rs:3: `Nobody`: write no …, or the passive"]
+        );
+    }
+
+    #[test]
+    fn what_others_say_is_quoted() {
+        let repository = Repository::of(&[("docs/A.md", "k6 says `scenario`.\nOur scenario.\n")]);
+        assert_eq!(
+            words_are_the_glossarys(&repository),
+            ["docs/A.md:2: `scenario`: write workload"]
+        );
+    }
+}
