@@ -52,7 +52,8 @@ fn packed(json: &str) -> Result<String, ReportError> {
 /// The page without a report: when served, it requests its data from its server.
 pub fn served_page() -> &'static str {
     static WITH_METRICS: LazyLock<String> = LazyLock::new(|| {
-        let table = serde_json::to_string(&MetricTable).expect("invariant: the table of metrics is plain data");
+        let table =
+            serde_json::to_string(&MetricTable).expect("invariant: the table of metrics is plain data");
         PAGE.replacen(METRICS, &METRICS.replace("{}", &quoted(&table)), 1)
     });
     &WITH_METRICS
