@@ -40,7 +40,7 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     }
 }
 
-/// A line that is longer is checked when all of it is there, so that a line in single bytes is not read again for each.
+/// A longer line is checked once it is complete: checking it at each byte would take quadratic time.
 const CHECKED_IN_PIECES: usize = 256;
 
 /// A head that comes in pieces.
