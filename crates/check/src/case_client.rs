@@ -273,7 +273,7 @@ impl<'a> CaseClient<'a> {
                 tally.traits.see(&reply, protocol);
             }
             tally.record(exchange, judged(exchange, &reply, &mut Bag::default()));
-            // What closes after a reply cannot answer the next request: that is told as a warning.
+            // What closes after a reply cannot answer the next request: that is a warning.
             if reply.closes {
                 *line = None;
                 return Ok(());

@@ -250,7 +250,7 @@ fn wrong_frames() -> Vec<Wrong> {
             reply.kind = "application/json";
         }),
         wrong(
-            "a message is compressed though that was not offered",
+            "a message is compressed, but compression was not offered",
             |_, _, reply| {
                 reply.change = |body| body[0] = 1;
             },

@@ -162,7 +162,7 @@ fn every_wrong_hello_is_rejected() {
             ),
             answers(
                 "a chunk that is none",
-                "a chunk's size is no hexadecimal number",
+                "a chunk size is not a hexadecimal number",
                 |_, answer| {
                     let head =
                         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";

@@ -13,7 +13,7 @@ const MUTANTS: [(Fault, &str); 38] = [
         "unknown path: *status: expected 400 or 403 or 404, got 101",
     ),
     (Fault::SwitchesWith200, "status: expected 101, got 200"),
-    (Fault::WrongAccept, "its Sec-WebSocket-Accept is wrong"),
+    (Fault::WrongAccept, "Sec-WebSocket-Accept does not match the key"),
     (Fault::NoAccept, "switches without Sec-WebSocket-Accept"),
     (
         Fault::TakesCompression,
@@ -72,7 +72,7 @@ const MUTANTS: [(Fault, &str); 38] = [
     (Fault::SetsReservedBit, "a frame with a reserved bit"),
     (
         Fault::LongLengths,
-        "the length of a frame in more bytes than it needs",
+        "a frame length encoded in more bytes than it needs",
     ),
     (
         Fault::FragmentsApart,
@@ -125,7 +125,7 @@ const MUTANTS: [(Fault, &str); 38] = [
     ),
     (
         Fault::TakesAnyBytes,
-        "texts that are not UTF-8: *no WebSocket: a text that is not UTF-8",
+        "texts that are not UTF-8: *no WebSocket: a text message that is not UTF-8",
     ),
     (
         Fault::ReplacesBadBytes,

@@ -55,7 +55,7 @@ pub struct Connection {
 enum EndOfConnection {
     /// The service ended it, or it broke.
     Closed,
-    /// What came breaks a rule of the protocol.
+    /// The received data breaks a rule of the protocol.
     Broken(String),
 }
 
@@ -326,7 +326,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads what is there, or a part of it where that is much: a deadline must be seen meanwhile.
+    /// Reads the available bytes, or only some of them if there are many: a deadline must be seen meanwhile.
     fn read_available(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..READS {

@@ -34,7 +34,7 @@ pub enum ClientError {
     /// The deadline passed.
     #[error("no complete reply in time")]
     TimedOut,
-    /// What came breaks a rule of the protocol.
+    /// The received data breaks a rule of the protocol.
     #[error("{0}")]
     Malformed(String),
 }

@@ -34,7 +34,7 @@ impl RawFrame {
     }
 }
 
-/// What came.
+/// A received message or control frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
     /// A whole message of text.

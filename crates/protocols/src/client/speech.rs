@@ -105,7 +105,7 @@ impl Speech {
             frames => frames.receive(bytes, replies))
     }
 
-    /// The service closed its side. `is_clean`: nobody on the way can have cut it.
+    /// The service closed its side. `is_clean`: it cannot have been cut on the way.
     pub(super) fn end_of_stream(&mut self, is_clean: bool, replies: &mut Replies) {
         with_protocol!(self, state, shared => state.end_of_stream(shared, is_clean, replies), _frames => {});
     }

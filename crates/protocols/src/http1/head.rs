@@ -40,7 +40,7 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     }
 }
 
-/// A line that is longer is checked when all of it is there, so that a line in single bytes is not read again for each.
+/// A longer line is checked once it is complete: checking it at each byte would take quadratic time.
 const CHECKED_IN_PIECES: usize = 256;
 
 /// A head that comes in pieces.
@@ -348,7 +348,7 @@ impl Fields {
                 Err("a Transfer-Encoding other than chunked, once: nothing else was asked for")
             }
             (Some(_), Codings::Chunked) => {
-                Err("both Content-Length and Transfer-Encoding: two ways to read one reply")
+                Err("both Content-Length and Transfer-Encoding: the end of the body is ambiguous")
             }
             (None, Codings::Chunked) if minor == 0 => Err("Transfer-Encoding in an HTTP/1.0 reply"),
             (None, Codings::Chunked) => Ok(Length::Chunked),
@@ -362,7 +362,7 @@ impl Fields {
 /// section 8.6).
 pub(crate) fn note_length(known: &mut Option<u64>, value: &[u8]) -> Result<(), &'static str> {
     for length in value.split(|&byte| byte == b',') {
-        let length = decimal(trimmed(length)).ok_or("Content-Length is no number")?;
+        let length = decimal(trimmed(length)).ok_or("Content-Length is not a number")?;
         if known.replace(length).is_some_and(|known| known != length) {
             return Err("two different values of Content-Length");
         }

@@ -135,7 +135,7 @@ impl WebSocket {
                 Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
                 Seen::End => self.complete(shared, out, sink),
                 Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
-                // A pong that nobody asked for means nothing (section 5.5.3).
+                // An unsolicited pong needs no answer (section 5.5.3).
                 Seen::Pong => {}
                 Seen::Close => self.closed(shared, out, sink)?,
             }
