@@ -1,6 +1,6 @@
 //! One thread of the generator: it owns its connections, histograms and counters, and runs the phases of the load.
 //!
-//! [`policy`] decides how requests arrive; `core` executes that without sockets: events go in, and actions come out.
+//! [`load_models`] decides how requests arrive; `core` executes that without sockets: events go in, and actions come out.
 //! [`run`] is the loop around it: it sends and receives the core's bytes and passes it the time.
 
 mod backlog;
@@ -8,7 +8,7 @@ mod channels;
 mod core;
 mod intervals;
 mod phases;
-mod policy;
+mod load_models;
 mod reply_stream;
 mod run;
 mod sample;

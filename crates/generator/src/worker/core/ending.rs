@@ -14,7 +14,7 @@
 use super::connection::State;
 use super::{Action, Core};
 use crate::worker::backlog::Share;
-use crate::worker::policy::Policy;
+use crate::worker::load_models::Policy;
 use crate::worker::sink::Sink;
 use crate::worker::slots::{DueRequest, Resend};
 use prony_protocols::layer::Layer;

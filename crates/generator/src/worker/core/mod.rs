@@ -37,7 +37,7 @@ use self::ending::Reason;
 use self::settings::Settings;
 use super::backlog::{Backlog, Share};
 use super::channels::{Pool, Totals};
-use super::policy::{DecisionTime, Policy};
+use super::load_models::{DecisionTime, Policy};
 use super::sample::Sample;
 use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;

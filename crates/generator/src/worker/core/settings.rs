@@ -1,7 +1,7 @@
 //! The parts of a job that a worker reads frequently.
 
 use crate::pacer::Pacer;
-use crate::worker::policy::{Closed, Open, Policy, Users};
+use crate::worker::load_models::{Closed, Open, Policy, Users};
 use prony_load::{Job, Load, Partition};
 use prony_protocols::request_values::mix;
 

@@ -3,7 +3,7 @@
 use super::Core;
 use super::connection::{ConnectionProtocol, State};
 use super::ending::Reason;
-use crate::worker::policy::{Policy, SlotAction};
+use crate::worker::load_models::{Policy, SlotAction};
 use crate::worker::sink::Sink;
 use crate::worker::slots::{BodyCheck, DueRequest, ResendState};
 use prony_protocols::layer::{Layer, LayerError};
