@@ -1,6 +1,6 @@
-# prony: the recipes. `make` alone lists them.
+# prony: the recipes. `make` lists them.
 SHELL := /bin/bash
-# Where scripts/setup puts a Node.js when the machine's own is too old.
+# The folder in which scripts/setup installs a Node.js if the machine's own is too old.
 export PATH := $(CURDIR)/.prony/cache/node/bin:$(PATH)
 .DEFAULT_GOAL := help
 .PHONY: help setup build bench ready test test-all test-services test-kubernetes fmt lint unit web services bench-engine bench-store dist test-dist fuzz clean studies study site
@@ -10,7 +10,7 @@ help: ## list the recipes
 
 # Set up
 
-setup: ## install what building prony itself needs
+setup: ## install what building prony needs
 	@scripts/setup
 
 build: setup ## build prony
@@ -21,23 +21,23 @@ build: setup ## build prony
 bench: ## the main job: build, start, check, load and rank real services (about ten minutes on a fresh machine)
 	@scripts/bench
 
-studies: build ## repeat every study in `quick` and export what was measured into results/ (about four hours)
+studies: build ## repeat every study in `quick` and export the measurements into results/ (about four hours)
 	@for study in 000 001 002 003 004 efficiency capacity orders fortunes account events websocket grpc-streams; do cargo xtask study $$study || exit; done
 
-study: ## one of them: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
+study: ## one study: `make study-000` to `make study-004`, or a suite by its name: `make study-efficiency`, `make study-orders`
 	@echo "which? make study-000 … study-004, study-efficiency, study-capacity, study-orders, study-fortunes, study-account, study-events, study-websocket, study-grpc-streams" && exit 2
 
 study-%: build
 	@cargo xtask study $*
 
-site: build ## static pages of results/: all boards, each service over all boards, badges and a feed, in target/site
+site: build ## static pages of results/: all rankings, each service over all rankings, badges and a feed, in target/site
 	@rm -rf target/site
 	@target/release/prony report --site target/site --from results
 
-bench-engine: build ## prony beside wrk, h2load, ghz and a client in Python on the same servers
+bench-engine: build ## compare prony with wrk, h2load, ghz and a client in Python on the same servers
 	@cargo xtask bench-engine
 
-bench-store: build ## size and speed of a generated store of 1,000 runs (some minutes)
+bench-store: build ## measure size and speed of a generated store of 1,000 runs (some minutes)
 	@cargo xtask bench-store
 
 # Develop
@@ -57,21 +57,21 @@ test: setup ## what CI runs for each change: format, lints, tests, and the servi
 test-all: setup ## everything: all variants of all services, studies, containers, hosts, a cluster, packages (hours; as root)
 	@cargo xtask test-all $(STEPS)
 
-test-services: build ## verify services that have no valid entry in services/verified, and write their entries; SERVICES="go-chi …" names them
+test-services: build ## verify services that have no valid entry in services/verified, and write their entries; SERVICES="go-chi …" selects them
 	@cargo xtask services --update $(SERVICES)
 
-test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG, else one that is brought up here (as root)
+test-kubernetes: setup ## runs and faults on a real cluster: that of KUBECONFIG, else one that is started here (as root)
 	@cargo xtask kubernetes
 
-dist: ## what is released: a static program with manual, completions and licences, as tar.gz and as Debian package
+dist: ## the release files: a static program with manual, completions and licences, as tar.gz and as Debian package
 	@cargo xtask dist
 
-test-dist: dist ## try that in bare systems: Debian 11 to 13, Alpine, and one with nothing else (as root)
+test-dist: dist ## test them in bare systems: Debian 11 to 13, Alpine, and one with nothing else (as root)
 	@scripts/test-dist
 
 fuzz: setup ## a minute of fuzzing for each parser
 	scripts/fuzz
 
-clean: ## forget everything built (the store with its runs stays)
+clean: ## delete everything built (the store with its runs is kept)
 	cargo clean
 	rm -rf .prony/build .prony/revisions .prony/cache .prony/log

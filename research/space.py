@@ -1,4 +1,4 @@
-"""A real cluster for `research/kubernetes`, and what it does there: namespaces with a project and the rights that prony needs."""
+"""A real cluster for `research/kubernetes`, and namespaces in it with a project and the rights that prony needs."""
 
 import json
 import os
@@ -11,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 KUBERNETES = str(ROOT / "scripts" / "kubernetes")
 PROJECT = ROOT / "tests" / "kubernetes" / "project"
-# Longest wait for a command, and for something that must come, s.
+# Longest wait for a command, and for an expected event, s.
 PATIENCE, SOON = 240, 90
-# Processes of a pod by their words, which must not be found in the words of the script that looks for them.
+# Command lines of processes in a pod, written so that they do not match the searching script itself.
 GENERATOR, AGENT = '*"load --jo"[b]*', '*"/prony agen"[t]" "'
 FIND = 'for p in /proc/[0-9]*; do case "$(tr "\\0" " " <$p/cmdline 2>/dev/null)" in {}) echo "${{p#/proc/}}";; esac; done'
 LAB = """[kubernetes]
@@ -40,7 +40,7 @@ def run(*words, check=True, **more):
 
 
 def until(what, holds, within=SOON):
-    """Waits until something holds, and gives it."""
+    """Waits until a condition holds, and returns its value."""
     end = time.monotonic() + within
     while not (found := holds()):
         assert time.monotonic() < end, f"{what}: not within {within} s"
@@ -49,7 +49,7 @@ def until(what, holds, within=SOON):
 
 
 class Cluster:
-    """The cluster, and the prony that is tested on it."""
+    """The cluster, and the prony under test."""
 
     def __init__(self):
         self.is_own = not os.environ.get("KUBECONFIG")
@@ -58,7 +58,7 @@ class Cluster:
         self.image = "localhost/prony-test:1" if self.is_own else os.environ.get("PRONY_TEST_IMAGE")
         self.folder = Path(tempfile.mkdtemp(prefix="prony-kubernetes-"))
         self.prony = str(Path(os.environ.get("PRONY") or built()).resolve())
-        # One that somebody brought up stays.
+        # A cluster that was already running is kept.
         self.stays = not self.is_own or run(*self.near, "true", check=False).returncode == 0
 
     def __enter__(self):
@@ -80,10 +80,10 @@ class Cluster:
         """The root of an image with prony, a shell, and the libraries of both."""
         root = self.folder / "image"
         shell = shutil.which("busybox")
-        # The last one tells which C library there is.
+        # getconf reports the version of the C library.
         for program, place in [(self.prony, "usr/bin/prony"), (shell, "bin/busybox"), (shutil.which("getconf"), "usr/bin/getconf")]:
             (root / place).parent.mkdir(parents=True, exist_ok=True)
-            # What a debugger reads of it would only be carried along with it.
+            # Debug information would only enlarge the image.
             run("strip", "-o", root / place, program)
             for word in run("ldd", program, check=False).stdout.split():
                 if word.startswith("/"):
@@ -99,7 +99,7 @@ class Cluster:
 
 
 def built():
-    """A prony with what speaks to clusters."""
+    """A prony with support for clusters."""
     command = ["cargo", "build", "--locked", "--package", "prony", "--features", "kubernetes", "--message-format=json-render-diagnostics"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     found = [json.loads(line).get("executable") for line in done.stdout.splitlines()]
@@ -107,9 +107,9 @@ def built():
 
 
 class Space:
-    """A namespace, who may use it, and a project with a lab in it."""
+    """A namespace, its user, and a project with a testbed file."""
 
-    # How many there were: one that is made again does not wait until the earlier is gone.
+    # The number of namespaces so far: a new one does not wait for the deletion of an earlier one.
     made = 0
 
     def __init__(self, cluster, name, may=True, **lab):
@@ -119,7 +119,7 @@ class Space:
         self.children = []
         shutil.copytree(PROJECT, self.project)
         cluster.kubectl("create", "namespace", self.name)
-        # As strict as namespaces can be.
+                    # The strictest setting of namespaces.
         cluster.kubectl("label", "namespace", self.name, "pod-security.kubernetes.io/enforce=restricted")
         cluster.kubectl("--namespace", self.name, "create", "serviceaccount", "prony")
         self.config = self.project / "config"
@@ -127,7 +127,7 @@ class Space:
         self.config.write_text(self.credentials(self.kubectl("create", "token", "prony", "--duration=2h").strip()))
         self.lab(**lab)
         if may:
-            self.kubectl("apply", "--filename=-", input=self.prony("lab", "rbac", "--lab", "lab.toml").stdout)
+            self.kubectl("apply", "--filename=-", input=self.prony("testbed", "rbac", "--testbed", "testbed.toml").stdout)
 
     def __enter__(self):
         return self
@@ -147,8 +147,8 @@ class Space:
         config["users"][0]["user"] = {"token": token}
         return json.dumps(config)
 
-    def lab(self, file="lab.toml", image=None, config=None, namespace=None, prony=True, cpus=1, node=None, **more):
-        """Writes a lab file; `cpus` and `node` are of the service's pod, `more` are keys of [kubernetes]."""
+    def lab(self, file="testbed.toml", image=None, config=None, namespace=None, prony=True, cpus=1, node=None, **more):
+        """Writes a testbed file; `cpus` and `node` are for the service's pod, `more` are keys of [kubernetes]."""
         keys = {"pull": "IfNotPresent", "within": "60s", "deadline": "20m", **more}
         if prony:
             keys["prony"] = "/usr/bin/prony"
@@ -164,9 +164,9 @@ class Space:
     def start(self, *words):
         """Starts prony in the cluster's network."""
         folder = self.cluster.folder
-        environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_LAB")}
+        environment = {name: value for name, value in os.environ.items() if name not in ("KUBECONFIG", "PRONY_STORE", "PRONY_TESTBED")}
         environment |= {"NO_COLOR": "1", "PRONY_LOCKS": f"{folder}/locks", "PRONY_AGENT_CACHE": f"{folder}/agents"}
-        # Services of a lab without pods start it by its name.
+        # Services of a testbed file without pods start it by its name.
         environment["PATH"] = f"{Path(self.cluster.prony).parent}:{environment['PATH']}"
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         command = [*self.cluster.near, self.cluster.prony, *words]
@@ -177,7 +177,7 @@ class Space:
         return self.ended(self.start(*words), code)
 
     def ended(self, child, code=0):
-        """Waits for a prony that must end with this code."""
+        """Waits for a prony, which must exit with this code."""
         try:
             out, err = child.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
@@ -188,11 +188,11 @@ class Space:
         assert done.returncode == code, f"it ended with {done.returncode}, not {code}:\n{err[-3000:]}{out[-1000:]}"
         return done
 
-    def run(self, suite="one", lab="lab.toml"):
-        return self.start("run", suite, "--lab", lab, "--json", "--keep-disturbed")
+    def run(self, suite="one", lab="testbed.toml"):
+        return self.start("run", suite, "--testbed", lab, "--json", "--keep-disturbed")
 
     def pods(self):
-        """Pods that run, by what prony calls them: what the cluster calls each, and its node."""
+        """Running pods, by their name in prony: their name in the cluster, and their node."""
         found = {}
         for pod in json.loads(self.kubectl("get", "pods", "--output=json"))["items"]:
             labels, running = pod["metadata"]["labels"], pod["status"].get("phase") == "Running"
@@ -206,14 +206,14 @@ class Space:
         return self.kubectl("exec", pod, "--", "sh", "-c", script).strip()
 
     def loaded(self):
-        """Waits until both workers make load, and gives the pods."""
+        """Waits until both workers make load, and returns the pods."""
         pods = until("three pods run", lambda: len(found := self.pods()) == 3 and found)
         for worker in ("load-0", "load-1"):
             self.within(pods[worker][0], f"until [ -n \"$({FIND.format(GENERATOR)})\" ]; do sleep 0.1; done")
         return pods
 
     def left(self):
-        """What prony has in the namespace."""
+        """Objects of prony in the namespace."""
         return self.kubectl("get", "jobs,pods", "--output=name").split()
 
     def nothing_is_left(self):

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry for tests: it takes what is posted to it, and decodes it.
+//! An OpenTelemetry collector for tests: it receives and decodes metrics.
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
@@ -10,34 +10,33 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-/// Longest wait for something that must come.
+/// Longest wait for an expected request.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug)]
 pub(crate) struct Posted {
-    /// The lines of its head, in lower case.
+    /// The lines of its head, in lowercase.
     pub(crate) head: String,
     pub(crate) metrics: ExportMetricsServiceRequest,
 }
 
-/// The collector.
 pub(crate) struct Collector {
     pub(crate) url: String,
     posted: Receiver<Posted>,
 }
 
-/// A data point by its metric and its attributes.
+/// Metric and attributes of a data point.
 pub(crate) type Key = (String, BTreeMap<String, String>);
 
-/// What it says.
+/// The value of a data point.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
-    /// A sum that only grows.
+    /// A monotonic sum.
     Count(u64),
-    /// What is the case now.
+    /// The current value of a gauge.
     Now(f64),
-    /// Times: how many, their sum in s, and how many lie in each bucket.
+    /// Times: their number, their sum in s, and the number in each bucket.
     Times {
         count: u64,
         sum_s: f64,
@@ -46,7 +45,7 @@ pub(crate) enum Value {
 }
 
 impl Collector {
-    /// One that gives the answer of this number, from 0, as `200 OK`; none: it never answers that request.
+    /// A collector that replies to request `n`, from 0, with `answer(n)`, for example `200 OK`; `None`: it never replies.
     pub(crate) fn new(answer: impl Fn(usize) -> Option<&'static str> + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -63,18 +62,18 @@ impl Collector {
         Self { url, posted }
     }
 
-    /// The next request, when it comes.
+    /// Waits for the next request.
     pub(crate) fn next(&self) -> Posted {
         self.posted.recv_timeout(PATIENCE).expect("something is posted")
     }
 
-    /// All that came and was not asked for yet.
+    /// All received requests that have not been returned yet.
     pub(crate) fn all(&self) -> Vec<Posted> {
         self.posted.try_iter().collect()
     }
 }
 
-/// Takes requests of a connection, one after the other.
+/// Handles the requests of a connection, one after the other.
 fn talk(
     mut stream: &TcpStream,
     sender: &Sender<Posted>,
@@ -85,11 +84,11 @@ fn talk(
     loop {
         let posted = read(&mut reader)?;
         let status = answer(&posted);
-        // Whoever asks for all of them has seen the answer.
+        // Sent after the answer is known, so that the test sees both together.
         sender.send(posted).ok()?;
         match status {
             Some(status) => write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").ok()?,
-            // It stays open until the other side has had enough.
+            // The connection stays open until the client closes it.
             None => {
                 let _ = reader.read_to_end(&mut unanswered);
             }
@@ -120,7 +119,7 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Posted> {
     })
 }
 
-/// What each data point said last.
+/// The last value of each data point.
 pub(crate) fn last(posted: &[Posted]) -> BTreeMap<Key, Value> {
     let resources = posted.iter().flat_map(|posted| &posted.metrics.resource_metrics);
     let scopes = resources.flat_map(|resource| &resource.scope_metrics);
@@ -172,7 +171,7 @@ pub(crate) fn texts(attributes: &[KeyValue]) -> BTreeMap<String, String> {
     attributes.iter().map(text).collect()
 }
 
-/// The address of a collector that is gone.
+/// The address of a collector that has stopped.
 pub(crate) fn gone() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     format!("http://{}", listener.local_addr().expect("an address"))

@@ -1,17 +1,17 @@
-//! Ports for servers that cannot choose one themselves, and for what must find nothing listening.
+//! Free ports for servers that cannot choose one themselves, and for tests that need a port without a listener.
 
 use std::net::TcpListener;
 use std::sync::Mutex;
 
-/// An address that nothing but these tests uses: a listener on it marks the same port of 127.0.0.1 as reserved.
+/// An address that only these tests use: a listener on it marks the same port of 127.0.0.1 as reserved.
 const MARK: &str = "127.99.0.1";
 
-/// A port of 127.0.0.1 that no other program gets while this process lives. To bind port 0 and to release what the kernel chose is not
-/// enough: the kernel may give it to the next one that asks. This one lies below the range that the kernel chooses from
-/// (`net.ipv4.ip_local_port_range`), and other tests see that it is reserved.
+/// A port of 127.0.0.1 that no other program gets while this process lives. Binding port 0 and releasing the port that the
+/// kernel chose is not enough: the kernel may give it to the next process. This one is below the range from which the kernel
+/// chooses (`net.ipv4.ip_local_port_range`), and other tests see that it is reserved.
 pub(crate) fn reserved() -> u16 {
     static MARKS: Mutex<Vec<TcpListener>> = Mutex::new(Vec::new());
-    // Processes begin at different places, so that they seldom meet.
+    // Processes start at different ports, so that they seldom collide.
     let first = 20_000 + (std::process::id() % 1_000) as u16 * 10;
     for port in (first..30_000).chain(20_000..first) {
         let Ok(mark) = TcpListener::bind((MARK, port)) else {

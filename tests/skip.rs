@@ -1,24 +1,25 @@
-//! Test runners know no test that cannot run on this machine: to them it has passed. So such a test reports itself.
+//! Test runners have no notion of a test that cannot run on this machine: they count it as passed. So such a test reports
+//! itself.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Reports that the test of this thread does not run here: on a line of its own, which no test runner captures, and as a line
-/// `BINARY TEST: REASON` at the end of the file that `PRONY_SKIPPED_FILE` names, if it is set. BINARY is nextest's name of the test
+/// Reports that the test of this thread cannot run here: on a separate line, which test runners do not capture, and as a line
+/// `BINARY TEST: REASON` at the end of the file in `PRONY_SKIPPED_FILE`, if it is set. BINARY is nextest's name of the test
 /// binary, and is left out under `cargo test`.
 pub(crate) fn skipped(reason: &str) {
     let line = format!("{}: {}\n", name(), reason.trim().replace('\n', "; "));
     // If standard error is closed, there is no one to read it.
     let _ = std::io::stderr().write_all(format!("\nskipped: {line}").as_bytes());
     if let Some(file) = std::env::var_os("PRONY_SKIPPED_FILE").filter(|file| !file.is_empty()) {
-        // One write: lines of tests that run at the same time do not mix.
+        // A single write: lines of concurrent tests do not mix.
         let mut file = OpenOptions::new()
             .create(true)
             .append(true)
             .open(&file)
             .unwrap_or_else(|error| panic!("PRONY_SKIPPED_FILE={}: {error}", file.display()));
-        file.write_all(line.as_bytes()).expect("the file takes a line");
+        file.write_all(line.as_bytes()).expect("the file is writable");
     }
 }
 
@@ -34,7 +35,7 @@ fn name() -> String {
     thread.name().unwrap_or("a test").to_owned()
 }
 
-/// Why nobody can make control groups here; `None` where somebody can, so that a test must run.
+/// Why control groups cannot be created here; `None` if they can, so that the test must run.
 pub(crate) fn without_control_groups() -> Option<&'static str> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let mut roots = mounts
@@ -44,9 +45,9 @@ pub(crate) fn without_control_groups() -> Option<&'static str> {
         .map(|(root, _)| Path::new(root))
         .peekable();
     if roots.peek().is_none() {
-        return Some("no control groups are mounted");
+        return Some("control groups are not mounted");
     }
-    // Its name is of this process, so that two tests make no trouble for one another.
+    // The name contains this process and thread, so that concurrent tests do not interfere.
     let name = format!(
         "prony-test-{}-{:?}",
         std::process::id(),
@@ -56,6 +57,6 @@ pub(crate) fn without_control_groups() -> Option<&'static str> {
         let group = root.join(&name);
         std::fs::create_dir(&group).is_ok() && std::fs::remove_dir(&group).is_ok()
     };
-    // The controllers of version 1 are mounted one by one; those of a delegated group are tried by prony itself.
-    (!roots.any(writable)).then_some("only root can make control groups")
+    // Version 1 mounts each controller separately; prony itself tries those of a delegated group.
+    (!roots.any(writable)).then_some("creating control groups needs root")
 }

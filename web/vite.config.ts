@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
-/** Where prony writes the data of a report: the only part of the page that changes. */
+/** Where prony writes the data of a report: the only part of the page that is replaced. */
 const DATA = '<script id="prony-data" type="application/json">null</script>';
 
 /**
- * Puts script and style into the page and states in a Content-Security-Policy that nothing else may run: a page that is
- * opened from disk has no server to say so.
+ * Inlines script and style, and adds a Content-Security-Policy that forbids everything else: a page that is opened from
+ * disk has no server to send one.
  */
 function oneFile(): Plugin {
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -22,7 +22,7 @@ function oneFile(): Plugin {
         if (name !== "index.html") delete bundle[name];
       }
       const page = bundle["index.html"];
-      if (page?.type !== "asset") throw new Error("the build gave no index.html");
+      if (page?.type !== "asset") throw new Error("the build produced no index.html");
       // A closing tag inside a string of the script would end the script element.
       script = script.replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
       const policy = [

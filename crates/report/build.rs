@@ -1,14 +1,14 @@
-//! Builds the page from `web/` into one file, in a copy of its own under `OUT_DIR`: the checkout is left as it is, and two
-//! builds at once do not meet.
+//! Builds the page from `web/` into one file, in a private copy under `OUT_DIR`: the checkout stays unchanged, and
+//! concurrent builds do not interfere.
 //!
-//! `PRONY_PAGE` names a page that was built before; then no Node.js is needed.
+//! `PRONY_PAGE` names a prebuilt page; then Node.js is not needed.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What the page is built from.
+/// The sources of the page.
 const SOURCES: [&str; 6] = [
     "src",
     "index.html",
@@ -37,7 +37,7 @@ fn main() {
         println!("cargo:rerun-if-changed={}", web.join(source).display());
     }
     let copy = out.join("web");
-    must(fs::create_dir_all(&copy), "cannot make the folder of the page");
+    must(fs::create_dir_all(&copy), "cannot create the folder of the page");
     let locked = fs::read(copy.join("package-lock.json")).ok();
     let _ = fs::remove_dir_all(copy.join("src"));
     for source in SOURCES {
@@ -61,7 +61,7 @@ fn main() {
     run(&copy, "npm", &["run", "build", "--silent"]);
     must(
         fs::copy(copy.join("dist/index.html"), &page).map(drop),
-        "the build of the page gave no dist/index.html",
+        "the build of the page produced no dist/index.html",
     );
 }
 
@@ -77,7 +77,7 @@ fn run(folder: &Path, program: &str, arguments: &[&str]) {
         )),
         Err(error) => fail(&format!(
             "the report page is built with Node.js 20.19 or newer, but `{program}` cannot be run: {error}.\n\
-             Install Node.js (on Debian: apt-get install nodejs npm), or set PRONY_PAGE to a page that was built before."
+             Install Node.js (on Debian: apt-get install nodejs npm), or set PRONY_PAGE to a prebuilt page."
         )),
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 fn main() {
-    for folder in ["companions", "contracts", "suites"] {
+    for folder in ["backing-services", "contracts", "suites"] {
         watch(Path::new(folder));
     }
     println!("cargo:rerun-if-changed=toolchains.toml");

@@ -1,11 +1,11 @@
-//! What an agent and its controller read: however it is cut, the same comes out, and nothing of it breaks the reader.
+//! The input of an agent and its controller: however it is cut, the result is the same, and nothing crashes the reader.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use prony_host::wire::{Answer, Entry, Greeting, Hello, Inbox, Item, Notice, Request, Welcome};
 
-/// The items, and whether they end with an error.
+/// The items, and the error at the end, if any.
 fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String>) {
     let (mut inbox, mut items) = (Inbox::default(), Vec::new());
     for piece in pieces {
@@ -37,7 +37,7 @@ fn parse(json: &[u8]) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    // The first byte says how long the pieces are.
+    // The first byte is the length of the pieces.
     let Some((&size, input)) = input.split_first() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! Chunked bodies: however a body is cut, the same comes out of it.
+//! Chunked bodies: however a body is cut, the result is the same.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use prony_protocols::http1::Http1;
 use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_load::{Body, Request, Target, Template};
 
-/// What became of the one request, and its body as far as it came.
+/// The outcome of the single request, and its body so far.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     body: Vec<u8>,
@@ -65,7 +65,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     connection.start(&mut shared, &call, &mut out);
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice();
     for piece in std::iter::once(head).chain(pieces) {
-        // What follows a complete reply is another fault, seen or not according to the cut.
+        // Data after a complete reply is another fault, which is detected or not depending on the cut.
         if seen.outcome.is_some() || connection.receive(&mut shared, piece, &mut out, &mut seen).is_err() {
             break;
         }
@@ -77,7 +77,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((&stride, data)) = data.split_first() else { return };
     let by_byte = read(data.chunks(1));
     let cut = read(data.chunks(usize::from(stride).max(1)));
-    // A cut may show that more follows, which is a fault; a body that ended in a fault byte by byte always does.
+    // Depending on the cut, more data may be visible, which is a fault; a body that failed byte by byte always fails.
     if by_byte.outcome != Some(Ok(())) {
         assert_eq!(by_byte.outcome, cut.outcome);
         assert!(by_byte.body.starts_with(&cut.body) || cut.body.starts_with(&by_byte.body));

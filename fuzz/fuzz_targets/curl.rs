@@ -1,4 +1,4 @@
-//! Lines of curl: whatever is pasted, it is understood or refused.
+//! curl commands: any text is either parsed or rejected.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Streams of events and of JSON lines that may hold anything: however they are cut into pieces, the same messages come, the
-//! stream ends the same way, and no more memory is held than the longest message may have.
+//! Streams of events and of JSON Lines with arbitrary bytes: however they are cut into pieces, the messages are the same, the
+//! stream ends the same way, and the memory is bounded by the longest allowed message.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ fn read<'a>(
     let mut result = Ok(());
     for piece in pieces {
         result = result.and_then(|()| reader.read(piece, &mut each));
-        // Four kinds of values of an event, each in memory that may have grown to twice what it needs.
+        // Four kinds of values of an event, each in a buffer that may have grown to twice its need.
         assert!(reader.held() as u64 <= 8 * longest + 4 * 16 * 1024);
     }
     let result = result.and_then(|()| reader.end(&mut each));
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
     let pieces = stream.chunks(usize::from(*length).max(1));
     assert_eq!(read(format, longest, pieces), whole);
     assert_eq!(read(format, longest, stream.chunks(1)), whole);
-    // As the engine reads it: judged, with ids.
+    // As in the generator: judged, with ids.
     let rules = ["event:a", "json:/a=1", "a"].map(|rule| rule.parse().expect("a rule"));
     let events = Events {
         some: rules.to_vec(),
@@ -52,7 +52,7 @@ fuzz_target!(|data: &[u8]| {
     let end = read.and_then(|_| judged.end(&compiled, 0, |_| {}));
     assert!(end.is_err() || whole.1.is_ok());
     assert_eq!(judged.count() as usize, whole.0.len());
-    // As the answer of a language model.
+    // As in the reply of a language model.
     let events = Events {
         chat: Some(Chat::default()),
         longest,

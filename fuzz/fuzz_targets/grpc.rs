@@ -1,4 +1,4 @@
-//! Bytes of a service that may do anything, over gRPC.
+//! Arbitrary bytes of a service over gRPC.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Header blocks: whatever is read must be written and read again as the same fields.
+//! Header blocks: fields that were decoded are the same after encoding and decoding them again.
 
 #![no_main]
 

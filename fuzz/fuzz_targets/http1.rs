@@ -1,4 +1,4 @@
-//! Bytes of a service that may do anything, over HTTP/1.1.
+//! Arbitrary bytes of a service over HTTP/1.1.
 
 #![no_main]
 

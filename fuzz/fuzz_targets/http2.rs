@@ -1,4 +1,4 @@
-//! Bytes of a service that may do anything, over HTTP/2.
+//! Arbitrary bytes of a service over HTTP/2.
 
 #![no_main]
 

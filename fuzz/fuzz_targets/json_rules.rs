@@ -1,4 +1,4 @@
-//! Rules for JSON: a verdict is that of `serde_json`, whatever the bytes.
+//! Rules for JSON: for any bytes, a verdict equals that of `serde_json`.
 
 #![no_main]
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 const RULES: [&str; 6] = ["/a", "!/a", "/a/0=1", "/b/c!=\"x\"", "/a=[]", "=1"];
 
-/// Whether a rule holds of a document.
+/// Whether a rule holds for a document.
 fn holds(rule: &str, document: &Value) -> bool {
     let one = |value: &Value| value.as_f64() == Some(1.0);
     match rule {
@@ -21,7 +21,7 @@ fn holds(rule: &str, document: &Value) -> bool {
     }
 }
 
-/// The verdict where the body arrives in pieces, whose length its first byte says.
+/// The verdict if the body arrives in pieces, whose length is its first byte.
 fn in_pieces(rule: &CompiledExpectation, reply: &Reply<'_>) -> Result<(), Mismatch> {
     let (mut walk, mut memory) = (JsonWalk::default(), Memory::default());
     assert!(rule.begin_json(reply.headers, &mut walk));
@@ -52,7 +52,7 @@ fuzz_target!(|body: &[u8]| {
         };
         let ours = compiled.judge(&reply, |_, _| {});
         assert_eq!(ours, in_pieces(&compiled, &reply), "{text}");
-        // Stricter than serde_json: a member twice; and other bounds of nesting and of the exactness of numbers.
+        // Stricter than serde_json about duplicate members; other limits for nesting and exact numbers.
         let is_apart = |what: &str| what.contains("twice") || what.contains("levels");
         if ours.as_ref().is_err_and(|mismatch| is_apart(&mismatch.what)) {
             return;

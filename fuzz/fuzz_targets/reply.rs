@@ -1,5 +1,5 @@
-//! Replies as they are judged: bodies that are decoded, and values that are taken from JSON, headers and cookies. Whatever a
-//! server sends, a value fits its place, and a second look at the same reply finds the same.
+//! Judging replies: decoded bodies, and values captured from JSON, headers and cookies. Whatever a server sends, a value fits
+//! its slot, and judging the same reply again gives the same result.
 
 #![no_main]
 
@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use prony_load::{Bag, CompiledExpectation, Expectation, LONGEST_TAKEN, Memory, Origin, Reply, Take};
 use std::sync::LazyLock;
 
-/// What is taken from a reply; `None`: the reply is wrong.
+/// The value captured from a reply; `None`: the reply is invalid.
 fn taken(expectation: &CompiledExpectation, memory: &mut Memory, reply: &Reply<'_>) -> Option<Vec<u8>> {
     expectation.judge_with(memory, reply, |_, _| {}).ok()?;
     let mut bag = Bag::default();
@@ -15,7 +15,7 @@ fn taken(expectation: &CompiledExpectation, memory: &mut Memory, reply: &Reply<'
     Some(bag.get(0).to_vec())
 }
 
-/// What takes one value from there, from the body as it is and decoded; nothing where there is no such place.
+/// Expectations that capture one value from the body as sent and decoded; empty if the origin is invalid.
 fn takes(origin: &str) -> Vec<CompiledExpectation> {
     let Ok(from) = origin.parse::<Origin>() else {
         return Vec::new();
@@ -33,7 +33,7 @@ fn takes(origin: &str) -> Vec<CompiledExpectation> {
     compiled.into_iter().flatten().collect()
 }
 
-/// Those that are the same in every run: compiling a regular expression takes longer than all else.
+/// Those that are the same in every run: compiling a regular expression takes longer than everything else.
 static FIXED: LazyLock<Vec<CompiledExpectation>> = LazyLock::new(|| {
     let origins = ["cookie:sid", "header:set-cookie", r"regex:id=(\w+)"];
     origins.into_iter().flat_map(takes).collect()

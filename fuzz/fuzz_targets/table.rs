@@ -1,4 +1,4 @@
-//! Tables of data in both forms: columns of one length, or none.
+//! Tables of data in both formats: columns of equal length, or an error.
 
 #![no_main]
 

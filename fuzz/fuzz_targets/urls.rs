@@ -1,4 +1,4 @@
-//! Lists of requests: each line is one, or the list is refused.
+//! Lists of requests: each line is a request, or the list is rejected.
 
 #![no_main]
 
@@ -10,7 +10,7 @@ fuzz_target!(|text: &str| {
         assert!(!all.is_empty() && all.len() <= text.lines().count());
         for line in all {
             assert!(line.weight > 0 && !line.method.is_empty() && !line.url.is_empty());
-            // What was read is read again as the same.
+            // A parsed request that is written again is parsed as the same.
             let body = line.body.as_deref().unwrap_or_default();
             let written = format!("{} {} {} {body}", line.weight, line.method, line.url);
             assert_eq!(urls::parse(&written), Ok(vec![line]));

@@ -1,5 +1,5 @@
-//! Frames of a service that may do anything, after a handshake that switches, or in its place: however they are cut into pieces,
-//! the same comes out of them, and no message is longer than it may be.
+//! Arbitrary frames of a service, after a valid handshake or instead of it: however they are cut into pieces, the result is
+//! the same, and no message exceeds the limit.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
 const MESSAGES: u32 = 5;
 
-/// What became of each message, and the one that is coming.
+/// The outcome of each message, and the message that is being received.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     ended: Vec<(u32, Vec<u8>, Result<(), Failure>)>,
@@ -27,7 +27,7 @@ impl Seen {
     fn over(&mut self, token: Token, result: Result<(), Failure>) {
         assert_eq!(self.ended.len() as u32, token.0, "messages end in order, and once");
         let message = std::mem::take(&mut self.message);
-        // How much of a message came before its fault depends on the pieces.
+        // The length of the message before its fault depends on the pieces.
         let kept = if result.is_ok() { message } else { Vec::new() };
         self.ended.push((token.0, kept, result));
         self.begun = false;
@@ -69,7 +69,7 @@ fn request(kind: &str) -> Request {
     }
 }
 
-/// The answer that a handshake must get.
+/// The valid reply to a handshake.
 fn switching(asked: &[u8]) -> Vec<u8> {
     let asked = std::str::from_utf8(asked).expect("text");
     let key = asked.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
@@ -82,7 +82,7 @@ fn switching(asked: &[u8]) -> Vec<u8> {
     .into_bytes()
 }
 
-/// What comes of these pieces: what was seen, whether the protocol was kept, and how many bytes were sent.
+/// The result for these pieces: the received messages, whether the protocol was valid, and the number of bytes sent.
 fn read<'a>(
     kinds: u8,
     longest: u64,
@@ -144,7 +144,7 @@ fn read<'a>(
 }
 
 // The first byte is the kinds of the messages, the second one the length of the pieces, the third one the longest message and
-// whether the handshake is the service's as well; the rest is what comes.
+// whether the handshake is also the service's; the rest is the received data.
 fuzz_target!(|data: &[u8]| {
     let [kinds, length, longest, bytes @ ..] = data else { return };
     let switches = longest & 1 == 0;

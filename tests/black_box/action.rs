@@ -1,4 +1,4 @@
-//! `action.yml`, its steps run as a runner would, against a server that stands for GitHub's.
+//! Runs the steps of `action.yml` as a CI runner would, with a fake server for GitHub.
 
 use crate::common::{Checkout, Ended, root};
 use serde_json::{Value, json};
@@ -11,18 +11,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// What the server knows and heard.
+/// The state of the server.
 #[derive(Default)]
 struct Kept {
     comments: Vec<Value>,
     /// Method and path of each request that changes something.
     changes: Vec<String>,
-    /// Whether comments may not be written.
+    /// Whether writing comments is forbidden.
     forbidden: bool,
     files: BTreeMap<String, Vec<u8>>,
 }
 
-/// A server that keeps comments of one pull request, and files.
+/// A server with the comments of one pull request, and with files.
 struct Github {
     address: String,
     kept: Arc<Mutex<Kept>>,
@@ -117,7 +117,7 @@ fn nothing_is_left(checkout: &Checkout) {
     assert!(left.is_empty(), "{left:#?}");
 }
 
-/// What a job said.
+/// The result of a job.
 struct Job {
     code: i32,
     summary: String,
@@ -218,7 +218,7 @@ impl Runner<'_> {
     }
 }
 
-/// A text with its expressions filled in; what nobody set is empty.
+/// A text with its expressions evaluated; unset values are empty.
 fn filled(text: &str, known: &BTreeMap<String, String>) -> String {
     let mut parts = text.split("${{");
     let mut done = parts.next().unwrap_or_default().to_owned();
@@ -243,7 +243,7 @@ fn git(checkout: &Checkout, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&done.stdout).trim().to_owned()
 }
 
-/// Commits all as it is; gives the commit.
+/// Commits everything and returns the commit.
 fn commit(checkout: &Checkout, what: &str) -> String {
     git(checkout, &["add", "contracts", "services"]);
     git(checkout, &["commit", "-q", "-m", what]);
@@ -274,7 +274,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         .run(&base)
     };
 
-    // Twenty replies a second, whoever else uses the CPUs: what the base makes of a busy machine is a multiple of it.
+    // Twenty replies a second, regardless of other load on the CPUs: the base is many times faster even on a busy machine.
     checkout.write(file, &toy.replace("DELAY = delay()", "DELAY = 0.2"));
     commit(&checkout, "slow");
     let slow = run(&[("max-slowdown", "50%")]);
@@ -302,7 +302,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         assert!(text.ends_with(&slow.summary), "{text}");
     }
 
-    checkout.write(file, &format!("{toy}\n# Nothing that matters.\n"));
+    checkout.write(file, &format!("{toy}\n# No effect.\n"));
     commit(&checkout, "equal");
     let equal = run(&[("max-slowdown", "95%")]);
     assert_eq!(equal.code, 0, "{}\n{}", equal.log, equal.summary);
@@ -320,7 +320,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         );
         assert_eq!(kept.comments.len(), 1);
         let text = kept.comments[0]["body"].as_str().expect("text");
-        // Two rounds on a busy machine may not suffice to exclude even this slowdown.
+        // On a busy machine, two rounds may not suffice to exclude even this slowdown.
         let is_cleared = text.contains("## prony: not slower");
         assert_ne!(is_cleared, text.contains("## prony: inconclusive"), "{text}");
         assert_eq!(equal.outputs["inconclusive"], (!is_cleared).to_string());
@@ -328,7 +328,7 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
     nothing_is_left(&checkout);
 }
 
-/// A program that compares as prony would where nothing can be told.
+/// A fake prony whose comparison is inconclusive.
 const BLIND: &str = r#"#!/bin/sh
 [ "$1" = --version ] && exec echo prony 0
 case "$*" in *"--fail-on inconclusive"*) code=3 ;; *) code=0 ;; esac
@@ -386,7 +386,7 @@ fn without_the_right_to_comment_there_is_the_summary() {
     assert_eq!(same.code, 0, "{}", same.log);
     for part in [
         "## prony: no service changed",
-        "There is no comment on a pull request: the token may not",
+        "No comment on the pull request: the token may not",
         "fork",
     ] {
         assert!(same.summary.contains(part), "{part}: {}", same.summary);
@@ -395,7 +395,7 @@ fn without_the_right_to_comment_there_is_the_summary() {
     let unknown = run(&[], "0123456789012345678901234567890123456789");
     assert_eq!(unknown.code, 2, "{}", unknown.log);
     assert!(
-        unknown.summary.contains("git knows no revision"),
+        unknown.summary.contains("git cannot find or fetch the revision"),
         "{}",
         unknown.summary
     );
@@ -407,7 +407,7 @@ fn without_the_right_to_comment_there_is_the_summary() {
         missing.summary
     );
 
-    // A head that does not build is no verdict, and no comment of a slowdown.
+    // A head that does not build has no verdict, and no comment about a slowdown.
     checkout.add("right", r#""false""#);
     commit(&checkout, "broken");
     let broken = run(&[], &base);
@@ -463,14 +463,14 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     assert!(fetched.log.contains("bin/prony: prony 9.8.7"), "{}", fetched.log);
     let absent = run("9.8.8");
     assert_eq!(absent.code, 2, "{}", absent.log);
-    assert!(absent.log.contains("there is no release 9.8.8"), "{}", absent.log);
+    assert!(absent.log.contains("no release 9.8.8"), "{}", absent.log);
     let mut wrong = sums;
     wrong[0] = if wrong[0] == b'0' { b'1' } else { b'0' };
     github.kept().files.insert("/v9.8.7/SHA256SUMS".to_owned(), wrong);
     let refused = run("9.8.7");
     assert_eq!(refused.code, 1, "{}", refused.log);
     assert!(
-        refused.log.contains("does not fit its checksum"),
+        refused.log.contains("does not match its checksum"),
         "{}",
         refused.log
     );

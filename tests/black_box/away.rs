@@ -1,4 +1,4 @@
-//! A bench of hosts with OpenSSH, and the binary as their controller.
+//! A testbed of hosts with OpenSSH, and the binary as their controller.
 
 use crate::common::{Checkout, Ended, until};
 use crate::hosts;
@@ -9,11 +9,11 @@ use std::process::{Child, Command, Stdio};
 /// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
 pub(crate) struct Away {
     pub(crate) checkout: Checkout,
-    pub(crate) hosts: hosts::Lab,
+    pub(crate) hosts: hosts::Testbed,
 }
 
 impl Away {
-    /// One toy, measured for this long. `None` where no hosts can be made, which is said.
+    /// One toy, measured for this long. `None`, with a message, if no hosts can be created.
     pub(crate) fn new(rounds: u32, measured: &str) -> Option<Self> {
         let checkout = Checkout::new(rounds, &["right"]);
         let suite = fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
@@ -24,32 +24,32 @@ impl Away {
         Self::with(checkout)
     }
 
-    /// With this checkout, in which `lab.toml` is written. `None` where no hosts can be made, which is said.
+    /// Uses this checkout, and writes `testbed.toml` into it. `None`, with a message, if no hosts can be created.
     pub(crate) fn with(checkout: Checkout) -> Option<Self> {
-        if let Some(reason) = hosts::without_labs() {
+        if let Some(reason) = hosts::without_testbeds() {
             skipped(&reason);
             return None;
         }
-        let hosts = hosts::Lab::new(3, "");
+        let hosts = hosts::Testbed::new(3, "");
         let away = Self { checkout, hosts };
-        away.lab("lab.toml", "load = [\"one\", \"two\"]");
+        away.testbed("testbed.toml", "load = [\"one\", \"two\"]");
         Some(away)
     }
 
-    /// Writes a lab of the three hosts with these roles beside that of the service.
-    pub(crate) fn lab(&self, file: &str, roles: &str) {
+    /// Writes a testbed file with the three hosts, these roles and the role of the service.
+    pub(crate) fn testbed(&self, file: &str, roles: &str) {
         let words: Vec<String> = self
             .hosts
             .ssh()
             .iter()
             .map(|word| format!("\"{word}\""))
             .collect();
-        let lab = format!(
+        let testbed = format!(
             "[host.app]\nssh = \"h1\"\n[host.one]\nssh = \"h2\"\n[host.two]\nssh = \"h3\"\n[roles]\nservice = \"app\"\n\
              {roles}\n[ssh]\ncommand = [{}]\n",
             words.join(", ")
         );
-        self.checkout.write(file, &lab);
+        self.checkout.write(file, &testbed);
     }
 
     /// The binary in the network of the controller.
@@ -75,7 +75,14 @@ impl Away {
     }
 
     pub(crate) fn run(&self) -> Child {
-        self.start(&["run", "toys", "--lab", "lab.toml", "--json", "--keep-disturbed"])
+        self.start(&[
+            "run",
+            "toys",
+            "--testbed",
+            "testbed.toml",
+            "--json",
+            "--keep-disturbed",
+        ])
     }
 
     /// Starts the binary in the network of the controller.
@@ -87,7 +94,7 @@ impl Away {
         Ended::of(&child.wait_with_output().expect("it ends"))
     }
 
-    /// Processes of prony on a host, and what they started.
+    /// Processes of prony on a host, and their children.
     pub(crate) fn processes(&self, host: &str) -> Vec<(i32, String)> {
         let home = self.hosts.of(host, "home");
         let pids = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
@@ -102,7 +109,7 @@ impl Away {
         .collect()
     }
 
-    /// Processes of ssh that lead from the controller to a host.
+    /// ssh processes that connect the controller to a host.
     pub(crate) fn connections(&self, host: &str) -> Vec<i32> {
         let config = self.hosts.path("config").display().to_string();
         let pids = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
@@ -117,7 +124,7 @@ impl Away {
         .collect()
     }
 
-    /// Waits until the generator runs on a host, and gives its process id.
+    /// Waits until the generator runs on a host, and returns its process id.
     pub(crate) fn generator(&self, host: &str) -> i32 {
         let mut found = None;
         until("the generator runs", || {
@@ -127,7 +134,7 @@ impl Away {
         found.expect("found")
     }
 
-    /// A process of prony on a host, or one that it started, whose command line has these words.
+    /// A process of prony on a host, or a child of one, whose command line contains these words.
     pub(crate) fn running(&self, host: &str, words: &str) -> Option<i32> {
         let all = self.processes(host);
         let mut found = all.iter().filter(|(_, line)| line.contains(words));

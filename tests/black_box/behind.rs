@@ -1,5 +1,4 @@
-//! What stands behind a service after its load, and how many connections it had there meanwhile: right services and wrong ones
-//! in front of a real database.
+//! Conditions in the database after and during a load: valid and faulty services with a real database.
 
 use crate::common::{Checkout, Ended};
 use crate::shopfront;
@@ -10,10 +9,10 @@ const SCHEMA: &str = "create table item(id bigint generated always as identity p
 
 const CONTRACT: &str = r#"name = "shop"
 title = "Shop"
-summary = "Names of items that stand in a database."
+summary = "Names of items in a database."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers", "chunked body"]
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 seed = ["schema.sql"]
 
@@ -25,24 +24,24 @@ with = { name = { hex = 8 } }
 expect = { status = 201, text = "{name}" }
 
 [operation.addTwice]
-summary = "Is refused."
+summary = "Is rejected."
 http = "POST /twice"
 text = "{name}"
 with = { name = { hex = 8 } }
 expect = { status = 409 }
 
 [[after]]
-name = "items: none is lost, none is there twice"
+name = "items: none is lost or duplicated"
 query = "select count(*) from item"
 equals = "before + add.201"
 
 [[after]]
-name = "nobody touched the old ones"
+name = "the old ones are unchanged"
 query = "select count(*) from item where name = 'old'"
 equals = "1000"
 
 [[during]]
-name = "no more connections than told"
+name = "no more connections than allowed"
 connections = 6
 
 [workload.add]
@@ -96,7 +95,7 @@ contract = "shop"
 services = ["shop-*"]
 "#;
 
-/// A project with services in front of a database, one for each way to be; `None`, and said so, where there is no database.
+/// A project with database services, one per behaviour; `None`, with a message, without a database.
 fn shops(ways: &[&str], suite: &str) -> Option<Checkout> {
     let contract = [("contract.toml", CONTRACT), ("schema.sql", SCHEMA)];
     let checkout = shopfront::project(&contract, suite)?;
@@ -119,10 +118,10 @@ fn row<'a>(report: &'a Value, group: usize, way: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no {way}: {report}"))
 }
 
-/// What was looked at behind a service that is right, rule by rule.
+/// The results of the conditions after the load of a valid service.
 fn looked(row: &Value) -> Vec<(i64, i64, i64, i64, u64)> {
     let after = row["details"]["points"][0]["after"].as_array();
-    let after = after.unwrap_or_else(|| panic!("nothing was looked at: {row}"));
+    let after = after.unwrap_or_else(|| panic!("no conditions after the load: {row}"));
     let number = |one: &Value, key: &str| one[key].as_i64().unwrap_or_else(|| panic!("no {key}: {one}"));
     let one = |one: &Value| {
         let uncertain = one["uncertain"].as_u64().expect("a count");
@@ -136,12 +135,12 @@ fn is_right(row: &Value) {
     assert!(row["excluded"].is_null(), "{row}");
     let looked = looked(row);
     let (before, low, high, found, uncertain) = looked[0];
-    // Who waits until a service is ready may store an item in front of the load.
+    // The readiness probe may store an item before the load.
     assert!(before >= 1000, "{row}");
     assert_eq!((low, uncertain), (high, 0), "{row}");
     let measured = row["details"]["outcomes"]["valid"].as_i64().expect("a count");
     assert!(found == low && found > before, "{looked:?}");
-    // Most are of the operation, and more came in the warm-up.
+    // Most requests are of the operation, and the warm-up sent more.
     assert!(found - before >= measured / 3, "{looked:?} of {measured}");
     assert_eq!(looked[1], (1000, 1000, 1000, 1000, 0));
 }
@@ -155,8 +154,8 @@ fn reason(row: &Value) -> &str {
 fn forgets(row: &Value) {
     let reason = reason(row);
     for part in [
-        "after the load it breaks its contract: `items: none is lost, none is there twice`: ",
-        " in companion `db`, where it must be `before + add.201`: 10",
+        "after the load it breaks its contract: `items: none is lost or duplicated`: ",
+        " in backing service `db`, where it must be `before + add.201`: 10",
     ] {
         assert!(reason.contains(part), "{reason}");
     }
@@ -174,9 +173,10 @@ fn a_service_that_forgets_or_holds_too_many_connections_is_excluded() {
     let holds = row(&report, 0, "holds");
     let reason = reason(holds);
     assert!(
-        reason.contains("under the load it breaks its contract: `no more connections than told`: ")
-            && reason
-                .contains(" connections to companion `db` (PostgreSQL) at one time, where 6 are allowed"),
+        reason.contains("under the load it breaks its contract: `no more connections than allowed`: ")
+            && reason.contains(
+                " connections to backing service `db` (PostgreSQL) at one time, where 6 are allowed"
+            ),
         "{reason}"
     );
 }
@@ -193,7 +193,7 @@ fn what_nobody_knows_widens_what_is_right_and_is_told() {
     assert!(uncertain > 0 && high - low == uncertain as i64, "{row}");
     assert!(
         low > before && low < found && found <= high,
-        "it stores what it does not answer: {row}"
+        "it stores items without replying: {row}"
     );
 }
 

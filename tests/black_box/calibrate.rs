@@ -1,9 +1,10 @@
-//! `prony calibrate` from outside, with stages too short to prove anything: what it says, keeps and cites.
+//! `prony calibrate` from outside, with stages too short to prove anything: its output, the stored calibration, and reports
+//! that cite it.
 
 use crate::common::Checkout;
 use serde_json::Value;
 
-/// What is compared with a known truth, in this order.
+/// The checks against a known truth, in order.
 const CHECKS: [&str; 12] = [
     "p90 under a known freeze",
     "p99 under a known freeze",
@@ -23,7 +24,7 @@ fn positive(value: &Value) -> bool {
     value.as_f64().is_some_and(|number| number > 0.0)
 }
 
-/// Share of the metrics in which the intervals of the two have something in common.
+/// Share of the metrics in which the intervals of the two overlap.
 fn ties(report: &Value) -> f64 {
     let services = report["groups"][0]["services"].as_array().expect("services");
     let [one, other] = services.as_slice() else {
@@ -51,7 +52,7 @@ fn it_says_keeps_and_cites_what_it_found() {
     let ended = checkout.prony(&["calibrate", "--short", "--rounds", "3", "--json"]);
     let found = ended.json();
     let passed = found["passed"].as_bool().expect("a verdict");
-    // On a machine that stumbles a check may fail, and then it must say so.
+    // On a noisy machine a check may fail, and then the exit code must show it.
     assert_eq!(ended.code, Some(if passed { 0 } else { 3 }), "{ended:?}");
     let checks = found["checks"].as_array().expect("checks");
     let names: Vec<&str> = checks.iter().filter_map(|check| check["what"].as_str()).collect();

@@ -1,4 +1,4 @@
-//! `prony call` of a checkout's own reference service: it is built, started, called once and stopped.
+//! `prony call` of a checkout's own reference service: prony builds, starts, calls and stops it.
 
 use crate::common::Checkout;
 

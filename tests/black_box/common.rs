@@ -1,4 +1,4 @@
-//! A checkout of toys, and the real binary in it.
+//! A checkout with toy services, and the real binary in it.
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-/// Longest wait for something that must come.
+/// Longest wait for an expected event.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A checkout with the project's own contracts and toy services.
@@ -61,7 +61,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 impl Checkout {
-    /// A checkout whose suite `toys` compares a toy per mode.
+    /// A checkout whose suite `toys` compares one toy per mode.
     pub(crate) fn new(rounds: u32, modes: &[&str]) -> Self {
         let checkout = Self {
             folder: TempDir::new().expect("a temporary folder"),
@@ -103,14 +103,14 @@ impl Checkout {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    /// The binary in this checkout, with nothing of the surroundings in its environment.
+    /// The binary in this checkout, isolated from the environment of the caller.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command
             .args(arguments)
             .current_dir(self.folder.path())
             .env_remove("PRONY_STORE")
-            // Tests run side by side on the same CPUs; what they measure does not matter.
+            // Tests run in parallel on the same CPUs; their measurements do not matter.
             .env("PRONY_LOCKS", self.path("locks"))
             .env("NO_COLOR", "1");
         command
@@ -128,7 +128,7 @@ impl Checkout {
         self.command(arguments).spawn().expect("the binary starts")
     }
 
-    /// Processes whose working directory lies in this checkout: services, builds, and what they left behind.
+    /// Processes whose working directory is in this checkout: services, builds, and leftovers.
     pub(crate) fn processes(&self) -> Vec<String> {
         let inside = self.folder.path().canonicalize().expect("the folder");
         let pids = std::fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
@@ -147,7 +147,7 @@ impl Checkout {
     }
 }
 
-/// A checkout with a toy in two variants: as it is, and slow.
+/// A checkout with a toy in two variants: unchanged, and slow.
 pub(crate) fn two_variants() -> Checkout {
     let checkout = Checkout::new(1, &["right"]);
     let file = "services/toy-right/service.toml";
@@ -157,7 +157,7 @@ pub(crate) fn two_variants() -> Checkout {
     checkout
 }
 
-/// How the binary ended and what it said.
+/// Exit code and output of the binary.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -175,13 +175,13 @@ impl Ended {
         }
     }
 
-    /// The JSON on standard output; fails with all that was said where there is none.
+    /// The JSON on standard output; otherwise fails with the whole output.
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("not JSON ({error}): {self:?}"))
     }
 }
 
-/// Waits until something holds; fails when it does not in time.
+/// Waits until a condition holds; fails after a timeout.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {

@@ -1,9 +1,9 @@
-//! `prony doctor`: says what is missing, installs it, and says so when that fails.
+//! `prony doctor`: reports missing toolchains, installs them, and reports failures of an installation.
 
 use crate::common::{Checkout, Ended};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-/// Two toolchains that no machine has: one that can be installed into the checkout, one that cannot.
+/// Toolchains that no machine has: some can be installed into the checkout, some cannot.
 const TOOLCHAINS: &str = r#"
 [flux]
 title = "Flux compiler"
@@ -74,7 +74,7 @@ fn what_is_missing_is_said_with_the_remedy() {
     assert_eq!(json["services"][0]["ready"], false);
     assert_eq!(
         json["services"][0]["missing"][0],
-        "Flux compiler is not on this machine"
+        "Flux compiler is not installed on this machine"
     );
 }
 
@@ -87,7 +87,7 @@ fn a_run_without_its_toolchain_is_a_row_with_the_command() {
     assert_eq!(excluded["stage"], "toolchain");
     let reason = excluded["reason"].as_str().unwrap_or_default();
     assert!(
-        reason.contains("Flux compiler is not on this machine") && reason.contains("flux-version"),
+        reason.contains("Flux compiler is not installed on this machine") && reason.contains("flux-version"),
         "{reason}"
     );
 }
@@ -109,7 +109,7 @@ fn install_says_what_it_does_and_can_be_repeated() {
     }
     let row = checkout.prony(&["doctor", "--json"]).json()["services"][0].clone();
     assert_eq!(row["ready"], true);
-    // The name of the build's folder follows what the build is made of.
+    // The name of the build's folder depends on the inputs of the build.
     let before = row["build"].as_str().expect("a digest").to_owned();
     checkout.write("services/toy-right/note.txt", "more\n");
     let after = checkout.prony(&["doctor", "--json"]).json()["services"][0]["build"].clone();
@@ -134,7 +134,7 @@ fn a_version_that_is_too_old_is_told() {
     let checkout = checkout("flux >= 2");
     checkout.write("flux-version", "flux 1.21\n");
     let json = checkout.prony(&["doctor", "--json"]).json();
-    assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, it needs 2");
+    assert_eq!(json["services"][0]["missing"][0], "flux is 1.21, but 2 is needed");
 }
 
 #[test]
@@ -152,13 +152,13 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
         "{}",
         done.err
     );
-    let now = &done.err[at("what is there now:")..];
+    let now = &done.err[at("available now:")..];
     assert!(
         now.lines()
             .any(|line| line.starts_with("Solder") && line.ends_with("13")),
         "{now}"
     );
-    // Its build finds it, and finds it where it is.
+    // The build finds it on the PATH, and through its variable.
     checkout.write(
         "services/toy-right/service.toml",
         &std::fs::read_to_string(checkout.path("services/toy-right/service.toml"))
@@ -178,7 +178,7 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
     );
 }
 
-/// What prony says on a machine whose PATH has a shell, Python and these programs.
+/// Runs prony with a PATH that has only a shell, Python and these programs.
 fn with_programs(checkout: &Checkout, arguments: &[&str], programs: &[&str]) -> Ended {
     let bin = checkout.path("bin");
     std::fs::create_dir_all(&bin).expect("a folder");
@@ -224,7 +224,7 @@ fn without_apt_the_package_of_the_system_is_named() {
     }
 }
 
-/// The same machine: its programs are made anew.
+/// The same machine: its programs are created again.
 fn checkout_again(checkout: &Checkout) -> &Checkout {
     std::fs::remove_dir_all(checkout.path("bin")).expect("removed");
     checkout
@@ -248,7 +248,7 @@ fn what_a_caller_sets_for_compilers_makes_another_build() {
     assert_ne!(build(Some(("RUSTFLAGS", "-Copt-level=0"))), usual);
 }
 
-/// Without a word, `list` says how many there are of everything, and how to list it.
+/// Without an argument, `list` prints the number of items of each kind, and how to list them.
 #[test]
 fn what_there_is_is_counted() {
     let checkout = checkout("flux >= 1.2");

@@ -1,4 +1,4 @@
-//! `prony new contract`: drafts from every kind of source, tried against a server that runs.
+//! `prony new contract`: drafts from every kind of source, checked against a running server.
 
 use crate::common::Ended;
 use axum::extract::{Json, State};
@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tempfile::TempDir;
 
-/// How a shop answers: rightly, or with one member of another type.
+/// A shop with valid replies, or with one member of another type.
 #[derive(Clone)]
 struct Shop {
     price: Value,
     asked: Arc<AtomicU64>,
 }
 
-/// A shop on a port of its own, as long as the test runs; gives its URL.
+/// Starts a shop on a free port for the duration of the test, and returns its URL.
 fn shop(price: Value) -> String {
     let (sender, receiver) = std::sync::mpsc::channel();
     let shop = Shop {
@@ -40,7 +40,7 @@ fn shop(price: Value) -> String {
     format!("http://{}", receiver.recv().expect("an address"))
 }
 
-/// Every request, for axum's own router would not decode the path.
+/// Handles every request, since axum's own router does not decode the path.
 async fn answer(State(shop): State<Shop>, method: Method, uri: Uri, body: String) -> Response {
     let price = &shop.price;
     let query = uri
@@ -74,7 +74,7 @@ async fn answer(State(shop): State<Shop>, method: Method, uri: Uri, body: String
     }
 }
 
-/// A path without its `%XX`.
+/// Decodes the `%XX` of a path.
 fn decoded(path: &str) -> String {
     let mut parts = path.split('%');
     let first = parts.next().unwrap_or_default().to_owned();
@@ -121,7 +121,7 @@ impl Project {
         std::fs::read_to_string(self.0.path().join("contracts/mine/contract.toml")).expect("a contract")
     }
 
-    /// The right shop passes and one that answers otherwise fails.
+    /// A valid shop passes, and one with other replies fails.
     fn tells_apart(&self) {
         let right = self.prony(&["check", "mine", "--url", &shop(json!(5))]);
         assert_eq!(right.code, Some(0), "{}\n{}", right.out, right.err);
@@ -208,7 +208,7 @@ fn a_har_file_becomes_a_contract() {
         "a binary body",
         "it has no reply",
         "1 request(s) to other servers",
-        "is a secret of whoever sent it",
+        "contains a secret",
     ] {
         assert!(text.contains(part), "no `{part}` in {text}");
     }
@@ -297,9 +297,9 @@ fn nothing_half_written_stays() {
     for (arguments, expected) in [
         (["--openapi", "broken.yaml"], "broken.yaml:"),
         (["--openapi", "missing.yaml"], "cannot read missing.yaml"),
-        (["--openapi", "binary"], "it is no text in UTF-8"),
-        (["--har", "no.har"], "no.har:1: no HAR"),
-        (["--postman", "empty.json"], "no request in it"),
+        (["--openapi", "binary"], "it is not UTF-8"),
+        (["--har", "no.har"], "no.har:1: not a HAR file"),
+        (["--postman", "empty.json"], "has no request"),
         (
             ["--curl", "curl -F a=b http://h/"],
             "--curl number 1: `-F` of curl is not supported",

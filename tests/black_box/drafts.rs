@@ -1,8 +1,8 @@
-//! Services of this repository that describe their routes themselves: the contract drafted from such a description is one that the
-//! service passes, and a service with other replies does not.
+//! Services of this repository that describe their own routes: they pass the contract drafted from such a description, and a
+//! contract with other replies fails.
 //!
-//! `FastAPI` describes its routes itself, Fastify by `@fastify/swagger`, Spring by springdoc; the latter two are added to a copy of the
-//! service, since no service that is measured has them. `make test-all` runs these tests: they install packages.
+//! `FastAPI` describes its routes itself, Fastify with `@fastify/swagger`, Spring with springdoc; the latter two are added to a
+//! copy of the service, since no measured service has them. `make test-all` runs these tests: they install packages.
 
 use crate::common::{Ended, root};
 use crate::ports::reserved;
@@ -13,7 +13,7 @@ use std::process::Command;
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// A JVM on a busy machine takes long to start.
+/// A JVM on a busy machine needs long to start.
 const PATIENCE: Duration = Duration::from_mins(2);
 const SPRINGDOC: &str = "<dependency><groupId>org.springdoc</groupId>
 <artifactId>springdoc-openapi-starter-webmvc-api</artifactId><version>3.0.1</version></dependency>";
@@ -32,7 +32,7 @@ fn copy_folder(from: &Path, to: &Path) {
     output(Command::new("cp").arg("-r").args([from, to]));
 }
 
-/// A copy of a service, with what it takes from elsewhere.
+/// A copy of a service, with the files that it copies from elsewhere.
 struct Copied(TempDir);
 
 impl Copied {
@@ -55,7 +55,7 @@ impl Copied {
         self.0.path().join(name)
     }
 
-    /// A command in this folder; a program with a slash lies below it.
+    /// A command in this folder; a program with a slash is relative to it.
     fn command(&self, program: &str, arguments: &[&str]) -> Command {
         let program = if program.contains('/') {
             self.path(program)
@@ -82,7 +82,7 @@ impl Copied {
     }
 }
 
-/// A project with nothing in it but what is drafted.
+/// A project that contains only the draft.
 struct Project(TempDir);
 
 impl Project {
@@ -112,7 +112,7 @@ impl Project {
         self.0.path().join("contracts").join(name)
     }
 
-    /// The same contract, but that each operation asks for another status.
+    /// A copy of the contract in which each operation expects another status.
     fn with_other_statuses(&self, name: &str, other: &str) {
         copy_folder(&self.contract(name), &self.contract(other));
         let file = self.contract(other).join("contract.toml");
@@ -142,7 +142,7 @@ fn drafted_from_it(service: &Server, description: &str) {
     let contract = fs::read_to_string(project.contract("drafted").join("contract.toml")).expect("a contract");
     assert!(
         contract.contains("\n[operation."),
-        "no operation came of {} bytes of description: {contract}",
+        "no operation in {} bytes of description: {contract}",
         description.len()
     );
     project.passes(&["check", "--url", url, "drafted"]);
@@ -151,7 +151,7 @@ fn drafted_from_it(service: &Server, description: &str) {
     assert_eq!(
         wrong.code,
         Some(3),
-        "a contract that asks for other replies: {wrong:?}"
+        "a contract that expects other replies: {wrong:?}"
     );
 }
 

@@ -1,4 +1,4 @@
-//! `prony duet` from outside: two toys at once, a git revision against another, an open load, and Ctrl-C.
+//! `prony duet` from outside: two toys at the same time, one git revision against another, an open load, and Ctrl-C.
 
 use crate::common::{Checkout, Ended, signal, two_variants, until};
 use serde_json::Value;
@@ -35,12 +35,12 @@ fn two_variants_are_compared_and_kept_as_a_run() {
     ]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let duet = ended.json();
-    // A reply takes 40 ms longer, which no noise makes up for.
+    // A reply takes 40 ms longer, more than any noise.
     assert!(number(&duet, "/goodput/ratio/low") > 1.0, "{duet}");
     assert_eq!(duet["goodput"]["sample"], "windows");
     assert!(
         duet["response_time_ns_p99"].is_null(),
-        "two rounds tell nothing: {duet}"
+        "two rounds prove nothing: {duet}"
     );
     assert!(
         duet["rounds"][0]["response_time_ns_p99"][1].as_u64() >= Some(40_000_000),
@@ -137,10 +137,10 @@ fn an_open_load_compares_response_times() {
 
 const FORWARD: &str = r#"name = "forward"
 title = "A message that is relayed"
-summary = "A message that a backend answers."
+summary = "A message to which a backend replies."
 without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD"]
 
-[companion.backend]
+[backing.backend]
 use = "delay"
 delay = "5ms"
 
@@ -188,7 +188,7 @@ fn each_of_two_relays_has_a_backend_and_logs_of_its_own() {
         .flat_map(|folder| std::fs::read_dir(folder.path()).expect("a folder"));
     let names: Vec<String> = logs
         .filter_map(|log| log.ok()?.file_name().into_string().ok())
-        .filter(|name| name.starts_with("companion-backend"))
+        .filter(|name| name.starts_with("backing-backend"))
         .collect();
     assert_eq!(names.len(), 2, "{names:?}");
     nothing_is_left(&checkout);

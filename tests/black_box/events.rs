@@ -1,4 +1,4 @@
-//! Clients that leave in the middle of their streams, and services that notice or do not.
+//! Clients that disconnect in the middle of their streams, and services that notice it or not.
 
 use crate::common::Checkout;
 
@@ -27,7 +27,7 @@ version = "3"
 env = { MODE = "goes-on" }
 "#;
 
-/// What goes on for who has left is seen by the CPU time that it costs.
+/// Work for disconnected clients is detected by its CPU time.
 #[test]
 fn a_service_that_counts_on_for_who_has_left_is_rejected() {
     let checkout = Checkout::new(1, &[]);

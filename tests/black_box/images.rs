@@ -1,4 +1,4 @@
-//! Services that are container images: with podman where it can run containers here, and with a docker that is made up.
+//! Services in container images: with podman if it can run containers here, and with a fake docker.
 
 use crate::common::{Checkout, Ended, until};
 use crate::skip::skipped;
@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// Programs without a library, for images that hold nothing else.
+/// Static programs, for images that contain nothing else.
 struct Programs {
     folder: TempDir,
 }
@@ -16,7 +16,7 @@ struct Programs {
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 impl Programs {
-    /// The server of `c-epoll`, and what goes wrong. The error is why they cannot be made here.
+    /// The server of `c-epoll`, and a program with faults. The error says why they cannot be built here.
     fn make() -> Result<Self, String> {
         let programs = Self {
             folder: TempDir::new().expect("a temporary folder"),
@@ -54,13 +54,13 @@ fn last_line(bytes: &[u8]) -> String {
     text.lines().last().unwrap_or("it failed").to_owned()
 }
 
-/// What prony is told to run containers with, and what they are made of.
+/// The engine setting of prony, and the programs of the images.
 struct Engine {
     words: String,
     programs: Programs,
 }
 
-/// podman, where it runs a container here; says why not, and that the test is skipped.
+/// podman if it can run a container here; otherwise reports that the test is skipped, and why.
 fn engine() -> Option<&'static Engine> {
     static ENGINE: OnceLock<Result<Engine, String>> = OnceLock::new();
     match ENGINE.get_or_init(probe) {
@@ -72,7 +72,7 @@ fn engine() -> Option<&'static Engine> {
     }
 }
 
-/// Really runs a container: where podman's usual runtime does not work, another may.
+/// Actually runs a container: if podman's default runtime fails, another may work.
 fn probe() -> Result<Engine, String> {
     let version = Command::new("podman").arg("--version").output();
     version.map_err(|error| format!("no podman on this machine ({error})"))?;
@@ -107,7 +107,7 @@ fn containerfile(program: &str) -> String {
     format!("FROM scratch\nCOPY {program} /{program}\nENTRYPOINT [\"/{program}\"]\n")
 }
 
-/// A checkout with a service for each name, which these lines reach, and a suite of them.
+/// A checkout with a service for each name, defined by these lines, and a suite of them.
 fn checkout(rounds: u32, services: &[(&str, &str)]) -> Checkout {
     let checkout = Checkout::new(rounds, &[]);
     for (name, lines) in services {
@@ -136,7 +136,7 @@ fn with_images(engine: &Engine, rounds: u32, services: &[(&str, &str, &str)]) ->
     checkout
 }
 
-/// Puts these lines before the group of the suite.
+/// Inserts these lines before the group of the suite.
 fn limited(checkout: &Checkout, lines: &str) {
     let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
     let suite = suite.replace("[[group]]", &format!("{lines}\n\n[[group]]"));
@@ -169,7 +169,7 @@ fn podman(arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-/// Containers of a prony: their names say whose they are.
+/// Containers of a prony, identified by their names.
 fn containers(of: u32) -> Vec<String> {
     let all = podman(&["ps", "--all", "--format", "{{.Names}}"]);
     let own = format!("prony-{of}.");
@@ -177,7 +177,7 @@ fn containers(of: u32) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// The first process of a container of a prony that runs.
+/// The first process of a running container of a prony.
 fn first_process(of: u32) -> Option<i32> {
     let name = containers(of).pop()?;
     let pid = podman(&["container", "inspect", "--format", "{{.State.Pid}}", &name]);
@@ -192,7 +192,7 @@ fn cpus_of(pid: i32) -> String {
     line.unwrap_or_default().trim().to_owned()
 }
 
-/// Waits until a prony has a container that runs its own program.
+/// Waits until a container of a prony runs its own program.
 fn until_it_runs(child: &Child) -> i32 {
     let mut found = None;
     until("a container runs", || {
@@ -219,8 +219,11 @@ fn an_image_is_built_and_measured_as_a_process_is() {
     let cpus = cpus_of(pid);
     let ended = Ended::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(containers(prony_id).is_empty(), "a container stays");
-    assert!(!Path::new(&format!("/proc/{pid}")).exists(), "its process stays");
+    assert!(containers(prony_id).is_empty(), "a container is left");
+    assert!(
+        !Path::new(&format!("/proc/{pid}")).exists(),
+        "its process is left"
+    );
     let report = ended.json();
     let row = row(&report, "alone");
     assert!(row["excluded"].is_null(), "{row}");
@@ -246,7 +249,11 @@ fn an_image_is_built_and_measured_as_a_process_is() {
     let cleaned = prony(&checkout, &engine.words, &["clean", "builds"]);
     assert_eq!(cleaned.code, Some(0), "{cleaned:?}");
     let name = image.split_once('@').map_or("", |(name, _)| name);
-    assert_eq!(podman(&["images", "--quiet", name]), "", "the image {name} stays");
+    assert_eq!(
+        podman(&["images", "--quiet", name]),
+        "",
+        "the image {name} is left"
+    );
 }
 
 #[test]
@@ -268,7 +275,7 @@ fn a_container_gets_a_network_of_its_own() {
     let report = prony(&checkout, &engine.words, &RUN).json();
     let row = row(&report, "apart");
     let reason = row["excluded"]["reason"].as_str().unwrap_or_default();
-    // What a process lacks here, a container lacks, too.
+    // If network namespaces do not work for processes here, they do not work for containers either.
     if reason.contains("network namespace") {
         skipped(reason);
         return;
@@ -300,7 +307,7 @@ fn what_goes_wrong_in_a_container_is_told() {
     let right = row(&report, "right");
     assert!(right["excluded"].is_null(), "{right}");
     let text = right["warnings"].to_string();
-    // Without root podman may set no limits; then that is what is told.
+    // Without root, podman may be unable to set limits; then the message is about that.
     if text.contains("is not in force") {
         assert!(text.contains("run as root"), "{text}");
     } else {
@@ -318,7 +325,7 @@ fn what_goes_wrong_in_a_container_is_told() {
     assert!(
         doctor
             .out
-            .contains("is not on this machine, and prony pulls none"),
+            .contains("does not exist on this machine and prony never pulls images"),
         "{doctor:?}"
     );
 }
@@ -340,7 +347,7 @@ fn killed_prony_leaves_no_container() {
     until("no process is left", || {
         !Path::new(&format!("/proc/{pid}")).exists()
     });
-    // Killed together with its supervisors it cannot tidy up; the next one does.
+    // Killed together with its supervisors it cannot clean up; the next run does.
     let mut child = start();
     let pid = until_it_runs(&child);
     let own = child.id();
@@ -358,7 +365,7 @@ fn killed_prony_leaves_no_container() {
     });
 }
 
-/// As much of docker as prony asks for. Its container is a process of this machine, and it writes down what it is told.
+/// The subset of docker that prony uses. Its container is a process of this machine, and it logs its arguments.
 const DOCKER: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 echo "$*" >>"$here/told"
@@ -412,7 +419,7 @@ fn docker_is_told_the_same() {
         reason.is_some_and(|reason| reason.contains("`docker pull other:1`")),
         "{report}"
     );
-    let told = std::fs::read_to_string(checkout.path("bin/told")).expect("it was told");
+    let told = std::fs::read_to_string(checkout.path("bin/told")).expect("the log of its arguments");
     let create = told
         .lines()
         .find(|line| line.starts_with("create "))
@@ -435,7 +442,7 @@ fn docker_is_told_the_same() {
         "{told}"
     );
     assert!(!told.lines().any(|line| line.starts_with("pull")), "{told}");
-    // Its daemon is in another network than prony.
+    // Its daemon runs in another network namespace than prony.
     limited(&checkout, "[network]\ndelay = \"0ms\"");
     let report = prony(&checkout, &docker.display().to_string(), &RUN).json();
     let reason = row(&report, "boxed")["excluded"]["reason"].as_str();
@@ -457,18 +464,18 @@ fn what_is_wrong_with_the_lines_of_an_image_is_told() {
         ("image = \"a b\"", 8, "name of an image"),
         ("image = \"-v\"", 8, "name of an image"),
         ("image = \"a:1\"\npid = 1", 9, "give its `url`"),
-        ("image = \"a:1\"\nbuild = [\"true\"]", 11, "leave `build` out"),
+        ("image = \"a:1\"\nbuild = [\"true\"]", 11, "remove `build`"),
         (
             "containerfile = \"../Containerfile\"",
             8,
-            "a file of the service's folder",
+            "a file in the service's folder",
         ),
         (
             "containerfile = \"/Containerfile\"",
             8,
-            "a file of the service's folder",
+            "a file in the service's folder",
         ),
-        ("containerfile = \"Nofile\"", 8, "a file of the service's folder"),
+        ("containerfile = \"Nofile\"", 8, "a file in the service's folder"),
         (
             "run = \"true\"\ncontainerfile = \"service.toml\"",
             9,
@@ -492,7 +499,7 @@ fn without_an_engine_it_is_said_what_to_do() {
     let checkout = checkout(1, &[("mine", "image = \"a:1\"")]);
     let ended = prony(&checkout, "/no/such/engine", &["check", "mine"]);
     let said = format!("{}{}", ended.out, ended.err);
-    assert!(said.contains("not to be had"), "{said}");
+    assert!(said.contains("not available"), "{said}");
     assert!(
         said.contains("PRONY_CONTAINER_ENGINE is `/no/such/engine`"),
         "{said}"

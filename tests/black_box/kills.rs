@@ -1,10 +1,10 @@
-//! Killed at any moment, prony leaves no process and a store that can be read and gone on with.
+//! Killed at any moment, prony leaves no process, and a store that can be read and resumed.
 
 use crate::common::{Checkout, until};
 use std::time::Duration;
 
 const ROUNDS: u32 = 8;
-/// Milliseconds within which a run is killed: from before its first build to the middle of some trial.
+/// Time window in which a run is killed, ms: from before its first build to the middle of some trial.
 const WITHIN: u64 = 4_000;
 
 #[test]
@@ -33,7 +33,7 @@ fn killed_at_ten_random_moments_it_leaves_nothing_and_goes_on() {
     assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], ROUNDS);
 }
 
-/// What continues the run, or begins it where it was killed before it was stored.
+/// Arguments that resume the run, or start it if it was killed before it was stored.
 fn go_on(checkout: &Checkout) -> &'static [&'static str] {
     if checkout.prony(&["list", "runs"]).out.contains("toys") {
         &["run", "--resume"]

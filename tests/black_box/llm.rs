@@ -1,8 +1,8 @@
 //! `prony load --llm` and `prony capacity --llm` against a real server of chat completions: `LiteLLM`'s proxy, from `PyPI`.
 //!
-//! The proxy answers from its configuration (`mock_response`), so no model is needed; streams, keys, models, counts of tokens and
-//! errors are its own. What prony counts is compared with what curl reads of the same stream. `make test-all` runs this test: the proxy
-//! is some hundred packages.
+//! The proxy answers from its configuration (`mock_response`), so no model is needed; streams, keys, models, token counts and
+//! errors are its own. The counts of prony are compared with those that curl reads from the same stream. `make test-all` runs
+//! this test, since the proxy installs about a hundred packages.
 
 use crate::common::{Ended, root, until};
 use crate::ports::reserved;
@@ -16,12 +16,12 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 const PACKAGE: &str = "litellm[proxy]==1.99.4";
-/// A hundred packages of Python on a busy machine take long to start.
+/// A hundred packages of Python need long to start on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(3);
 const KEY: &str = "sk-toy-0123456789abcdef";
 const ANSWER: &str = "The quick brown fox jumps over the lazy dog, and then it does so again and again until the evening comes. ";
 
-/// Starts the proxy, which is installed once; what pip says, if it cannot bring it.
+/// Starts the proxy, which is installed once. The error is pip's.
 fn proxy(work: &Path) -> Result<Server, String> {
     let program = installed()?;
     let answer = ANSWER.repeat(3);
@@ -81,14 +81,14 @@ fn installed() -> Result<PathBuf, String> {
         if !ended.status.success() {
             let said = told(&ended);
             let last = said.trim().lines().next_back().unwrap_or_default();
-            return Err(format!("pip cannot bring {PACKAGE}: {last}"));
+            return Err(format!("pip cannot install {PACKAGE}: {last}"));
         }
         fs::write(done, PACKAGE).expect("a file");
     }
     Ok(folder.join("bin/litellm"))
 }
 
-/// Events with text and the count of tokens of one answer, as a plain client reads them.
+/// Reads one answer with a plain client: the number of events with text, and the token count.
 fn read_plainly(url: &str) -> (u64, u64) {
     let body = json!({
         "model": "tiny",
@@ -146,7 +146,7 @@ fn prony(arguments: &[&str], key: &str) -> Ended {
     ended
 }
 
-/// The recording of a load, and how the load ended.
+/// The recording of a load, and the exit code and output.
 fn load(url: &str, arguments: &[&str], key: &str) -> (Value, Ended) {
     let url = format!("{url}/v1");
     let ended = prony(&[&["load", &url, "--llm", "--json"], arguments].concat(), key);
@@ -162,7 +162,7 @@ fn answers_are_counted(url: &str) {
     assert_eq!(
         recording["outcomes"]["valid"], 20,
         "{}",
-        recording["wrong_replies"]
+        recording["unexpected_replies"]
     );
     let messages = &recording["messages"];
     assert_eq!(messages["received"], 20 * events, "20 × {events}");
@@ -197,10 +197,15 @@ fn a_wrong_key_and_a_wrong_model_are_reported(url: &str) {
     let two = ["-n", "2", "-c", "1", "--model"];
     let (recording, _) = load(url, &[&two[..], &["tiny"]].concat(), "sk-wrong-9876543210fedcba");
     assert_eq!(recording["outcomes"]["status"], 2, "{}", recording["outcomes"]);
-    assert!(recording["wrong_replies"][0]["got"].is_string(), "{recording}");
+    assert!(
+        recording["unexpected_replies"][0]["got"].is_string(),
+        "{recording}"
+    );
     let (recording, _) = load(url, &[&two[..], &["huge"]].concat(), KEY);
     assert_eq!(recording["outcomes"]["status"], 2, "{}", recording["outcomes"]);
-    let got = recording["wrong_replies"][0]["got"].as_str().expect("a reply");
+    let got = recording["unexpected_replies"][0]["got"]
+        .as_str()
+        .expect("a reply");
     assert!(got.contains("huge"), "{got}");
 }
 
@@ -217,7 +222,7 @@ fn a_capacity_is_searched(url: &str) {
     assert!(curve.iter().all(has_good), "{found}");
 }
 
-/// One test, since the proxy takes long to start.
+/// A single test, since the proxy needs long to start.
 #[test]
 #[ignore = "installs a hundred packages: `make test-all` runs it"]
 fn what_the_proxy_of_litellm_answers_is_counted_and_judged() {

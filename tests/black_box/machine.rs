@@ -1,4 +1,4 @@
-//! Machines that are not as one would wish: each a sentence that says what is wrong and what to do.
+//! Machines in a bad state: each error is one sentence with the cause and the remedy.
 
 use crate::common::{Checkout, Ended, two_variants, until};
 use crate::skip;
@@ -6,10 +6,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Nobody's number on most systems.
+/// An unprivileged user id on most systems.
 const NOBODY: u32 = 65_534;
 
-/// Every way to build and measure services of a checkout.
+/// Every command that builds and measures services of a checkout.
 const MEASURE: [&[&str]; 5] = [
     &["run", "toys"],
     &["check", "toy-right", "--seed=1"],
@@ -17,15 +17,15 @@ const MEASURE: [&[&str]; 5] = [
     &["compare", "toy-right", "toy-right/slow"],
     &["list", "services", "--replies"],
 ];
-/// The checkout as it would be on media that cannot be written.
+/// Makes the checkout read-only.
 const READ_ONLY: &str = "mount --bind \"$HERE\" \"$HERE\"; mount -o remount,bind,ro \"$HERE\"; cd \"$HERE\"";
 
 fn is_root() -> bool {
     nix::unistd::geteuid().is_root()
 }
 
-/// `prony` with these arguments after these commands, in a mount namespace of its own; `None`, and said, where nobody may
-/// make one.
+/// Runs `prony` with these arguments after these commands, in a mount namespace of its own; `None`, with a message, if that is
+/// not allowed.
 fn after_mounting(checkout: &Checkout, commands: &str, arguments: &[&str]) -> Option<Ended> {
     let here = checkout.path("");
     let mut shell = Command::new("unshare");
@@ -78,7 +78,10 @@ fn a_read_only_store_can_be_read() {
     let checkout = Checkout::new(2, &["right"]);
     assert_eq!(checkout.prony(&["run", "toys", "--keep-disturbed"]).code, Some(0));
     let log = checkout.path(".prony/store.db-wal");
-    assert!(!log.exists(), "the last one who closes it puts all in its place");
+    assert!(
+        !log.exists(),
+        "the last process to close the store merges its log"
+    );
     let first = checkout.prony(&["list", "runs", "--json"]).json()["runs"][0]["run"].clone();
     let first = first.as_str().expect("a run");
     let read = |what: &str| {
@@ -94,7 +97,7 @@ fn a_read_only_store_can_be_read() {
         Some(())
     };
     let Some(()) = read("put down") else { return };
-    // What a killed run leaves beside the store counts too.
+    // The log of a killed run is part of the store, too.
     let mut child = checkout.start(&["run", "toys", "--rounds=50", "--keep-disturbed"]);
     let listed = || checkout.prony(&["list", "runs", "--json"]).json()["runs"].clone();
     until("a trial is stored", || {
@@ -102,7 +105,7 @@ fn a_read_only_store_can_be_read() {
     });
     child.kill().expect("KILL");
     child.wait().expect("it is gone");
-    // Nobody may close the store in the ordinary way meanwhile.
+    // Closing the store normally would merge the log.
     assert!(
         std::fs::metadata(&log).is_ok_and(|data| data.len() > 0),
         "the log of a killed run"
@@ -132,7 +135,7 @@ fn a_store_that_may_not_be_written_says_who_reads_it() {
         };
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
         assert!(
-            ended.err.contains("store.db cannot be written") && ended.err.contains("--store"),
+            ended.err.contains("store.db is not writable") && ended.err.contains("--store"),
             "{}",
             ended.err
         );
@@ -183,12 +186,12 @@ fn a_state_folder_of_another_user_is_one_sentence() {
     }
     std::fs::create_dir(checkout.path(".prony")).expect("a folder");
     std::fs::set_permissions(checkout.path(""), PermissionsExt::from_mode(0o755)).expect("readable");
-    // Where prony writes what it brings along, which is each user's own.
+    // The cache of files that ship with prony, which each user has.
     let cache = checkout.path("cache");
     std::fs::create_dir(&cache).expect("a folder");
-    std::fs::set_permissions(&cache, PermissionsExt::from_mode(0o777)).expect("for everybody");
+    std::fs::set_permissions(&cache, PermissionsExt::from_mode(0o777)).expect("writable for all");
     let binary = checkout.path("prony");
-    std::fs::copy(env!("CARGO_BIN_EXE_prony"), &binary).expect("a binary that others may run");
+    std::fs::copy(env!("CARGO_BIN_EXE_prony"), &binary).expect("a binary that other users may run");
     for arguments in MEASURE {
         let mut command = Command::new(&binary);
         command

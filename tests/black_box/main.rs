@@ -1,7 +1,10 @@
-//! The real binary from outside, in a checkout of toys.
+//! Tests of the real binary from outside, in a checkout of toys.
 
 mod action;
 mod away;
+mod backing_services;
+mod backing_services_faults;
+mod backing_services_restart;
 mod behind;
 mod calibrate;
 mod call;
@@ -13,30 +16,18 @@ mod cluster;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod collector;
 mod common;
-mod companions;
-mod companions_faults;
-mod companions_restart;
 mod doctor;
 mod draft;
 mod drafts;
 mod duet;
 mod events;
-#[path = "../lab.rs"]
+#[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
 mod images;
 mod kills;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
-mod lab;
-mod lab_clocks;
-mod lab_commands;
-mod lab_kills;
-mod lab_links;
-mod lab_page;
-#[cfg(feature = "kubernetes")]
-mod lab_pods;
-mod lab_ssh;
 mod llm;
 mod machine;
 mod misbehaving;
@@ -54,6 +45,15 @@ mod skip;
 mod skips;
 mod starts;
 mod suites;
+mod testbed;
+mod testbed_clocks;
+mod testbed_commands;
+mod testbed_kills;
+mod testbed_links;
+mod testbed_page;
+#[cfg(feature = "kubernetes")]
+mod testbed_pods;
+mod testbed_ssh;
 mod there;
 #[path = "../../crates/cli/tests/common/tls.rs"]
 mod tls;

@@ -1,5 +1,5 @@
-//! `prony load` and `prony check` against servers that misbehave, each in a way that somebody met (`tests/toy/misbehaving.py`):
-//! what is counted, exactly.
+//! `prony load` and `prony check` against servers that misbehave, each in a way that has occurred in practice
+//! (`tests/toy/misbehaving.py`): exact counts of each outcome.
 
 use crate::common::Ended;
 use crate::tls::{Authority, typed};
@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// A server of [`misbehaving.py`](../toy/misbehaving.py); it ends with the test.
+/// A server of [`misbehaving.py`](../toy/misbehaving.py); it is stopped on drop.
 struct Server {
     process: Child,
     port: String,
@@ -19,13 +19,13 @@ impl Server {
         Self::spawn(mode, &[])
     }
 
-    /// With a certificate that nobody trusts.
+    /// With an untrusted certificate.
     fn with_tls(mode: &str) -> Self {
         let authority = Authority::new();
         let (certificate, key) = authority.signed("localhost");
         let certificate = authority.write("server.pem", &certificate.pem());
         let key = authority.write("server.key", &key.serialize_pem());
-        // The certificate is read before the port is printed.
+        // The server reads the certificate before it prints the port.
         Self::spawn(mode, &[typed(&certificate), typed(&key)])
     }
 
@@ -47,7 +47,7 @@ impl Server {
         Self { process, port }
     }
 
-    /// The recording of a load of its path `/api/test`.
+    /// The recording of a load of the path `/api/test`.
     fn load(&self, scheme: &str, arguments: &[&str]) -> Value {
         let ended = self.loaded(scheme, arguments);
         let recording = ended.json();
@@ -77,13 +77,13 @@ fn prony(arguments: &[&str]) -> Ended {
     Ended::of(&output.expect("the binary starts"))
 }
 
-/// The outcomes that happened, by their names.
+/// The outcomes with a count, by their names.
 fn outcomes(recording: &Value) -> Value {
     let all = recording["outcomes"].as_object().expect("outcomes").clone();
     all.into_iter().filter(|(_, count)| count != 0).collect()
 }
 
-/// The verdict follows from the outcomes, whatever the server did: no load with fewer than half of its replies valid ends well.
+/// The verdict follows from the outcomes, whatever the server did: a load with fewer than half valid replies never passes.
 fn assert_judged(recording: &Value) {
     let outcomes = recording["outcomes"].as_object().expect("outcomes");
     let due: u64 = outcomes.values().filter_map(Value::as_u64).sum();
@@ -101,7 +101,7 @@ fn assert_judged(recording: &Value) {
     assert_eq!(recording["exit"], exit, "{recording:#}");
 }
 
-/// Whether some warning has this kind.
+/// Whether there is a warning of this kind.
 fn warns(recording: &Value, kind: &str) -> bool {
     let warnings = recording["warnings"].as_array().expect("warnings");
     warnings.iter().any(|warning| warning["kind"] == kind)
@@ -125,7 +125,7 @@ fn each_outcome_is_counted_exactly() {
             [&["--no-retry"], once.as_slice()].concat(),
             json!({"valid": 10, "reset": 10}),
         ),
-        // What was not processed behind `Connection: close` is sent again, as behind GOAWAY.
+        // Requests that were not processed after `Connection: close` are sent again, as after GOAWAY.
         ("ten-per-connection", pipelined.to_vec(), json!({"valid": 400})),
         (
             "ten-per-connection-http2",
@@ -144,8 +144,8 @@ fn each_outcome_is_counted_exactly() {
         ),
         ("length-twice", once.to_vec(), json!({"valid": 20})),
         ("folded-line", once.to_vec(), json!({"valid": 20})),
-        ("bare-line-feeds", once.to_vec(), json!({"wrong_reply": 20})),
-        ("length-and-chunks", once.to_vec(), json!({"wrong_reply": 20})),
+        ("bare-line-feeds", once.to_vec(), json!({"unexpected": 20})),
+        ("length-and-chunks", once.to_vec(), json!({"unexpected": 20})),
     ] {
         let recording = Server::start(mode).load("http", &arguments);
         assert_eq!(outcomes(&recording), wanted, "{mode}: {recording:#}");
@@ -177,7 +177,7 @@ fn requests_of_a_server_that_never_answers_are_told() {
     assert_eq!(outcomes(&recording), json!({"timeout": 2}), "{recording:#}");
 }
 
-/// Ten requests a second for a server that takes 200 ms for each, over one connection.
+/// Ten requests a second over one connection to a server that takes 200 ms for each.
 #[test]
 fn a_timeout_counts_from_when_a_request_was_due() {
     let server = Server::start("slow");
@@ -237,7 +237,7 @@ fn a_connection_is_replaced_at_goaway_while_an_old_stream_runs() {
     ];
     let recording = server.load("http", &load);
     assert_eq!(outcomes(&recording), json!({"valid": 60}), "{recording:#}");
-    // Three of the sixty take a second; nobody waits for them.
+    // Three of the sixty take a second; the other streams do not wait for them.
     let p75 = recording["response_time_ns"]["p75"].as_u64().expect("a time");
     assert!(p75 < 900_000_000, "{recording:#}");
 }
@@ -270,7 +270,7 @@ fn one_bad_greeting_over_tls_ends_no_load() {
 fn a_body_cut_over_tls_is_no_reply() {
     let server = Server::with_tls("cut-over-tls");
     let recording = server.load("https", &["--insecure", "-c", "1", "-n", "5"]);
-    assert_eq!(outcomes(&recording), json!({"wrong_reply": 5}), "{recording:#}");
+    assert_eq!(outcomes(&recording), json!({"unexpected": 5}), "{recording:#}");
     assert!(recording.to_string().contains("close_notify"), "{recording:#}");
 }
 
@@ -279,7 +279,11 @@ fn users_who_are_refused_count_with_all_their_requests() {
     let server = Server::start("refuses-after-the-probe");
     let load = ["--users", "50", "--requests-per-user", "10", "-d", "1s"];
     let recording = server.load("http", &load);
-    assert_eq!(outcomes(&recording), json!({"refused": 500}), "{recording:#}");
+    assert_eq!(
+        outcomes(&recording),
+        json!({"connect_error": 500}),
+        "{recording:#}"
+    );
 }
 
 #[test]
@@ -298,7 +302,7 @@ fn the_think_time_of_one_user_is_in_no_time_of_another() {
     let recording = server.load("http", &load);
     let slowest = recording["valid_time_ns"]["max"].as_u64().expect("a time");
     assert!(slowest < 1_500_000_000, "{recording:#}");
-    assert_eq!(outcomes(&recording)["refused"], 1, "{recording:#}");
+    assert_eq!(outcomes(&recording)["connect_error"], 1, "{recording:#}");
 }
 
 #[test]
@@ -308,12 +312,12 @@ fn a_websocket_server_may_speak_first() {
     assert_eq!(outcomes(&recording), json!({"valid": 20}), "{recording:#}");
 }
 
-/// Prints the most memory that a program had, in KiB, behind what it wrote.
+/// Prints the peak memory of a program, KiB, after its output.
 const WITH_MEMORY: &str = "import resource, subprocess, sys\n\
     subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL)\n\
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)";
 
-/// Loads with twelve large bodies under way at once.
+/// Loads with twelve large bodies in flight at the same time.
 #[test]
 fn large_bodies_are_kept_only_where_that_is_needed() {
     for (mode, rules) in [

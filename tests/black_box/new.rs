@@ -1,4 +1,4 @@
-//! `prony new service`: a folder that is right as it is. `prony list services`: which there are, and what they send.
+//! `prony new service` creates a folder that works unchanged; `prony list services` lists services and their replies.
 
 use crate::common::Checkout;
 
@@ -22,13 +22,13 @@ fn a_new_service_has_its_name_everywhere() {
 fn what_cannot_be_made_is_told() {
     let checkout = Checkout::new(1, &["right"]);
     for (name, expected) in [
+        ("cobol-web", "does not begin with a language that has a template"),
+        ("go_web", "does not begin with a language"),
         (
-            "cobol-web",
-            "begins with no language that there is a template for",
+            "go-Web",
+            "a name consists of lower-case letters, digits and hyphens",
         ),
-        ("go_web", "begins with no language"),
-        ("go-Web", "a name is lower-case letters, digits and hyphens"),
-        ("toy-right", "begins with no language"),
+        ("toy-right", "does not begin with a language"),
     ] {
         let ended = checkout.prony(&["new", "service", name]);
         assert_eq!(ended.code, Some(2), "{ended:?}");
@@ -37,7 +37,7 @@ fn what_cannot_be_made_is_told() {
     assert_eq!(checkout.prony(&["new", "service", "go-web"]).code, Some(0));
     let again = checkout.prony(&["new", "service", "go-web"]);
     assert!(
-        again.code == Some(2) && again.err.contains("is there already"),
+        again.code == Some(2) && again.err.contains("already exists"),
         "{again:?}"
     );
 }
@@ -68,11 +68,11 @@ fn a_list_of_services_is_narrowed_by_what_they_are() {
     assert!(
         unknown
             .err
-            .contains("no service has language `Ada`: there are Cobol, Python"),
+            .contains("no service has language `Ada`: known are Cobol, Python"),
         "{unknown:?}"
     );
     let misplaced = checkout.prony(&["list", "suites", "--class", "micro"]);
-    assert!(misplaced.code == Some(2) && misplaced.err.contains("`prony list services` takes them"));
+    assert!(misplaced.code == Some(2) && misplaced.err.contains("use `prony list services`"));
 }
 
 #[test]

@@ -1,11 +1,11 @@
-//! `prony run --otlp` from outside: what a collector gets of each trial while the run goes on.
+//! `prony run --otlp` from outside: the metrics that a collector receives about each trial during the run.
 
 use crate::collector::{Collector, Value, gone, last};
 use crate::common::Checkout;
 use prony_store::Store;
 use std::collections::BTreeMap;
 
-/// Complete replies in the intervals of all measurements of a service, as the store has them.
+/// Complete replies in the intervals of all measurements of a service, according to the store.
 fn stored(checkout: &Checkout) -> (String, BTreeMap<String, u64>) {
     let store = Store::open_existing(&checkout.path(".prony/store.db")).expect("a store");
     let run = store.latest_run().expect("reads").expect("a run");
@@ -19,7 +19,7 @@ fn stored(checkout: &Checkout) -> (String, BTreeMap<String, u64>) {
     (run.id, completed)
 }
 
-/// The same as a collector was told, with all attributes but the service.
+/// The same according to a collector, with all attributes except the service.
 fn told(collector: &Collector) -> BTreeMap<String, (u64, BTreeMap<String, String>)> {
     let mut found = BTreeMap::new();
     for ((name, mut attributes), value) in last(&collector.all()) {
@@ -70,7 +70,7 @@ fn a_run_tells_each_service_by_its_name() {
 #[test]
 fn windows_of_turns_are_told_by_who_has_them() {
     let checkout = Checkout::new(1, &["right", "heavy"]);
-    let suite = r#"title = "Toys in turns"
+    let suite = r#"title = "Interleaved toys"
 rounds = 1
 warm_up = "200ms"
 duration = "1500ms"

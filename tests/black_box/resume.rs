@@ -1,4 +1,4 @@
-//! `prony run --resume` from outside: a run goes on where and with what it began, and nobody else measures it.
+//! `prony run --resume` from outside: a run resumes with unchanged inputs, and only if no other process measures it.
 
 use crate::common::{Checkout, Ended, signal, until};
 use std::process::Command;
@@ -26,8 +26,8 @@ fn commit(checkout: &Checkout) {
     }
 }
 
-/// A run that Ctrl-C ended after its first trial. Its trials are so long that one in which nothing is answered, after which the
-/// run would be over, is not the machine's.
+/// A run that was interrupted with Ctrl-C after its first trial. Its trials are long, so that the machine cannot cause one
+/// without any reply, which would end the run.
 fn interrupted(checkout: &Checkout) {
     let suite = std::fs::read_to_string(checkout.path("suites/toys.toml")).expect("the suite");
     checkout.write("suites/toys.toml", &suite.replace("300ms", "1500ms"));
@@ -43,7 +43,7 @@ fn a_run_that_is_being_measured_is_not_continued() {
     let checkout = Checkout::new(50, &["right"]);
     let mut first = checkout.start(&["run", "toys", "--keep-disturbed"]);
     until("a trial is stored", || stored_trials(&checkout) >= 1);
-    // As on other CPUs: the lock on those of this machine is not in the way.
+    // As if on other CPUs: the lock on those of this machine does not interfere.
     let resume = |arguments: &[&str]| {
         let mut command = checkout.command(arguments);
         command.env("PRONY_LOCKS", checkout.path("other-locks"));
@@ -55,7 +55,7 @@ fn a_run_that_is_being_measured_is_not_continued() {
     for part in ["is being measured by", &process, "before you continue"] {
         assert!(refused.err.contains(part), "{part}: {}", refused.err);
     }
-    // However the first one ends, the run is free with it.
+    // However the first one ends, the run is free afterwards.
     first.kill().expect("KILL");
     first.wait().expect("it is gone");
     let free = resume(&["run", "--resume", "--dry-run"]);
@@ -72,7 +72,7 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     checkout.write(toy, &format!("{text}# changed\n"));
     let file = "contracts/hello/contract.toml";
     let contract = std::fs::read_to_string(checkout.path(file)).expect("a contract");
-    // Until now it is the one of the repository.
+    // The contracts are a link to those of the repository.
     std::fs::remove_file(checkout.path("contracts")).expect("a link");
     checkout.write(file, &format!("{contract}# changed\n"));
     commit(&checkout);
@@ -93,7 +93,7 @@ fn a_run_goes_on_with_what_it_began_or_by_force() {
     ] {
         assert!(refused.err.contains(part), "{part}: {}", refused.err);
     }
-    assert_eq!(stored_trials(&checkout), before, "nothing is measured");
+    assert_eq!(stored_trials(&checkout), before, "nothing was measured");
     let forced = checkout.prony(&["run", "--resume", "--force", "--json", "--keep-disturbed"]);
     assert_eq!(forced.code, Some(0), "{forced:?}");
     assert_eq!(stored_trials(&checkout), 4);

@@ -1,4 +1,4 @@
-//! `prony run` from outside: the real binary, with toy services that are right, wrong, and dying.
+//! `prony run` from outside: the real binary, with valid, faulty and crashing toy services.
 
 use crate::common::{Checkout, Ended, signal, until};
 use serde_json::Value;
@@ -32,7 +32,7 @@ fn a_service_one_byte_short_is_excluded_with_the_reason() {
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     let right = row(&report, "toy-right");
-    // On a machine that is busy with other things the generator may be the limit.
+    // On a busy machine the generator may be the limit.
     let ranked = right["rank"] == 1 || right["generator_bound"] == true;
     assert!(right["excluded"].is_null() && ranked, "{right}");
     let short = row(&report, "toy-short");
@@ -139,7 +139,7 @@ fn what_cannot_run_is_a_row_and_the_run_goes_on() {
     assert!(ended.err.contains("1 passed, 2 failed"), "{}", ended.err);
 }
 
-/// Every toy here passes its check before and after the load, and fails some of the load's requests.
+/// Every toy here passes its check before and after the load, and fails some requests of the load.
 #[test]
 fn strict_forgives_no_request_under_load() {
     let checkout = Checkout::new(1, &["right", "half", "resets", "stalls"]);
@@ -161,7 +161,7 @@ fn strict_forgives_no_request_under_load() {
         let line = ended.err.lines().find(|line| line.starts_with(&fault));
         assert!(line.is_some_and(|line| line.contains(what)), "{}", ended.err);
     }
-    // Without --strict a load with errors is a result like any other.
+    // Without --strict a load with errors is an ordinary result.
     let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
 }
@@ -171,8 +171,8 @@ fn a_run_in_which_all_fail_is_no_success() {
     let checkout = Checkout::new(1, &["dies", "short"]);
     let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
-    assert!(ended.err.contains("no service gave a number"), "{}", ended.err);
-    assert_eq!(rows(&ended.json()).len(), 2, "the report is there all the same");
+    assert!(ended.err.contains("no service has a result"), "{}", ended.err);
+    assert_eq!(rows(&ended.json()).len(), 2, "the report exists nevertheless");
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn shells_and_man_know_the_commands() {
     assert!(all.join("prony.1").is_file() && all.join("prony-run.1").is_file());
     assert!(
         !all.join("prony-supervise.1").exists(),
-        "what is hidden has no page"
+        "hidden commands have no page"
     );
 }
 
@@ -298,7 +298,7 @@ fn one_trial_alone_has_no_interval() {
     );
     assert!(
         service.to_string().contains("few_trials"),
-        "nothing says that there are too few trials: {service}"
+        "no note about too few trials: {service}"
     );
 }
 
@@ -314,7 +314,7 @@ fn bad_input_ends_with_2_and_says_what_is_allowed() {
         (vec!["run", "toys", "--profile", "smoke"], "no profile `smoke`"),
         (
             vec!["run", "toys", "--precision", "200"],
-            "give a share between 0 and 1",
+            "use a share between 0 and 1",
         ),
         (vec!["report", "yesterday"], "prony: "),
     ] {
@@ -386,7 +386,7 @@ fn rounds_are_spent_on_those_whose_rank_is_open() {
     assert!(
         ended
             .err
-            .contains("goes on without what is settled: toy-slow/current hello"),
+            .contains("continues without the services that are settled: toy-slow/current hello"),
         "{}",
         ended.err
     );
@@ -445,7 +445,7 @@ fn outside_of_a_checkout_it_says_so() {
             .expect("it starts"),
     );
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("lies in no project"), "{}", ended.err);
+    assert!(ended.err.contains("is not in a project"), "{}", ended.err);
 }
 
 #[test]
@@ -466,7 +466,7 @@ fn ctrl_c_finishes_the_trial_and_resume_the_plan() {
     );
     let resumed = checkout.prony(&["run", "--resume", "--json", "--keep-disturbed"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    // On a busy machine a trial may fail; it is done all the same.
+    // On a busy machine a trial may fail; it counts nevertheless.
     let report = resumed.json();
     let count = |key: &str| row(&report, "toy-right")[key].as_u64().unwrap_or(0);
     assert_eq!(count("trials") + count("failed_trials"), 5);
@@ -519,7 +519,7 @@ fn one_run_at_a_time_has_the_cpus() {
         assert!(refused.err.contains(part), "{part}: {}", refused.err);
     }
     let waits = checkout.start(&["run", "toys", "--rounds=1", "--keep-disturbed", "--wait"]);
-    // However the first one ends, its lock is gone with it.
+    // However the first one ends, its lock is released.
     first.kill().expect("KILL");
     first.wait().expect("it is gone");
     let ended = Ended::of(&waits.wait_with_output().expect("it ends"));

@@ -1,22 +1,22 @@
-//! A server of somebody else, as a process of the test.
+//! A third-party server as a child process of the test.
 
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output};
 use std::time::{Duration, Instant};
 
-/// How long it may take to stop before it is killed.
+/// Longest time for a graceful stop; then it is killed.
 const GRACE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Stopped when it is dropped.
+/// Stopped on drop.
 pub(crate) struct Server {
     child: Child,
     pub(crate) url: String,
 }
 
 impl Server {
-    /// Starts a command that serves on this port; gives it back once the port accepts connections.
+    /// Starts a command that serves on this port; returns once the port accepts connections.
     pub(crate) fn start(command: &mut Command, port: u16, log: &Path, patience: Duration) -> Self {
         let file = std::fs::File::create(log).expect("a log");
         command.stdout(file.try_clone().expect("the log")).stderr(file);
@@ -62,7 +62,7 @@ pub(crate) fn output(command: &mut Command) -> String {
     String::from_utf8(ended.stdout).expect("UTF-8")
 }
 
-/// All that a command wrote.
+/// All output of a command.
 pub(crate) fn told(ended: &Output) -> String {
     let text = String::from_utf8_lossy;
     format!("{}\n{}{}", ended.status, text(&ended.stdout), text(&ended.stderr))

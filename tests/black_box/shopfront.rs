@@ -1,4 +1,4 @@
-//! A project of shops: services in Python behind which a database stands, each a class that answers requests.
+//! A project of shops: Python services with a database, each defined by a class that handles requests.
 
 use crate::common::Checkout;
 use crate::skip::skipped;
@@ -25,8 +25,8 @@ version = "3"
 env = { MODE = "WORD" }
 "#;
 
-/// What stands around the class. A shop asks the client of the database for each request, so it needs no driver and finds what
-/// was started anew.
+/// The code around the class. A shop runs the database client for each request, so it needs no driver and reconnects after a
+/// restart of the database.
 const FRAME: &str = r#"
 import glob, os, subprocess, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,14 +64,14 @@ HANDLER
 Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()
 "#;
 
-/// A project with the contract `shop`, of these files, and the suite `shop`, but no service yet, as any user of the machine may
-/// enter it; `None`, and said so, where there is no database.
+/// A project with the contract `shop`, made of these files, and the suite `shop`, but no service yet, readable by all users;
+/// `None`, with a message, without a database.
 pub(crate) fn project(contract: &[(&str, &str)], suite: &str) -> Option<Checkout> {
     let listed = Command::new("sh")
         .args(["-c", "ls /usr/lib/postgresql/*/bin/initdb"])
         .output();
     if !listed.is_ok_and(|listed| listed.status.success()) {
-        skipped("no PostgreSQL: `prony doctor --install` brings it");
+        skipped("no PostgreSQL: `prony doctor --install` installs it");
         return None;
     }
     let checkout = Checkout::new(1, &[]);
@@ -85,7 +85,7 @@ pub(crate) fn project(contract: &[(&str, &str)], suite: &str) -> Option<Checkout
     Some(checkout)
 }
 
-/// Adds a shop with this class `Handler`, a `Shop`, which finds the word as `MODE`.
+/// Adds a shop with this class `Handler`, a subclass of `Shop`, and the environment variable `MODE`.
 pub(crate) fn add(checkout: &Checkout, name: &str, mode: &str, handler: &str) {
     let service = SERVICE.replace("NAME", name).replace("WORD", mode);
     checkout.write(&format!("services/{name}/service.toml"), &service);

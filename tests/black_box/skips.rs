@@ -1,4 +1,4 @@
-//! A test that this machine cannot run reports itself as skipped; to its runner it has passed.
+//! A test that cannot run on this machine reports itself as skipped; its test runner counts it as passed.
 
 use std::process::Command;
 
@@ -10,7 +10,7 @@ fn a_test_that_cannot_run_here_is_listed_with_the_reason() {
     let file = folder.path().join("skipped");
     let run = |more: &[(&str, &str)]| {
         let mut command = Command::new(std::env::current_exe().expect("this program"));
-        // Without any program there is no Node.js, either.
+        // Without a PATH there is no Node.js either.
         command.args(["--exact", TEST]).env("PATH", folder.path());
         command.env("PRONY_SKIPPED_FILE", &file);
         command.env_remove("NEXTEST_BINARY_ID").envs(more.iter().copied());

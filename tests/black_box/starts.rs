@@ -1,4 +1,4 @@
-//! `starts = "shared"` from outside: one process start serves both loads of a round, also after a run was killed.
+//! `starts = "shared"` from outside: one process start serves both loads of a round, even if the run was killed in between.
 
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;
@@ -21,7 +21,7 @@ load = { kind = "closed", connections = 4 }
 services = ["toy-*"]
 "#;
 
-/// By service and round: the starts of its trials, as written in the report.
+/// The starts of the trials in a report, by service and round.
 fn starts(report: &Value) -> BTreeMap<(String, u64), Vec<Value>> {
     let mut found: BTreeMap<(String, u64), Vec<Value>> = BTreeMap::new();
     let groups = report["groups"].as_array().unwrap_or_else(|| panic!("{report}"));
@@ -46,7 +46,7 @@ fn a_start_serves_both_loads_of_its_round_also_after_a_kill() {
     let checkout = Checkout::new(1, &["right", "heavy"]);
     checkout.write("suites/shared.toml", SHARED);
     let mut child = checkout.start(&["run", "shared", "--seed", "5", "--keep-disturbed"]);
-    until("the run has begun", || {
+    until("the run has started", || {
         let runs = checkout.prony(&["list", "runs", "--json"]);
         let known = |runs: &Value| runs["runs"].as_array().is_some_and(|runs| !runs.is_empty());
         runs.code == Some(0) && known(&runs.json())

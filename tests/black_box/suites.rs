@@ -1,4 +1,4 @@
-//! Suites that cannot be, and those that say where services listen: everything is told before anything starts.
+//! Invalid suites, and suites that set where services listen: every error is reported before anything starts.
 
 use crate::common::{Checkout, Ended};
 use crate::ports;
@@ -25,17 +25,17 @@ fn suite(above: &str, group: &str) -> String {
     )
 }
 
-/// Refused with exit code 2 and these words, before anything began.
+/// Each must be rejected with exit code 2 and these words, before anything starts.
 fn is_refused(checkout: &Checkout, faulty: &[(String, &str)]) {
     for (suite, told) in faulty {
         let ended = run(checkout, suite, &[]);
         assert_eq!(ended.code, Some(2), "{suite}\n{ended:?}");
         assert!(ended.err.contains(told), "{told}\n{ended:?}");
-        assert!(!ended.err.contains("trials"), "it began: {ended:?}");
+        assert!(!ended.err.contains("trials"), "it started: {ended:?}");
     }
 }
 
-/// The suite with something else in its group.
+/// The suite with one replacement in its group.
 fn with(from: &str, to: &str) -> String {
     suite("", &GROUP.replace(from, to))
 }
@@ -49,7 +49,7 @@ fn more_than_the_machine_has_is_refused() {
         ),
         (
             suite("[limits]\nmemory = \"900000GiB\"\n", GROUP),
-            // What this machine has, or a container that this runs in.
+            // The memory of this machine, or of the container of this test.
             "suites/mine.toml:6: `memory` is 921600000 MiB, and ",
         ),
         (
@@ -114,7 +114,7 @@ fn keys_that_contradict_each_other_are_refused_with_file_line_and_key() {
                 "services",
                 "capacity = { objective = \"p99<10ms\", limit = 100 }\nservices",
             ),
-            "`capacity` begins at the `rate` of an open load",
+            "`capacity` needs an open load with a constant `rate`",
         ),
         (
             with("services", "capacity = { objective = \"p99\" }\nservices"),
@@ -135,7 +135,7 @@ fn a_relay_in_a_network_of_its_own_is_refused() {
     let text = std::fs::read_to_string(checkout.path(service)).expect("a service");
     checkout.write(service, &text.replace("[\"hello\"]", "[\"hello\", \"relay\"]"));
     let relay = suite("[network]\ndelay = \"1ms\"\n", &GROUP.replace("hello", "relay"));
-    is_refused(&checkout, &[(relay, "leave `[network]` out")]);
+    is_refused(&checkout, &[(relay, "remove `[network]`")]);
 }
 
 #[test]
@@ -230,7 +230,7 @@ services = ["toy-right"]
     assert_eq!(group["load"]["objective"], "p99<5s", "{group}");
     let row = &group["services"][0];
     assert!(row["excluded"].is_null(), "{row}");
-    // It holds the highest rate that was to be tried, and says that this was the limit.
+    // It sustains the highest rate to try, and reports that this was the limit.
     let goodput = row["goodput_per_s"]["observed"][0].as_f64().unwrap_or_default();
     assert!((20.0..=60.0).contains(&goodput), "{row}");
     assert!(

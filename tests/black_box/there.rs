@@ -1,4 +1,4 @@
-//! Services that run already: asked, measured and left alone.
+//! External services: queried and measured, but neither started nor stopped.
 
 use crate::common::{Checkout, until};
 use crate::ports;
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
-/// A toy that nobody but this test started.
+/// A toy that the test starts, not prony.
 struct Running {
     child: Child,
     port: u16,
@@ -42,7 +42,7 @@ impl Drop for Running {
     }
 }
 
-/// A checkout with one service, which these lines reach.
+/// A checkout with one service, defined by these lines.
 fn checkout(lines: &str) -> Checkout {
     let checkout = Checkout::new(2, &[]);
     let service = format!(
@@ -84,8 +84,8 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         "{row}"
     );
     assert!(row["start_ms"].is_null(), "{row}");
-    assert!(toy.lives(), "prony ended what it had not started");
-    // Its process id may stand in a file, as servers write it, and it may be unknown.
+    assert!(toy.lives(), "prony stopped a service that it had not started");
+    // The process id may be in a file, as servers write it, or unknown.
     checkout.write("toy.pid", &format!("{}\n", toy.child.id()));
     let file = checkout.path("toy.pid");
     let service = std::fs::read_to_string(checkout.path("services/mine/service.toml")).expect("there");
@@ -102,7 +102,7 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         "{row}"
     );
     assert!(row.to_string().contains("its resources are not known"), "{row}");
-    assert!(toy.lives(), "prony ended what it had not started");
+    assert!(toy.lives(), "prony stopped a service that it had not started");
 }
 
 #[test]
@@ -160,19 +160,19 @@ fn what_is_wrong_with_its_lines_is_told() {
         (
             "url = \"https://127.0.0.1:1\"\ncacert = \"ca.pem\"\ninsecure = true",
             9,
-            "leave one of them out",
+            "remove one of them",
         ),
         (
             "url = \"https://127.0.0.1:1\"\ncacert = \"missing.pem\"",
             9,
-            "cannot be read",
+            "cannot read it",
         ),
         (
             "url = \"https://127.0.0.1:1\"\ncacert = \"service.toml\"",
             9,
-            "holds no certificate",
+            "contains no certificate",
         ),
-        ("url = \"http://127.0.0.1:1/api\"", 8, "give the host alone"),
+        ("url = \"http://127.0.0.1:1/api\"", 8, "give only the host"),
         ("url = \"127.0.0.1:1\"", 8, "http"),
         (
             "url = \"http://127.0.0.1:1\"\nrun = \"true\"",
@@ -188,7 +188,7 @@ fn what_is_wrong_with_its_lines_is_told() {
         (
             "url = \"http://127.0.0.1:1\"\nbuild = [\"true\"]",
             11,
-            "leave `build` out",
+            "remove `build`",
         ),
         ("", 10, "neither `run` nor `url`"),
     ] {

@@ -1,9 +1,9 @@
-//! `prony run --turns` from outside: services that take turns, one that dies in the middle, what cannot take turns.
+//! `prony run --turns` from outside: interleaved services, one that crashes in between, and services that cannot be interleaved.
 
 use crate::common::{Checkout, signal, until};
 use serde_json::Value;
 
-const TURNS: &str = r#"title = "Toys in turns"
+const TURNS: &str = r#"title = "Interleaved toys"
 rounds = 2
 warm_up = "200ms"
 duration = "300ms"
@@ -49,7 +49,7 @@ fn the_cheaper_service_ranks_first_by_cpu_time_per_request() {
     let windows = windows.unwrap_or_else(|| panic!("no windows: {report}"));
     assert_eq!(windows.len(), 12, "{windows:?}");
     for window in windows {
-        let known = window["yardstick_ns"].as_f64();
+        let known = window["cpu_speed_probe_ns"].as_f64();
         assert!(
             known.is_some_and(|ns| ns > 0.0),
             "the speed of its CPUs is not known: {window}"
@@ -90,11 +90,19 @@ fn what_cannot_take_turns_is_refused_with_the_reason() {
     );
     let ended = users.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("users cannot take turns"), "{}", ended.err);
+    assert!(
+        ended.err.contains("a load of users cannot be interleaved"),
+        "{}",
+        ended.err
+    );
     let alone = checkout(&["right"], CLOSED);
     let ended = alone.prony(&["run", "turns"]);
     assert_eq!(ended.code, Some(2), "{ended:?}");
-    assert!(ended.err.contains("nobody to take turns with"), "{}", ended.err);
+    assert!(
+        ended.err.contains("`turns` needs at least two services"),
+        "{}",
+        ended.err
+    );
 }
 
 #[test]
@@ -115,7 +123,7 @@ fn an_open_load_takes_turns_at_the_same_rate_for_all() {
 fn a_killed_run_in_turns_leaves_nothing_and_is_resumed() {
     let checkout = checkout(&["right", "heavy"], CLOSED);
     let mut child = checkout.start(&["run", "turns", "--seed", "7"]);
-    until("the run has begun", || {
+    until("the run has started", || {
         let runs = checkout.prony(&["list", "runs", "--json"]);
         runs.code == Some(0)
             && runs.json()["runs"]

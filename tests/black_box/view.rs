@@ -1,4 +1,4 @@
-//! What `prony run` shows on a terminal, on one that is none but for the program.
+//! The output of `prony run` on a terminal, which is a pseudoterminal.
 
 #[path = "../../crates/cli/tests/terminal/mod.rs"]
 mod terminal;
@@ -6,7 +6,7 @@ mod terminal;
 use crate::common::{Checkout, PATIENCE};
 use terminal::written_to;
 
-/// Runs the toys with a terminal of 100 × 40 at standard error; gives all that was written there.
+/// Runs the toys with a terminal of 100 × 40 as standard error; returns everything that was written there.
 fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
     written_to(
         checkout
@@ -26,7 +26,7 @@ fn on_terminal(checkout: &Checkout, no_colour: &str) -> String {
     )
 }
 
-/// The last of what was written: enough to see what went wrong.
+/// The end of the output: enough to diagnose a failure.
 fn end(text: &str) -> String {
     let letters: Vec<char> = text.chars().collect();
     letters[letters.len().saturating_sub(2000)..].iter().collect()
@@ -52,7 +52,7 @@ fn a_run_on_a_terminal_shows_what_happens_the_table_so_far_and_the_time_left() {
         "no sparkline: {:?}",
         end(&text)
     );
-    // Moving the cursor is not colour.
+    // Moving the cursor does not count as colour.
     let colours = ["\u{1b}[1m", "\u{1b}[2m", "\u{1b}[33m"];
     assert!(
         !colours.iter().any(|code| text.contains(code)),

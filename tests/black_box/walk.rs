@@ -1,4 +1,4 @@
-//! README's walk from an empty folder to a ranked board, word for word; and `prony init`.
+//! Runs README's walkthrough from an empty folder to a ranking exactly as written; and `prony init`.
 
 use crate::common::Ended;
 use crate::skip::skipped;
@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// The lines of the first block below a heading of README.
+/// The lines of the first code block below a heading of README.
 fn block(heading: &str) -> String {
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
     let readme = std::fs::read_to_string(readme).expect("README.md");
@@ -15,7 +15,7 @@ fn block(heading: &str) -> String {
     block.split_once("```").expect("its end").0.to_owned()
 }
 
-/// A shell in a folder, with prony on the PATH and nothing of the surroundings.
+/// A shell in a folder, with prony on the PATH, isolated from the environment of the caller.
 fn shell(folder: &Path, script: &str) -> Ended {
     let binary = Path::new(env!("CARGO_BIN_EXE_prony")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -55,7 +55,7 @@ fn the_walk_of_the_readme_ends_with_a_ranked_board() {
     let project = folder.path().join("my-api");
     assert!(
         project.join(".prony/store.db").is_file(),
-        "the runs are the project's"
+        "the store of runs is in the project"
     );
     let report = shell(&project, "prony report --format json");
     let report = report.json();
@@ -90,11 +90,11 @@ fn a_project_is_made_once_and_changes_nothing() {
     );
     let again = shell(folder.path(), "prony init");
     assert!(
-        again.code == Some(2) && again.err.contains("is there already"),
+        again.code == Some(2) && again.err.contains("already exists"),
         "{again:?}"
     );
 
-    // A folder with services but without the file: what is there stays.
+    // A folder with services but without the file: existing files are kept.
     std::fs::remove_file(path("prony.toml")).expect("it is there");
     std::fs::write(path("suites/mine.toml"), "mine").expect("a file");
     std::fs::remove_dir_all(path("services")).expect("it is there");
@@ -115,7 +115,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
     let folder = TempDir::new().expect("a folder");
     let nowhere = shell(folder.path(), "prony check some-service");
     assert!(
-        nowhere.code == Some(2) && nowhere.err.contains("`prony init` makes one here"),
+        nowhere.code == Some(2) && nowhere.err.contains("run `prony init` to create one here"),
         "{nowhere:?}"
     );
     let unknown = shell(folder.path(), "prony check --url http://127.0.0.1:1 helo");
@@ -142,7 +142,7 @@ fn any_folder_has_what_prony_brings_along_and_says_what_it_lacks() {
         run.code == Some(2) && run.err.contains("no service `go-nethttp`"),
         "{run:?}"
     );
-    // The project's own comes first.
+    // The project's own contracts take precedence.
     std::fs::create_dir_all(folder.path().join("contracts/hello")).expect("a folder");
     std::fs::write(folder.path().join("contracts/hello/contract.toml"), "name = 7").expect("a file");
     let own = shell(folder.path(), "prony list contracts");

@@ -1,4 +1,4 @@
-//! Services that speak WebSocket: checked, loaded, and caught where they are right only while nobody loads them.
+//! WebSocket services: checked, loaded, and rejected if they are valid only without a load.
 
 use crate::common::Checkout;
 use serde_json::Value;

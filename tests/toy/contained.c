@@ -1,4 +1,4 @@
-// What goes wrong in a container, as MODE says it. For the black-box tests.
+// Faults in a container, selected by MODE. For the black-box tests.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { CHUNK = 1 << 20, PAUSE_US = 10000 };
 int main(void) {
     const char *mode = getenv("MODE");
     fprintf(stderr, "the mode is %s\n", mode ? mode : "none");
-    // More memory than it may have, bit by bit.
+    // Exceeds its memory limit step by step.
     while (mode && strcmp(mode, "eats") == 0) {
         char *chunk = malloc(CHUNK);
         if (chunk) {

@@ -1,7 +1,7 @@
 """Servers that misbehave, each in one way: `misbehaving.py MODE [CERTIFICATE KEY]`.
 
-The first line of standard output is the port. Each mode stands for a server that somebody met: an overloaded one, a proxy
-that drains, a keep-alive that ends just as a request arrives. For the black-box tests.
+The first line of standard output is the port. Each mode imitates a server seen in practice: an overloaded one, a proxy that
+drains, a keep-alive timeout that coincides with a request. For the black-box tests.
 """
 
 import base64
@@ -19,7 +19,7 @@ from urllib.parse import unquote
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 13\r\n\r\nHello, World!"
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 NOT_FOUND = b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\n<h1>no</h1>"
-# The same reply under heads that are unusual, or wrong.
+# The same reply with unusual or invalid heads.
 ODD_HEADS = {
     "usual-head": OK,
     "length-twice": OK.replace(b"\r\n\r\n", b"\r\nContent-Length: 13\r\n\r\n"),
@@ -37,7 +37,7 @@ class Ended(Exception):
 
 
 class Plain:
-    """A connection, read until something is there."""
+    """A buffered connection."""
 
     def __init__(self, connection):
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -71,7 +71,7 @@ class Plain:
         return data
 
     def request(self):
-        """The next request's method and path; its body is read and dropped."""
+        """Method and path of the next request; its body is read and discarded."""
         head = self.until(b"\r\n\r\n")
         length = re.search(rb"(?i)content-length: *(\d+)", head)
         self.exactly(int(length.group(1)) if length else 0)
@@ -80,7 +80,7 @@ class Plain:
 
 
 class Tls(Plain):
-    """The same over TLS, where the test says which bytes share a segment."""
+    """The same over TLS, with control over which bytes share a segment."""
 
     def __init__(self, connection, context):
         super().__init__(connection)
@@ -135,7 +135,7 @@ def odd_head(connection, mode):
 
 
 def http1(connection, mode):
-    """One of the modes that answer requests of HTTP/1.1 in turn."""
+    """One of the modes that answer HTTP/1.1 requests one after the other."""
     connection.connection.settimeout(0.3 if mode == "timeout-408" else None)
     for of_connection in itertools.count(1):
         try:
@@ -200,7 +200,7 @@ def goaway(last_stream):
 
 
 def streams(connection):
-    """The identifiers of the streams that a client opens; answers what a peer must answer."""
+    """The ids of the streams that a client opens; sends the mandatory replies of a peer."""
     while True:
         head = connection.exactly(9)
         payload = connection.exactly(int.from_bytes(head[:3], "big"))
@@ -281,7 +281,7 @@ def refuses_after_the_probe(listening):
 
 
 def away_for_a_while(listening):
-    """After the first reply, which ends its connection, nothing listens for 100 ms."""
+    """After the first reply, which ends its connection, there is no listener for 100 ms."""
     port = listening.getsockname()[1]
     listening.accept()[0].close()
     first = Plain(listening.accept()[0])

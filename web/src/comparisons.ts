@@ -1,18 +1,18 @@
-// Every two services of a group: verdicts are looked up, ratios are computed when somebody asks.
+// All pairs of services of a group: verdicts are looked up, ratios are computed on demand.
 
 import type { Estimate, Group, PackedPairs, Verdict } from "./data.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
 const STEPS = 64 ** 3 - 1;
-/** Bounds of a half-width on the log scale, as prony writes them. */
+/** Limits of a half-width on the log scale, as prony encodes them. */
 const SMALLEST = 1e-4;
 const LARGEST = 10;
 
 const VERDICT: Record<string, Verdict> = { f: "faster", s: "slower", e: "same", c: "cannot_tell" };
 const REVERSED: Record<Verdict, Verdict> = { faster: "slower", slower: "faster", same: "same", cannot_tell: "cannot_tell" };
 
-/** One service seen from another one: its value over theirs. */
+/** One service relative to another: its value divided by that of the other. */
 export interface Side extends Estimate {
   verdict: Verdict;
 }
@@ -24,7 +24,7 @@ export class Comparisons {
     this.place = new Map(packed.ids.map((id, index) => [id, index]));
   }
 
-  /** Whether there is any pair. */
+  /** Whether there are any pairs. */
   get some(): boolean {
     return this.packed.ids.length > 1;
   }
@@ -33,7 +33,7 @@ export class Comparisons {
     return this.place.has(id);
   }
 
-  /** The value of `a` over that of `b`; null where they were not compared. */
+  /** The value of `a` divided by that of `b`; null if they were not compared. */
   of(a: string, b: string): Side | null {
     const [i, j] = [this.place.get(a), this.place.get(b)];
     if (i === undefined || j === undefined || i === j) return null;
@@ -46,7 +46,7 @@ export class Comparisons {
     return { point: Math.exp(log), low: Math.exp(log - half), high: Math.exp(log + half), verdict: i < j ? verdict : REVERSED[verdict] };
   }
 
-  /** The services that the data does not tell from this one. */
+  /** The services that are statistically tied with this one. */
   tiedWith(id: string): string[] {
     return this.packed.ids.filter((other) => {
       const verdict = this.of(id, other)?.verdict;
@@ -63,7 +63,7 @@ export class Comparisons {
 
 const known = new WeakMap<Group, Comparisons>();
 
-/** The comparisons of a group, read once. */
+/** The comparisons of a group, decoded once. */
 export function comparisonsOf(group: Group): Comparisons {
   const found = known.get(group) ?? new Comparisons(group.pairs);
   known.set(group, found);

@@ -1,4 +1,4 @@
-// The report as prony writes it: `prony report --format json`. The keys are prony's promise; this file mirrors them.
+// The report as `prony report --format json` writes it. prony guarantees the keys; this file mirrors them.
 
 export interface Estimate {
   point: number;
@@ -6,13 +6,13 @@ export interface Estimate {
   high: number;
 }
 
-/** A percentile that falls on a request without a valid reply in so many of the trials: it is longer than any time. */
+/** A percentile that falls on a request without a valid reply in this number of trials: it has no bound. */
 export interface NoBound {
   without_bound: number;
   trials: number;
 }
 
-/** Two trials or more give an estimate; fewer give what was seen, and no claim. */
+/** Two or more trials give an estimate; fewer give only the observed values. */
 export type Quantity = Estimate | { observed: number[] } | NoBound;
 
 /** A percentile of all requests: ns, a lower bound in ns, or none. */
@@ -21,7 +21,7 @@ export type Percentile = number | { at_least: number } | "no_bound";
 /** How much a warning matters. */
 export type Level = "invalid" | "warning" | "note";
 
-/** What a kind declares is absent in JSON of an older version. */
+/** Properties of the kind are absent in JSON of an older version. */
 export interface Warning {
   kind: string;
   text: string;
@@ -33,7 +33,7 @@ export interface Warning {
   sentence?: string;
 }
 
-/** What each metric is, by its key. */
+/** Properties of each metric, by its key. */
 export type MetricTable = Record<string, { title: string; unit: string; better: string; figures: string[] }>;
 
 export interface Exclusion {
@@ -56,7 +56,7 @@ export const METRICS = [
   "response_time_ns_p99_9",
   "response_time_ns_max",
   "cpu_ns_per_request",
-  "companion_cpu_ns_per_request",
+  "backing_service_cpu_ns_per_request",
   "cpus_busy",
   "memory_bytes_peak",
   "memory_bytes_mean",
@@ -71,7 +71,7 @@ export type Metric = (typeof METRICS)[number];
 export interface SeriesInterval {
   at_s: number;
   throughput_per_s: number;
-  /** Of streams; absent where replies are none. */
+  /** Only for streams. */
   messages_per_s?: number;
   response_time_ns_p99: number | null;
 }
@@ -106,7 +106,7 @@ export interface Times {
   max: number;
 }
 
-/** The messages of the streams of a trial; of gRPC what stands between them is not known. */
+/** The messages of the streams of a trial; the gaps between them are not known for gRPC. */
 export interface Messages {
   received: number;
   first_ns: Times | null;
@@ -114,26 +114,26 @@ export interface Messages {
   gap_ns?: Times | null;
   ids?: { missing: number; doubled: number; late: number } | null;
   streams?: { ended_early: number; cut: number } | null;
-  /** Where they are the answers of a language model. */
+  /** If they are the answers of a language model. */
   /** `itl_ns` is the name of `tpot_ns` in older reports. */
   llm?: { ttft_ns: Times | null; tpot_ns?: Times | null; itl_ns?: Times | null; usage: { per_s: number } | null };
 }
 
-/** What stood beside the service in a trial, and what it used. */
-export interface CompanionPoint {
+/** A backing service in a trial, and its resource use. */
+export interface BackingPoint {
   title: string;
   version: string | null;
   cpu_ns_per_request: number | null;
   memory_bytes_peak: number | null;
   disk_written_bytes: number | null;
-  /** What the service's connections did there: how many at a time, by what they waited for. */
+  /** The service's connections: how many at a time, by what they waited for. */
   watched: { connections_most: number; connections: Record<string, number> } | null;
 }
 
-/** What was looked at behind the service when the load of a trial was over. */
+/** A check in a backing service after the load of a trial. */
 export interface AfterLoad {
   name: string;
-  companion: string;
+  backing_service: string;
   equals: string;
   low: number;
   high: number;
@@ -143,46 +143,46 @@ export interface AfterLoad {
 export type TrialPoint = {
   round: number;
   started_at: string;
-  /** Place in the order of the whole run, from 0. */
+  /** Position in the order of the whole run, from 0. */
   order?: number;
-  /** Time that the hypervisor took from the machine in the measurement, ns. */
+  /** Time that the hypervisor took from the machine during the measurement, ns. */
   steal_ns?: number;
-  /** CPU time of everything else on the machine in the measurement, ns. */
+  /** CPU time of everything else on the machine during the measurement, ns. */
   other_cpu_ns?: number;
   generator_cpu_s?: number;
   messages?: Messages;
-  companions?: CompanionPoint[];
+  backing_services?: BackingPoint[];
   after?: AfterLoad[];
-  /** What each worker did; absent where one machine made the load. */
+  /** Results of each worker; absent if one machine made the load. */
   workers?: WorkerRow[];
-  /** Why it gave nothing. */
+  /** Why there is no measurement. */
   excluded?: string | null;
 } & { [metric in Metric]?: number };
 
-/** One window of a service that took turns with others. */
-export interface Turn {
+/** A window of a service that was interleaved with others. */
+export interface Window {
   round: number;
-  /** Windows of the same round and cycle lie within seconds of each other. */
+  /** Windows of the same round and cycle are within seconds of each other. */
   cycle: number;
   cpu_ns_per_request: number | null;
   goodput_per_s: number;
-  /** CPUs that neither the service nor the generator kept busy; of the hypervisor's too. */
+  /** CPUs kept busy by anything but the service and the generator, including the hypervisor. */
   others_cpus: number | null;
-  /** CPU time of the yardstick: the longer, the slower the service's CPUs were. */
-  yardstick_ns: number | null;
+  /** CPU time of the CPU speed probe: the longer, the slower the service's CPUs were. */
+  cpu_speed_probe_ns: number | null;
 }
 
 export interface Details {
-  /** Share of the requests, response time in ns that it does not exceed. */
+  /** Share of the requests, and the response time in ns that it does not exceed. */
   response_time_curve: [number, number][];
-  /** Lower and upper bound in ns, share of the requests between them. */
+  /** Lower and upper bound in ns, and the share of the requests between them. */
   response_time_density: [number, number, number][];
   outcomes: Record<string, number>;
   operations: OperationRow[];
   points: TrialPoint[];
   series: Series | null;
-  /** The windows, where it took turns. */
-  turns?: Turn[];
+  /** The windows, if it was interleaved with others. */
+  interleaved?: Window[];
   service_cpus: number[];
   generator_cpus: number[];
 }
@@ -206,7 +206,7 @@ export type Row = {
 
 export type Verdict = "faster" | "slower" | "same" | "cannot_tell";
 
-/** All pairs of a group as codes; `Comparisons` reads them. */
+/** All pairs of a group as codes; `Comparisons` decodes them. */
 export interface PackedPairs {
   /** The ranked services in order. */
   ids: string[];
@@ -224,14 +224,14 @@ export interface Group {
   load: Record<string, unknown>;
   /** The load in words. */
   load_text: string;
-  /** Requests offered per second, where the load says so. */
+  /** Requests offered per second, if the load has a fixed rate. */
   offered_per_s: number | null;
-  /** The highest rate that any service can reach, where a backend sets one. */
+  /** The highest rate that any service can reach, if a backend limits it. */
   ceiling_per_s: number | null;
   ceiling_text: string | null;
   ranked_by: Metric;
-  /** What stood beside each service, as people call it; absent where nothing did. */
-  companions?: string[];
+  /** Display names of the backing services; absent if there are none. */
+  backing_services?: string[];
   /** The result in a sentence. */
   finding: string;
   services: Row[];
@@ -250,17 +250,17 @@ export interface ServiceInfo {
   /** How it uses CPUs, in words. */
   workers: string | null;
   note: string | null;
-  era: boolean;
+  pinned: boolean;
   /** The container image that ran, with its digest. */
   image?: string | null;
-  /** The folder of its source, from the root of the project. */
+  /** The folder of its source, relative to the root of the project. */
   source?: string | null;
 }
 
 export interface Environment {
   prony: string;
   commit?: string | null;
-  /** Address of the repository. */
+  /** URL of the repository. */
   repository?: string | null;
   os?: string | null;
   kernel?: string | null;
@@ -273,7 +273,7 @@ export interface Environment {
     turbo?: boolean | null;
   };
   memory_bytes?: number | null;
-  /** What the control group of prony may have, where that is less. */
+  /** Memory limit of prony's control group, if it is lower. */
   memory_limit_bytes?: number | null;
   memory_available_bytes?: number | null;
   virtualisation?: string | null;
@@ -281,22 +281,22 @@ export interface Environment {
   load_average?: number | null;
   runtimes?: Record<string, string>;
   findings?: { text: string; remedy: string }[];
-  /** The hosts of a lab, by name; absent where one machine did everything. */
-  hosts?: Record<string, LabHost>;
-  /** What the network between hosts carried before the run. */
+  /** The hosts of a testbed, by name; absent if one machine did everything. */
+  hosts?: Record<string, TestbedHost>;
+  /** Measurements of the network between hosts before the run. */
   links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
 }
 
-/** A host of a lab. */
-export interface LabHost {
-  /** `service`, `load`, `companion`. */
+/** A host of a testbed. */
+export interface TestbedHost {
+  /** `service`, `load`, `backing service`. */
   roles: string[];
   address: string;
   cpus: number[];
   environment: Environment;
 }
 
-/** What one of several workers did in a trial. */
+/** Results of one of several workers in a trial. */
 export interface WorkerRow {
   name: string;
   throughput_per_s: number;
@@ -311,7 +311,7 @@ export interface ServiceCheck {
   service: string;
   variant: string;
   contract: string;
-  /** What was spoken: `http`, `http2`, `grpc`. */
+  /** The protocol: `http`, `http2`, `grpc`. */
   protocol?: string;
   passed: boolean;
   cases: string[];
@@ -324,21 +324,21 @@ export interface ReferenceRow {
   source: string;
   contract: string;
   workload: string;
-  /** The name that the source prints. */
+  /** The name as the source prints it. */
   name: string;
-  /** Our service that it is about; null where none was measured. */
+  /** Our corresponding service; null if it was not measured. */
   service: string | null;
   variant: string | null;
-  /** The load of ours that comes nearest, in words. */
+  /** Our closest load, in words. */
   load_text: string;
   throughput_per_s: number | null;
-  /** All that the source prints and we estimate too. */
+  /** All published figures that we estimate too. */
   figures: { metric: Metric; published: number; ours: number | null }[];
-  /** What to know about the figure. */
+  /** Remarks on the figure. */
   notes: string[];
 }
 
-/** How the published order and ours agree, in one group. */
+/** Agreement between the published order and ours, in one group. */
 export interface Agreement {
   source: string;
   contract: string;
@@ -370,9 +370,9 @@ export interface Report {
   agreement: Agreement[];
   metrics?: MetricTable;
   warnings: Warning[];
-  /** What people call the run, where a served page knows. */
+  /** The label of the run, if the page is served and there is one. */
   label?: string | null;
-  /** Where the page is part of a site: its first page, and the page of each service, relative to this one. */
+  /** Links if the page is part of a site: to its first page, and to the page of each service, relative to this one. */
   site?: { home: string; services: Record<string, string> };
 }
 
@@ -387,17 +387,17 @@ export const isEstimate = (quantity: Quantity | null | undefined): quantity is E
 
 export const hasNoBound = (quantity: Quantity | null | undefined): quantity is NoBound => quantity != null && "without_bound" in quantity;
 
-/** `no bound`, or in how many trials there is none. */
+/** `no bound`, or the number of trials that have none. */
 export const noBound = (none: NoBound): string =>
   none.without_bound === none.trials ? "no bound" : `no bound in ${none.without_bound} of ${none.trials} trials`;
 
-/** Where a quantity stands, for order and charts: the point, or what the only trial gave. */
+/** Position of a quantity for sorting and charts: the point, or the value of the only trial. */
 export function positionOf(quantity: Quantity | null | undefined): number | null {
   if (quantity == null || hasNoBound(quantity)) return null;
   return "point" in quantity ? quantity.point : (quantity.observed[0] ?? null);
 }
 
-/** The report that prony put into this page, packed where it is long; null when the page is served and asks for its data. */
+/** The report embedded in this page, compressed if it is long; null if the page is served and requests its data. */
 export async function embeddedReport(): Promise<Report | null> {
   const element = document.getElementById("prony-data");
   const text = element?.textContent ?? "null";
@@ -407,12 +407,12 @@ export async function embeddedReport(): Promise<Report | null> {
   return (await new Response(unpacked).json()) as Report;
 }
 
-/** What the page knows of a service beside its numbers; a service without a description still has a name. */
+/** Metadata of services; a service without metadata still has a name. */
 export class Services {
   private readonly known: Map<string, ServiceInfo>;
   private readonly titles = new Map<string, ServiceInfo[]>();
 
-  /** `pages` has the page of each service, where there are such. */
+  /** `pages` has the page of each service, if there are any. */
   constructor(
     infos: ServiceInfo[],
     private readonly pages: Record<string, string> = {},
@@ -425,12 +425,12 @@ export class Services {
     return this.known.get(id);
   }
 
-  /** The service over all boards; undefined where this page is no part of a site. */
+  /** The page of the service over all rankings; undefined if this page is not part of a site. */
   page(id: string): string | undefined {
     return Object.hasOwn(this.pages, id) ? this.pages[id] : undefined;
   }
 
-  /** A name that is unique on the page: the title, with the variant where two share one. */
+  /** A name that is unique on the page: the title, with the variant if several services share it. */
   name(id: string): string {
     const info = this.known.get(id);
     if (!info) return id;

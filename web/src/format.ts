@@ -3,9 +3,9 @@
 export type Dimension = "rate" | "time" | "bytes" | "cpus" | "count";
 
 export interface Unit {
-  /** What stands behind a number; empty for none. */
+  /** Follows a number; empty for none. */
   symbol: string;
-  /** How many base units (1/s, ns, bytes) it has. */
+  /** Size in base units (1/s, ns, bytes). */
   factor: number;
 }
 
@@ -23,7 +23,7 @@ const UNITS: Record<Dimension, Unit[]> = {
     { symbol: "MiB", factor: 2 ** 20 },
     { symbol: "GiB", factor: 2 ** 30 },
   ],
-  // 100 % is one CPU that is busy all the time.
+  // 100 % is one CPU that is always busy.
   cpus: [{ symbol: "%", factor: 0.01 }],
   count: [{ symbol: "", factor: 1 }],
 };
@@ -40,7 +40,7 @@ export function unitFor(dimension: Dimension, values: number[]): Unit {
 
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
-/** A count; of means, which are no whole numbers, `digits` tells more. */
+/** A whole count; for means, which are not whole, `digits` shows more. */
 export const whole = (count: number): string => grouped.format(count);
 
 /** Three significant digits; thousands grouped, never in powers of ten. */
@@ -73,19 +73,22 @@ interface Interval {
   high: number;
 }
 
-/** What stands in place of a value, and the text behind it. */
+/** The text shown for a value, and its half-width. */
 export interface ShownInterval {
   value: string;
   half: string;
 }
 
-/** The largest half-width that is shown as one number, the one from which a value is as good as unknown, and how much of the wider side the narrower one is for both to
- * be one number: as `Estimate::precision` of crates/statistics. */
+/**
+ * The largest half-width that is shown as one number, the one from which a value counts as unknown, and the minimum
+ * ratio of the narrower side to the wider one for a single half-width: the same as `Estimate::precision` of
+ * crates/statistics.
+ */
 const NARROW = 0.2;
 const UNKNOWN = 1;
 const SYMMETRIC = 0.75;
 
-/** How an interval is shown in every place that shows one: `72,086 ±2.3 %`, `30,909–88,219`, `unknown`. `show` writes a number. */
+/** How an interval is shown everywhere: `72,086 ±2.3 %`, `30,909–88,219`, `unknown`. `show` formats a number. */
 export function shownInterval({ point, low, high }: Interval, show: (value: number) => string): ShownInterval {
   const [below, above] = [point - low, high - point];
   const widest = Math.max(below, above);
@@ -95,16 +98,16 @@ export function shownInterval({ point, low, high }: Interval, show: (value: numb
   return { value: `${show(low)}–${show(high)}`, half: "" };
 }
 
-/** The same in a line, with the symbol of the unit behind the number. */
+/** The same on one line, with the symbol of the unit after the number. */
 export function intervalWithUnit(interval: Interval, unit: Unit): string {
   const { value, half } = shownInterval(interval, (number) => inUnit(number, unit));
   return value === "unknown" ? value : `${withSymbol(value, unit)} ${half}`.trim();
 }
 
-/** A ratio with two digits behind the point, three significant digits at most. */
+/** A ratio with up to two decimals and three significant digits. */
 export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
 
-/** A sentence in which no line ends between a number and what belongs to it. */
+/** A sentence in which no line breaks between a number and its unit. */
 export const unbroken = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b)/g, "$1\u00a0$2");
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
@@ -112,18 +115,18 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 
 const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 
-/** A time of RFC 3339 for people, in UTC; the text itself where it is none. */
+/** An RFC 3339 time for people, in UTC; invalid text is returned unchanged. */
 export function when(text: string): string {
   const time = Date.parse(text);
   return Number.isNaN(time) ? text : `${dates.format(time)} UTC`;
 }
 
-/** A length of time in words, two units at most. */
+/** A duration in words, with at most two units. */
 export function howLong(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** Words of prony's keys: `no_steady_state` is "no steady state". */
+/** A key of prony in words: `no_steady_state` is "no steady state". */
 export const words = (key: string): string => key.replaceAll("_", " ");

@@ -1,4 +1,4 @@
-// Begins here: a page with a report inside shows it; a served page asks its server.
+// Entry point: a page with an embedded report shows it; a served page requests data from its server.
 
 import { render } from "preact";
 import { embeddedReport } from "./data.ts";
@@ -12,7 +12,7 @@ const report = await embeddedReport();
 if (report) {
   const back = report.site && (
     <nav aria-label="Site">
-      <a href={report.site.home}>All boards</a>
+      <a href={report.site.home}>All rankings</a>
     </nav>
   );
   render(

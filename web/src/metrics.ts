@@ -1,4 +1,4 @@
-// What each metric is called, measured in, and which direction is good.
+// The name, the unit and the direction of each metric.
 
 import type { Metric } from "./data.ts";
 import type { Dimension } from "./format.ts";
@@ -23,7 +23,7 @@ export const METRIC: Record<Metric, MetricInfo> = {
   response_time_ns_p99_9: { title: "p99.9", dimension: "time", better: "lower" },
   response_time_ns_max: { title: "Longest", dimension: "time", better: "lower" },
   cpu_ns_per_request: { title: "CPU / request", dimension: "time", better: "lower" },
-  companion_cpu_ns_per_request: { title: "Companions’ CPU / request", dimension: "time", better: "lower" },
+  backing_service_cpu_ns_per_request: { title: "Backing CPU / request", dimension: "time", better: "lower" },
   cpus_busy: { title: "CPU", dimension: "cpus", better: "lower" },
   memory_bytes_peak: { title: "Memory, peak", dimension: "bytes", better: "lower" },
   memory_bytes_mean: { title: "Memory, mean", dimension: "bytes", better: "lower" },
@@ -33,9 +33,9 @@ export const METRIC: Record<Metric, MetricInfo> = {
   first_message_ns_p99: { title: "First message, p99", dimension: "time", better: "lower" },
 };
 
-/** The metric's name where nothing around it says that it is a response time. */
+/** The name of a metric where the context does not say that it is a response time. */
 export const metricName = (metric: Metric): string =>
   metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title.replace(/^[A-Z]/, (first) => first.toLowerCase())}` : (METRIC[metric]?.title ?? metric);
 
-/** Base units in one unit of the metric's key: start-up alone is stored in ms. */
+/** Converts a value to base units: only start-up is stored in ms. */
 export const toBase = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);

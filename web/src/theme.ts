@@ -1,5 +1,5 @@
-// Light and dark, and the colours of charts: after Okabe and Ito, told apart with every kind of colour vision, and never
-// alone in carrying a meaning (lines also differ in dash and symbol, cells in text).
+// Light and dark, and the colours of charts: after Okabe and Ito, distinguishable with every kind of colour vision, and
+// never the only carrier of a meaning (lines also differ in dash and symbol, cells in text).
 
 import { createContext } from "preact";
 
@@ -47,7 +47,7 @@ const DARK: Theme = {
 export const DASHES: ("solid" | "dashed" | "dotted" | [number, number])[] = ["solid", "solid", "solid", "solid", "dashed", "dashed", "dashed", "dashed"];
 export const SYMBOLS = ["circle", "triangle", "rect", "diamond", "circle", "triangle", "rect", "diamond"];
 
-/** Lines that one chart shows at most: more cannot be told apart. */
+/** Maximum number of lines in a chart: more would be indistinguishable. */
 export const MOST_LINES = 8;
 
 export type Choice = "auto" | Mode;
@@ -70,7 +70,7 @@ export function applyChoice(choice: Choice): Mode {
   try {
     localStorage.setItem(KEY, choice);
   } catch {
-    // The choice then lasts as long as the page.
+    // The choice then lasts only as long as the page.
   }
   const mode = choice === "auto" ? (wantsDark.matches ? "dark" : "light") : choice;
   document.documentElement.dataset["theme"] = mode;

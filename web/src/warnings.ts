@@ -1,16 +1,17 @@
-// Warnings as the page shows them. What each kind means comes with the report's JSON: its level, the figures that it affects, and its scope.
+// Warnings as the page shows them. The JSON of the report defines each kind: its level, the figures that it affects,
+// and its scope.
 
 import type { Group, Level, Metric, MetricTable, Row, Warning } from "./data.ts";
 
-/** The figures of each metric, as the report says. */
+/** The figures of each metric, from the report. */
 let metrics: MetricTable = {};
 
-/** Takes the table of metrics of the report that is shown. */
+/** Sets the table of metrics of the report that is shown. */
 export const takeMetrics = (table: MetricTable | undefined): void => {
   metrics = table ?? {};
 };
 
-/** Whether a warning is about this figure. A warning of a report that does not say so is about every figure. */
+/** Whether a warning affects this figure. A warning of a report that does not specify this affects every figure. */
 export const affects = (warning: Warning, metric: Metric): boolean => {
   const figures = metrics[metric]?.figures;
   if (warning.affects === undefined || figures === undefined) return warning.level !== "note";
@@ -34,13 +35,13 @@ const ORDER: Level[] = ["invalid", "warning", "note"];
 /** The most serious first, otherwise in their order. */
 export const byLevel = (warnings: Warning[]): Warning[] => ORDER.flatMap((level) => warnings.filter((warning) => levelOf(warning) === level));
 
-/** The warnings of a row that its group does not say for all services. */
+/** The warnings of a row that its group does not already show for all services. */
 export const ownWarnings = (group: Group, row: Row): Warning[] =>
   row.warnings.filter(({ kind, text, bottleneck, scope }) => {
     if (bottleneck === "generator") return !row.generator_bound;
     return !group.warnings.some((said) => said.kind === kind && (scope === "machine" || said.text.includes(text)));
   });
 
-/** The own warnings of a row that affect this figure of it. */
+/** The warnings of the row itself that affect this figure. */
 export const warningsOf = (group: Group, row: Row, metric: Metric): Warning[] =>
   row.warnings.length === 0 ? row.warnings : ownWarnings(group, row).filter((warning) => affects(warning, metric));

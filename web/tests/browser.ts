@@ -1,4 +1,4 @@
-// A real browser on made-up pages. A machine without Chromium fails here, by name.
+// A real browser on made-up pages. A machine without Chromium fails here, with the name of the missing program.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ export function reportIn(file: string): Report {
   return JSON.parse(kind === "gzip" ? gunzipSync(Buffer.from(data, "base64")).toString() : data) as Report;
 }
 
-/** A browser with a new profile in a folder of its own, and that folder for pages. */
+/** A browser with a new profile in a folder of its own, which also holds the pages. */
 export class Browser {
   private constructor(
     readonly context: BrowserContext,
@@ -53,7 +53,7 @@ export class Browser {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Writes a page with the report to disk; gives its address, and its length in characters. */
+  /** Writes a page with the report to disk; returns its URL, and its length in characters. */
   save(report: unknown): { address: string; length: number } {
     const file = join(this.folder, `${Math.random().toString(36).slice(2)}.html`);
     const text = pageWith(built(), report);
@@ -66,7 +66,7 @@ export class Browser {
     return this.visit(this.save(report).address, look);
   }
 
-  /** Opens an address; `said` collects errors, and requests for anything but the page itself. */
+  /** Opens a URL; `said` collects errors, and requests for anything but the page itself. */
   async visit(address: string, look?: { width?: number; height?: number; dark?: boolean }): Promise<{ page: Page; said: string[] }> {
     const page = await this.context.newPage();
     const said: string[] = [];
@@ -80,7 +80,7 @@ export class Browser {
   }
 }
 
-/** Scrolls through the page, so that every chart is drawn. */
+/** Scrolls through the page so that every chart is drawn. */
 export async function drawAll(page: Page): Promise<void> {
   for (const figure of await page.locator("figure.chart").all()) {
     await figure.scrollIntoViewIfNeeded();
@@ -88,7 +88,7 @@ export async function drawAll(page: Page): Promise<void> {
   }
 }
 
-/** Asks until the answer is the wanted one, ten seconds at most. */
+/** Repeats the question until it has the wanted answer, for up to ten seconds. */
 export async function eventually<T>(question: () => Promise<T>, wanted: T): Promise<void> {
   const deadline = Date.now() + 10_000;
   let answer = await question();
@@ -99,7 +99,7 @@ export async function eventually<T>(question: () => Promise<T>, wanted: T): Prom
   }
 }
 
-/** What axe, the accessibility checker, finds wrong on the page as it stands. */
+/** The violations that axe, the accessibility checker, finds on the page in its current state. */
 export async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source);
   return page.evaluate(async () => {

@@ -1,4 +1,4 @@
-// What lies behind a row beyond its estimates: messages of streams over time and in each trial, and what stood beside it.
+// The details of a row beyond its estimates: messages of streams over time and in each trial, and backing services.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -21,7 +21,7 @@ after(() => browser.stop());
 
 const times = (p50: number): Times => ({ p50, p99: 4 * p50, max: 9 * p50 });
 
-/** The same report with replies that are streams of so many messages each; those of the first service lose some. */
+/** The same report with replies that are streams of `EACH` messages; the first service loses some of them. */
 function ofStreams(report: Report, llm = false): Report {
   for (const group of report.groups) {
     group.services.forEach((row, place) => {
@@ -83,7 +83,7 @@ for (const width of WIDTHS) {
       await open(page, "rust-axum/current");
       const usual = ["Round", "Messages", "First, p50", "First, p99", "Gap, p50", "Gap, p99", "Longest gap", "Last, p50", "Last, p99"];
       const streams = page.getByRole("region", { name: /^Streams of rust-axum/ });
-      // What should not happen is told where it did.
+      // Faults are shown only where they occurred.
       assert.deepEqual(await heads(page, /^Streams of rust-axum/), [...usual, "Missing"]);
       const first = (await streams.locator("tbody tr").first().innerText()).split(/\s*\t\s*/);
       assert.deepEqual(first, ["1", "1,234,567", "2.00 ms", "8.00 ms", "5.00 ms", "20.0 ms", "45.0 ms", "200 ms", "800 ms", "7"]);
@@ -109,19 +109,19 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("a row says what stood beside it, and what was found there", async () => {
+    test("a row shows its backing services, and the checks in them", async () => {
       const report = synthetic({ services: 3, contracts: ["orders"] });
       for (const row of report.groups[0]!.services)
         for (const point of row.details?.points ?? []) {
           const watched = { connections_most: 16, connections: { running: 3.25, lock: 1.5 } };
-          point.companions = [{ title: "PostgreSQL", version: "15.9", cpu_ns_per_request: 8e4, memory_bytes_peak: 64 * 2 ** 20, disk_written_bytes: null, watched }];
-          point.after = [{ name: "none is lost", companion: "db", equals: "before + createOrder.201", low: 30, high: 32, found: 31 }];
+          point.backing_services = [{ title: "PostgreSQL", version: "15.9", cpu_ns_per_request: 8e4, memory_bytes_peak: 64 * 2 ** 20, disk_written_bytes: null, watched }];
+          point.after = [{ name: "none is lost", backing_service: "db", equals: "before + createOrder.201", low: 30, high: 32, found: 31 }];
         }
       const { page, said } = await browser.open(report, { width });
       await open(page, "rust-axum/current");
-      const beside = page.getByRole("region", { name: /^Companions of rust-axum/ });
-      assert.match(await beside.innerText(), /PostgreSQL 15\.9\s+80\.0 µs\s+64\.0 MiB\s+–\s+16 at most; on average running 3\.25, lock 1\.50/);
-      const found = page.getByRole("region", { name: /^What was found behind rust-axum/ });
+      const beside = page.getByRole("region", { name: /^Backing services of rust-axum/ });
+      assert.match(await beside.innerText(), /PostgreSQL 15\.9\s+80\.0 µs\s+64\.0 MiB\s+–\s+up to 16; on average running 3\.25, lock 1\.50/);
+      const found = page.getByRole("region", { name: /^Checks in the backing services of rust-axum/ });
       assert.match(await found.innerText(), /none is lost: before \+ createOrder\.201\s+30 to 32\s+31/);
       await fits(page, width);
       assert.deepEqual(await violations(page), []);
@@ -131,9 +131,9 @@ for (const width of WIDTHS) {
   });
 }
 
-test("a row without streams has no word of them", async () => {
+test("a row without streams does not mention them", async () => {
   const { page } = await browser.open(synthetic({ services: 3, contracts: ["hello"] }));
   await open(page, "rust-axum/current");
-  assert.equal(await page.getByRole("region", { name: /^Streams|^Companions|^What was found/ }).count(), 0);
+  assert.equal(await page.getByRole("region", { name: /^Streams|^Backing services|^Checks in/ }).count(), 0);
   await page.close();
 });

@@ -10,7 +10,7 @@ import { inTurns, synthetic } from "./synthetic.ts";
 
 const SMALL = { services: 9, contracts: ["hello", "sequence"], rates: [10_000, 30_000, 60_000], workloads: ["getPerson", "listPersons", "createPerson"] };
 
-/** What prony itself writes for a made-up run; a Rust test keeps it current. */
+/** A report that prony itself writes for a made-up run; a Rust test keeps it current. */
 const written = JSON.parse(readFileSync(new URL("sample.json", import.meta.url), "utf8")) as Report;
 
 let browser: Browser;
@@ -23,7 +23,7 @@ after(() => browser.stop());
 
 const names = (page: Page): Promise<string[]> => page.locator(".ranking > tbody > tr[data-service] .name").allInnerTexts();
 
-/** Different colours in the canvas of a figure, a pixel in four. */
+/** Number of different colours in the canvas of a figure; one pixel in four is read. */
 const colours = (page: Page, figure: string): Promise<number> =>
   page.locator(`${figure} canvas`).evaluate((canvas: HTMLCanvasElement) => {
     const pixels = canvas.getContext("2d")!.getImageData(0, 0, canvas.width, canvas.height).data;
@@ -32,7 +32,7 @@ const colours = (page: Page, figure: string): Promise<number> =>
     return seen.size;
   });
 
-/** Bars that a vertical line just right of the axis crosses. */
+/** Number of bars that a vertical line just right of the axis crosses. */
 const barCount = (page: Page): Promise<number> =>
   page.locator("#chart-bars-throughput_per_s canvas").evaluate((canvas: HTMLCanvasElement) => {
     let skipped = 0;
@@ -46,7 +46,7 @@ const barCount = (page: Page): Promise<number> =>
         if (now && !inside) bars += 1;
         inside = now;
       }
-      // The axis is where the first bar begins; its own column may be blended with the axis line.
+      // The axis is where the first bar starts; its own column may be blended with the axis line.
       if (bars > 0 && x + 5 < width && skipped++ > 4) return bars;
     }
     return 0;
@@ -66,15 +66,15 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("draws a board in turns cycle by cycle, with CPU per request first and the disturbed cycles marked", async () => {
+  test("draws an interleaved ranking cycle by cycle, with CPU per request first and the disturbed cycles marked", async () => {
     const { page, said } = await browser.open(inTurns(synthetic(SMALL)));
     await drawAll(page);
     const heads = await page.locator(".ranking > thead th").allInnerTexts();
     const at = (word: string) => heads.findIndex((head) => head.includes(word));
     assert.ok(at("CPU / request") > 0 && at("CPU / request") < at("Goodput"), heads.join(" | "));
-    const figure = page.locator("#chart-turns");
+    const figure = page.locator("#chart-interleaved");
     assert.match(await figure.locator("figcaption").innerText(), /Shaded: the 10 of 30 cycles .* \(usually [\d.]+ %\)/);
-    assert.ok((await colours(page, "#chart-turns")) > 8);
+    assert.ok((await colours(page, "#chart-interleaved")) > 8);
     await figure.locator("summary").click();
     await figure.locator("table.plain tbody tr").first().waitFor();
     const head = await figure.locator("table.plain th").allInnerTexts();
@@ -84,9 +84,9 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("has no picture of turns where services did not take any", async () => {
+  test("has no chart of windows if services were not interleaved", async () => {
     const { page } = await browser.open(synthetic(SMALL));
-    assert.equal(await page.locator("#chart-turns").count(), 0);
+    assert.equal(await page.locator("#chart-interleaved").count(), 0);
     await page.close();
   });
 
@@ -128,7 +128,7 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("tells arriving users by quantiles, with CPU and memory beside them", async () => {
+  test("shows quantiles for arriving users, with CPU and memory next to them", async () => {
     const report = synthetic({ services: 4, contracts: ["snoop"] });
     report.groups[0]!.load = { kind: "users" };
     const { page } = await browser.open(report);
@@ -137,12 +137,12 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("lists what failed in the checks apart from warnings", async () => {
+  test("lists failed checks separately from warnings", async () => {
     const report = synthetic(SMALL);
     report.checks!.services[0]!.warnings = ["no Date header"];
     const { page } = await browser.open(report);
     const section = page.locator("section[aria-labelledby=checks]");
-    assert.deepEqual(await section.locator("h3").allInnerTexts(), ["What failed", "Warnings, which fail nobody"]);
+    assert.deepEqual(await section.locator("h3").allInnerTexts(), ["Failures", "Warnings, which fail no check"]);
     const [failed, warned] = await section.locator("ul.findings").allInnerTexts();
     assert.match(failed!, /expected/);
     assert.ok(warned!.includes("no Date header") && !failed!.includes("no Date header"));
@@ -222,9 +222,9 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("tells the memory of the machine, and what of it prony may have", async () => {
+  test("shows the memory of the machine, and how much of it prony may use", async () => {
     const { page } = await browser.open(written);
-    assert.match(await page.locator("section", { has: page.locator("#method") }).innerText(), /24\.0 GiB, of which prony may have 2\.00 GiB/);
+    assert.match(await page.locator("section", { has: page.locator("#method") }).innerText(), /24\.0 GiB, of which prony may use 2\.00 GiB/);
     await page.close();
   });
 
@@ -245,7 +245,7 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("is dark where the system is, and where the reader wants it", async () => {
+  test("is dark if the system is, or if the reader wants it", async () => {
     const background = (page: Page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const { page } = await browser.open(synthetic(SMALL), { dark: true });
     assert.equal(await background(page), "rgb(23, 27, 32)");
@@ -276,10 +276,10 @@ describe("the report", () => {
     await page.close();
   });
 
-  test("is a page where no service gave a number", async () => {
+  test("is a page if no service has a number", async () => {
     const report = synthetic({ services: 3, contracts: ["hello"] });
     const [group] = report.groups;
-    group!.finding = "No service gave a number that can be ranked.";
+    group!.finding = "No service has a number that can be ranked.";
     group!.pairs = { ids: [], logs: [], verdicts: "", reach: "" };
     group!.services = group!.services.map(({ service, variant, generator_bound, warnings }) => ({
       ...{ service, variant, generator_bound, warnings, rank: null, rank_low: null, rank_high: null, trials: 0, failed_trials: 5, bytes_per_reply: null, details: null },
@@ -288,7 +288,7 @@ describe("the report", () => {
     report.reference = [];
     for (const width of [360, 1600]) {
       const { page, said } = await browser.open(report, { width });
-      assert.match(await page.locator(".answer").innerText(), /No service gave a number/);
+      assert.match(await page.locator(".answer").innerText(), /No service has a number/);
       assert.equal(await page.locator("tr.excluded").count(), 3);
       assert.equal(await page.locator("#charts, #pairs, #duel").count(), 0);
       await page.locator(".ranking .more button").first().click();
@@ -313,7 +313,7 @@ describe("the report", () => {
     }
   });
 
-  test("says with one trial that there is no interval", async () => {
+  test("shows that a single trial has no interval", async () => {
     const report = synthetic({ services: 3, contracts: ["hello"] });
     for (const row of report.groups[0]!.services) if (row.excluded === null) row.goodput_per_s = row.throughput_per_s = { observed: [1000] };
     const { page, said } = await browser.open(report);

@@ -1,6 +1,7 @@
-// The pictures of docs/READING.md, and the first one of the README, from pages that prony wrote of real runs:
+// The pictures of docs/READING.md, and the first one of the README, from pages that prony wrote for real runs:
 //   npm run pictures-of-reading -- [--page PAGE.html] [--limited PAGE.html] [--out FOLDER]
-// The fourth shows a row that the generator limited, which few runs have: its page is named by --limited. All others come from --page.
+// The fourth shows a row that the generator limited, which few runs have: --limited names its page. All others come
+// from --page.
 
 import { mkdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -10,14 +11,14 @@ import { Browser, drawAll, reportIn } from "./browser.ts";
 
 const text = { type: "string" } as const;
 const { page: file, limited, out } = parseArgs({ options: { page: text, limited: text, out: text } }).values;
-if (!file && !limited) throw new Error("name a page that prony wrote: `prony report --format html` writes one");
+if (!file && !limited) throw new Error("name a page with --page or --limited: `prony report --format html` writes one");
 const OUT = out ? `${out}/` : fileURLToPath(new URL("../../docs/images/", import.meta.url));
 const [WIDTH, MARGIN] = [1280, 16];
 
-/** From the top of one element to the end of another, as wide as the page or as wide as both. */
+/** Captures the page from the top of one element to the end of another, with the width of the page or of both elements. */
 async function part(name: string, from: Locator, to: Locator, narrow = false): Promise<void> {
   if ((await from.count()) === 0 || (await to.count()) === 0) throw new Error(`${name}: the page has no such part`);
-  // From the top of the page: a heading that stays in sight would lie over the rows.
+  // From the top of the page: a heading that stays visible would cover the rows.
   await from.page().evaluate(() => scrollTo(0, 0));
   const [first, last] = [(await from.first().boundingBox())!, (await to.first().boundingBox())!];
   const left = narrow ? Math.min(first.x, last.x) - MARGIN : 0;
@@ -48,7 +49,7 @@ async function whole(page: Page): Promise<void> {
   await part("10-duel", page.locator("#duel"), page.locator(".duel"));
 }
 
-/** The row under the headings, and the one below it, which has a rank. */
+/** The row under the headings, and the next one, which has a rank. */
 async function limit(page: Page): Promise<void> {
   const row = rowsOf(page).filter({ hasText: "generator’s limit" }).first();
   await part("4-limit", page.locator(".ranking > thead"), row.locator("xpath=following-sibling::tr[@data-service][1]"));

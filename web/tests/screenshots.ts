@@ -1,5 +1,5 @@
-// Pictures of the main views: `npm run screenshots [PAGE.html [FOLDER]]`, from a page that prony wrote, or from a made-up report;
-// into docs/images unless told otherwise.
+// Pictures of the main views: `npm run screenshots [PAGE.html [FOLDER]]`, from a page that prony wrote, or from a
+// made-up report. The default folder is docs/images.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -35,7 +35,7 @@ await drawAll(light.page);
 await save(light.page, "report");
 const has = async (what: string): Promise<boolean> => (await light.page.locator(what).count()) > 0;
 await part(light.page, "charts", "#charts", (await has("#chart-capacity")) ? "#chart-capacity" : "#chart-density");
-// A run of one round, or of one service, has no pairs.
+// A run with a single round or a single service has no pairs.
 if (await has("#pairs")) await part(light.page, "pairs", "#pairs", "section[aria-labelledby=pairs]");
 await light.page.close();
 

@@ -9,7 +9,7 @@ import { Browser, drawAll, eventually, violations } from "./browser.ts";
 import { FakeServer } from "./server.ts";
 import { synthetic } from "./synthetic.ts";
 
-/** What `prony serve` answers for made-up runs; a Rust test keeps it current. */
+/** The answers of `prony serve` for made-up runs; a Rust test keeps them current. */
 const served = JSON.parse(readFileSync(new URL("served.json", import.meta.url), "utf8"));
 const [FIRST, LAST] = ["2026-11-01T08-30-00-sample", "2026-11-08T08-30-00-sample"];
 
@@ -34,17 +34,17 @@ after(async () => {
 /** On a phone, a tablet and a wide screen. */
 const WIDTHS = [360, 800, 1600];
 
-/** Whether nothing but what scrolls inside itself is wider than the screen, on each of them. */
+/** Checks that nothing is wider than any of these screens, except content that scrolls by itself. */
 async function fits(page: Page): Promise<void> {
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 900 });
-    // Charts are drawn anew once their frame has become narrower.
+    // Charts are redrawn once their frame has become narrower.
     await eventually(() => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth)), 0);
     assert.deepEqual(await violations(page), []);
   }
 }
 
-const news = (trials: number, running: boolean, throughput: number, lab: object = {}) => ({
+const news = (trials: number, running: boolean, throughput: number, testbed: object = {}) => ({
   running,
   trials,
   sequence: trials,
@@ -62,12 +62,12 @@ const news = (trials: number, running: boolean, throughput: number, lab: object 
     response_time_ns_p99: 2_400_000,
     workers: [],
     lost: null,
-    ...lab,
+    ...testbed,
   },
 });
 
 describe("a run in progress", () => {
-  test("is shown as it goes, and ends as a report", async () => {
+  test("is shown while it runs, and ends as a report", async () => {
     const report: Report = { ...synthetic({ services: 3, contracts: ["hello"] }), state: "running", ended_at: null, trials: 3 };
     const place = `/api/runs/${report.run}`;
     server.answers.set(place, report);
@@ -96,10 +96,10 @@ describe("a run in progress", () => {
     await page.close();
   });
 
-  test("names the hosts of a lab with what each does", async () => {
+  test("names the hosts of a testbed with their state", async () => {
     const report: Report = { ...synthetic({ services: 3, contracts: ["hello"] }), state: "running", ended_at: null };
     const host = (...roles: string[]) => ({ roles, address: "10.0.0.7", cpus: [0, 1], environment: { ...report.environment, hosts: {} } });
-    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "companion") } };
+    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "backing_service") } };
     server.answers.set(`/api/runs/${report.run}`, report);
     const { page, said } = await browser.visit(`${server.address}/run/${report.run}`);
     await eventually(async () => server.listening, 1);
@@ -111,7 +111,7 @@ describe("a run in progress", () => {
     const hosts = page.locator(".now .hosts");
     await hosts.waitFor();
     const rows = (await hosts.locator("tbody tr").allInnerTexts()).map((row) => row.split(/\s*\t\s*/).join(" | "));
-    assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and companion | silent | –"]);
+    assert.deepEqual(rows, ["app | service | runs the service | –", "one | load | measurement | 31,000/s", "two | load and backing service | silent | –"]);
     assert.match(await hosts.getByRole("alert").innerText(), /lost the connection to two/);
     await fits(page);
     assert.deepEqual(said, []);
@@ -141,7 +141,7 @@ describe("the other pages", () => {
     const last = page.locator(".runs tbody tr", { hasText: LAST });
     assert.match(await last.innerText(), /sample · axum, Go net\/http, /);
     await last.locator(".told").waitFor();
-    assert.match(await last.locator(".told").innerText(), /^axum leads: .* and 1 more board$/);
+    assert.match(await last.locator(".told").innerText(), /^axum leads: .* and 1 more ranking$/);
     await fits(page);
     await page.getByLabel("Find").fill("axum leads");
     await page.getByText("1 of 8 runs").waitFor();
@@ -169,7 +169,7 @@ describe("the other pages", () => {
         assert.ok(needed <= width, `the list is ${needed} px wide at ${width} px`);
         assert.deepEqual(await violations(page), []);
       };
-      // By the keyboard alone: the field has the focus, and Escape leaves it as it was.
+      // By the keyboard alone: the field has the focus, and Escape leaves the label unchanged.
       const label = last.getByRole("button", { name: `Label ${LAST}` });
       await label.focus();
       await page.keyboard.press("Enter");
@@ -187,11 +187,11 @@ describe("the other pages", () => {
       await page.getByLabel("Find").fill("<b>bef");
       await page.getByText("1 of 8 runs").waitFor();
       await page.getByLabel("Find").fill("");
-      // A refusal is told and changes nothing; to keep it asks for nothing.
+      // A refusal is shown and changes nothing; keeping the run sends no request.
       const remove = last.getByRole("button", { name: `Delete ${LAST}` }).first();
       await remove.click();
       const asked = page.getByRole("group", { name: `Delete ${LAST}?` });
-      assert.match(await asked.innerText(), /Delete <b>before<\/b> with its \d+ trials\? Nothing brings it back\./);
+      assert.match(await asked.innerText(), /Delete <b>before<\/b> with its \d+ trials\? This cannot be undone\./);
       assert.equal(await page.evaluate(() => document.activeElement?.textContent), "Keep it");
       await narrow();
       await page.keyboard.press("Enter");
@@ -208,12 +208,12 @@ describe("the other pages", () => {
       const gone = { what: `DELETE /api/runs/${LAST}`, ...own };
       assert.deepEqual(server.changes, [{ ...own, what: `PUT /api/runs/${LAST}/label`, body: JSON.stringify({ label: "<b>before</b>" }) }, gone, gone]);
       server.answers.set("/api/runs", served.runs);
-      // The browser itself tells of the refusal.
+      // The browser itself reports the refusal.
       assert.deepEqual(said.filter((line) => !line.includes("409")), []);
       await page.close();
     });
 
-  test("change nothing where they may not, and never delete a run that goes on", async () => {
+  test("change nothing without permission, and never delete a run in progress", async () => {
     const [first, ...others] = served.runs;
     server.answers.set("/api/runs", [{ ...first, running: true, ended_at: null }, ...others]);
     const { page } = await browser.visit(`${server.address}/`);
@@ -240,7 +240,7 @@ describe("the other pages", () => {
   test("show the history of a service with its change point", async () => {
     const { page, said } = await browser.visit(`${server.address}/service/rust-axum/current/hello`);
     await drawAll(page);
-    assert.match(await page.locator("#chart-history-goodput_per_s").first().innerText(), /a dashed line stands where the level changed/);
+    assert.match(await page.locator("#chart-history-goodput_per_s").first().innerText(), /a dashed line marks where the level changed/);
     await fits(page);
     assert.deepEqual(said, []);
     await page.close();

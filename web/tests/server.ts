@@ -1,18 +1,18 @@
-// Stands for `prony serve`: the same addresses, with answers that a test can change while a page looks at them. What a page asks it to
-// change is kept, and changes nothing.
+// Replaces `prony serve`: the same URLs, with answers that a test can change while a page shows them. Requests for
+// changes are recorded, and change nothing.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { built } from "./browser.ts";
 
 export class FakeServer {
-  /** What each address under /api answers. */
+  /** The answer of each URL under /api. */
   readonly answers = new Map<string, unknown>();
-  /** Every address that was asked for. */
+  /** Every URL that was requested. */
   readonly asked: string[] = [];
-  /** Every change that was asked for. */
+  /** Every change that was requested. */
   readonly changes: { what: string; origin: string | undefined; body: string }[] = [];
-  /** Why the next change is refused. */
+  /** The reason for refusing the next change. */
   refusal: string | null = null;
   private readonly listeners = new Set<ServerResponse>();
   private readonly server: Server;
@@ -63,7 +63,7 @@ export class FakeServer {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  /** Pages that listen for news. */
+  /** Number of pages that listen for events. */
   get listening(): number {
     return this.listeners.size;
   }

@@ -1,5 +1,5 @@
-// A picture of a site's first page: `npm run picture-of-site [SITE [FOLDER]]`; of target/site into docs/images unless told
-// otherwise.
+// A picture of the first page of a site: `npm run picture-of-site [SITE [FOLDER]]`. The defaults are target/site and
+// docs/images.
 
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

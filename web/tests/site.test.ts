@@ -1,4 +1,4 @@
-// The pages of a site, as prony writes them (`site.json`), on a phone, a tablet and a wide screen.
+// The pages of a site as prony writes them (`site.json`), on a phone, a tablet and a wide screen.
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -59,7 +59,7 @@ test("the first page leads to a service by the keyboard, and back", async () => 
   assert.equal(await page.locator("h1").innerText(), "axum");
   assert.match(await page.locator("main").innerText(), /From 2026-11-05 on, goodput is 0\.\d+–0\.\d+ times what it was before\./);
   assert.ok((await page.getByRole("img", { name: /goodput over 8 runs/ }).count()) === 1);
-  await page.getByRole("link", { name: "Boards", exact: true }).click();
+  await page.getByRole("link", { name: "Rankings", exact: true }).click();
   await page.waitForURL(address("index.html"));
   assert.deepEqual(said, []);
   await page.close();
@@ -86,9 +86,9 @@ test("the report of a run leads back to the site, and on to a service", async ()
   const made = synthetic({ services: 9, contracts: ["hello"] });
   const site = { home: "../index.html", services: { "rust-axum/current": "../services/rust-axum.html" } };
   const { page, said } = await browser.open({ ...made, site }, { width: 360 });
-  assert.equal(await page.getByRole("link", { name: "All boards" }).getAttribute("href"), site.home);
+  assert.equal(await page.getByRole("link", { name: "All rankings" }).getAttribute("href"), site.home);
   await page.locator('tr[data-service="rust-axum/current"] .more button').click();
-  const link = page.getByRole("link", { name: "rust-axum/current on all boards" });
+  const link = page.getByRole("link", { name: "rust-axum/current in all rankings" });
   assert.equal(await link.getAttribute("href"), site.services["rust-axum/current"]);
   assert.deepEqual(await violations(page), []);
   assert.deepEqual(said, []);

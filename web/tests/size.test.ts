@@ -1,4 +1,4 @@
-// 400 services × 5 contracts: how large the page is, how soon it is there, and how it answers.
+// 400 services × 5 contracts: the size of the page, its loading time, and its response to clicks.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -9,7 +9,7 @@ const CONTRACTS = ["hello", "sequence", "person", "relay", "snoop"];
 const SERVICES = [60, 400];
 
 let browser: Browser;
-/** The page of so many services. To make one takes longer than most tests of it. */
+/** The page with each number of services. Making one takes longer than most of its tests. */
 const pages = new Map<number, { address: string; length: number }>();
 
 before(async () => {
@@ -19,7 +19,7 @@ before(async () => {
 
 after(() => browser.stop());
 
-/** Times of the clock depend on the machine and on what else it does: they are printed, and judged by who reads them. */
+/** Wall-clock times depend on the machine and its other work: they are printed, but not checked. */
 describe("size and speed", () => {
   for (const services of SERVICES)
     test(`${services} services × ${CONTRACTS.length} contracts`, async () => {
@@ -27,7 +27,7 @@ describe("size and speed", () => {
       const { page, said } = await browser.visit(address);
       const opened = await page.evaluate(() => performance.now());
       const painted = await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Number.NaN);
-      // Time beyond 50 ms in which the page could not have answered, as Lighthouse counts it. A timer ends what no long task does.
+      // Blocking time beyond 50 ms, as Lighthouse counts it. A timer ends the wait if there is no long task.
       const blocked = await page.evaluate(
         () =>
           new Promise<number>((done) => {
@@ -39,7 +39,7 @@ describe("size and speed", () => {
           }),
       );
       const devtools = await browser.context.newCDPSession(page);
-      // CPU time of the page's own thread: what else the machine does is not in it.
+      // CPU time of the page's own thread, which excludes other work of the machine.
       await devtools.send("Performance.enable", { timeDomain: "threadTicks" });
       const busy = async (of = "ThreadTime"): Promise<number> => {
         const { metrics } = await devtools.send("Performance.getMetrics");
@@ -52,7 +52,7 @@ describe("size and speed", () => {
         const took = await head.evaluate(async (one: HTMLButtonElement) => {
           const start = performance.now();
           one.click();
-          // The click is answered in the document at the next microtask; then it is laid out.
+          // The click changes the document at the next microtask; then the layout follows.
           await Promise.resolve();
           void document.body.offsetHeight;
           return performance.now() - start;

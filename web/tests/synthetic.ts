@@ -1,10 +1,10 @@
-// Made-up reports, the same for the same seed: for tests and screenshots, never for a claim about a service.
+// Made-up reports, identical for the same seed: for tests and screenshots, never for a claim about a service.
 
 import { gzipSync } from "node:zlib";
 import type { Details, Estimate, Group, Metric, MetricTable, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
 import { METRICS, positionOf } from "../src/data.ts";
 
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+/** Numbers in [0, 1), identical for the same seed (mulberry32). */
 export function random(seed: number): () => number {
   let state = seed;
   return () => {
@@ -42,7 +42,7 @@ function infos(count: number): ServiceInfo[] {
       version,
       workers: "a thread per CPU",
       note: null,
-      era: index % 7 === 6,
+      pinned: index % 7 === 6,
       source: `services/${service}`,
     };
   });
@@ -73,7 +73,7 @@ function density(median: number, second: number): [number, number, number][] {
   return bins.map(([low, high, share]): [number, number, number] => [low, high, share / total]).filter(([, , share]) => share > 1e-4);
 }
 
-/** Each metric of one trial. */
+/** The value of each metric in one trial. */
 const measuredOnce = (throughput: number, median: number, cpu: number, memory: number) => ({
   throughput_per_s: throughput,
   goodput_per_s: throughput,
@@ -99,7 +99,7 @@ function details(throughput: number, median: number, cpu: number, memory: number
   return {
     response_time_curve: curve(median, 1.5 + 6 * draw()),
     response_time_density: density(median, draw() < 0.4 ? 0.25 : 0),
-    outcomes: { valid: Math.round(throughput * 50), wrong_reply: 0, status: 0, timeout: 0, refused: 0, reset: 0, not_sent: 0 },
+    outcomes: { valid: Math.round(throughput * 50), unexpected: 0, status: 0, timeout: 0, connect_error: 0, reset: 0, dropped: 0 },
     operations: ["getPerson", "listPersons", "createPerson", "getPersonLinks"].map((name) => ({
       name,
       completed: Math.round(throughput * 12),
@@ -173,7 +173,10 @@ function rowOf(info: ServiceInfo, place: number, draw: () => number): Row {
   };
 }
 
-/** The same report as a board in turns, three rounds of ten cycles; neighbours use most of the machine in the second round. */
+/**
+ * The same report as an interleaved ranking, with three rounds of ten cycles; neighbours use most of the machine in the
+ * second round.
+ */
 export function inTurns(report: Report): Report {
   const draw = random(5);
   for (const group of report.groups) {
@@ -181,20 +184,20 @@ export function inTurns(report: Report): Report {
     for (const row of group.services) {
       if (row.details === null) continue;
       const cost = positionOf(row.cpu_ns_per_request)!;
-      row.details.turns = Array.from({ length: 30 }, (_, at) => ({
+      row.details.interleaved = Array.from({ length: 30 }, (_, at) => ({
         round: Math.floor(at / 10),
         cycle: at % 10,
         cpu_ns_per_request: cost * (1 + 0.1 * draw()),
         goodput_per_s: (1e9 / cost) * (at >= 10 && at < 20 ? 0.3 : 0.9),
         others_cpus: at >= 10 && at < 20 ? 1.2 : 0.02,
-        yardstick_ns: 23_000,
+        cpu_speed_probe_ns: 23_000,
       }));
     }
   }
   return report;
 }
 
-/** Neighbours whose intervals overlap cannot be told apart. */
+/** Neighbours in the ranking are tied if their intervals overlap. */
 function rank(rows: Row[]): PackedPairs {
   rows.sort((left, right) => pointOf(right) - pointOf(left));
   rows.forEach((row, place) => {
@@ -220,7 +223,7 @@ function rank(rows: Row[]): PackedPairs {
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/** A half-width as prony writes it. */
+/** A half-width as prony encodes it. */
 export function halfCode(half: number): string {
   const code = Math.round((Math.log(half / 1e-4) / Math.log(1e5)) * (64 ** 3 - 1));
   return [12, 6, 0].map((shift) => ALPHABET[(code >> shift) & 63]).join("");
@@ -305,11 +308,11 @@ const CLOSED = { kind: "closed", connections: 64, in_flight: 1 };
 export interface Wish {
   services: number;
   contracts: string[];
-  /** Open loads of these rates beside the closed one, for the first contract. */
+  /** Open loads with these rates in addition to the closed one, for the first contract. */
   rates?: number[];
-  /** Closed loads of so many connections beside the first one, for the first contract. */
+  /** Closed loads with these numbers of connections in addition to the first one, for the first contract. */
   levels?: number[];
-  /** Workloads of one more contract, for the radar chart. */
+  /** Workloads of an additional contract, for the radar chart. */
   workloads?: string[];
 }
 
@@ -377,7 +380,7 @@ export function synthetic(wish: Wish): Report {
     method: [
       "Each service was started afresh for every trial; the intervals are over those starts, never over the requests of one.",
       "Rounds interleave the services in seeded random order, so that drift of the machine hits all alike.",
-      "Response time counts from the moment at which the request was due.",
+      "Response time counts from when the request was due.",
     ],
     services,
     groups,
@@ -400,7 +403,7 @@ function figuresOf(metric: Metric): string[] {
   return /p99|max/.test(metric) ? ["times", "tail"] : ["times"];
 }
 
-/** Digits of pictures and of single trials, as prony writes them for the page; of the rest six. */
+/** Digits that prony keeps for charts and for single trials on the page; six for all other numbers. */
 const ROUGH: Record<string, number> = { response_time_curve: 3, response_time_density: 3, series: 4 };
 
 function shortened(value: unknown, key = "", digits = 0): unknown {
@@ -412,7 +415,7 @@ function shortened(value: unknown, key = "", digits = 0): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shortened(one, name, of(name))]));
 }
 
-/** Bytes from which on prony packs the data. */
+/** Data with more bytes than this is compressed by prony. */
 const LONG = 512 * 1024;
 
 /** The page with a report inside, as prony writes it. */

@@ -1,4 +1,4 @@
-// What the ranking shows, and the address that keeps it, on a phone, a tablet and a wide screen.
+// The content of the ranking, and the URL that keeps it, on a phone, a tablet and a wide screen.
 
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
@@ -45,7 +45,7 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("a number in doubt is marked itself, and a note marks none", async () => {
+    test("a number in doubt is marked, and a note marks none", async () => {
       const report = synthetic(SMALL);
       const rows = report.groups[0]!.services;
       rows[1]!.warnings = [{ kind: "littles_law", text: "126 of 512 requests were under way", level: "warning", affects: ["times"] }];
@@ -70,18 +70,18 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("the details say the rank in words, whom a service is tied with, and where its source is", async () => {
+    test("the details show the rank in words, ties with other services, and the source", async () => {
       const report = synthetic(SMALL);
       const [upper, lower] = report.groups[0]!.services.flatMap((one, at, all) => (one.rank_low !== one.rank_high && one.rank_high !== null ? [[one, all[at + 1]!]] : [])).at(0)!;
       const { page } = await browser.open(report, { width });
       const opener = row(page, `${upper!.service}/${upper!.variant}`).locator(".more button");
-      // As a finger does.
+      // As touching it does.
       await opener.dispatchEvent("click");
       const details = page.locator(".detail-row");
       const text = await details.innerText();
       assert.match(text, new RegExp(`between ${upper!.rank_low} and ${upper!.rank_high}`));
       const tied = report.services.find((info) => info.service === lower!.service)!.title;
-      assert.match(text, new RegExp(`Cannot be told from\\s+${tied.replaceAll(".", "\\.")}`));
+      assert.match(text, new RegExp(`Statistically tied with\\s+${tied.replaceAll(".", "\\.")}`));
       assert.equal(
         await details.getByRole("link").getAttribute("href"),
         `https://git.example/prony/prony/tree/0123abcd4567/services/${upper!.service}`,
@@ -123,19 +123,19 @@ for (const width of WIDTHS) {
       });
       const other = await browser.visit(page.url(), { width });
       assert.deepEqual(await shown(other.page), await shown(page));
-      // The skip link leaves the view alone.
+      // The skip link does not change the view.
       await page.locator(".skip").focus();
       await page.keyboard.press("Enter");
       assert.equal(await page.evaluate(() => document.activeElement?.id), "main");
       assert.match(await hash(page), /language=Go/);
-      // What an address says wrongly is as at first.
-      const wrong = await browser.visit(`${before}#sort=-nonsense&metric=<b>&a=nobody&group=none`, { width });
+      // Invalid parts of a URL get their defaults.
+      const wrong = await browser.visit(`${before}#sort=-invalid&metric=<b>&a=unknown&group=none`, { width });
       assert.equal(await wrong.page.locator("tr[data-service]").count(), 9);
       assert.deepEqual([...said, ...other.said, ...wrong.said], []);
       for (const one of [page, other.page, wrong.page]) await one.close();
     });
 
-    test("two services are picked, and stand side by side with their ratio and both over time", async () => {
+    test("two picked services are shown side by side, with their ratio and both over time", async () => {
       const { page, said } = await browser.open(synthetic(SMALL), { width });
       const duel = page.locator("section[aria-labelledby=duel]");
       await duel.getByLabel("First").selectOption("rust-axum/current");
@@ -155,7 +155,7 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("several numbers of connections are one picture, a line per service", async () => {
+    test("several numbers of connections are one chart, with a line per service", async () => {
       const { page, said } = await browser.open(synthetic({ services: 5, contracts: ["hello"], levels: [16, 256, 1024] }), { width });
       await drawAll(page);
       for (const metric of ["throughput_per_s", "response_time_ns_p99"]) {
@@ -172,7 +172,7 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("several rates are one picture, a line per service", async () => {
+    test("several rates are one chart, with a line per service", async () => {
       const { page, said } = await browser.open(synthetic({ services: 5, contracts: ["hello"], rates: [10_000, 30_000] }), { width });
       await drawAll(page);
       const figure = page.locator("#chart-capacity");
@@ -186,7 +186,7 @@ for (const width of WIDTHS) {
       await page.close();
     });
 
-    test("a board in turns has its ratios with 1 marked", async () => {
+    test("an interleaved ranking has a chart of ratios with 1 marked", async () => {
       const { page, said } = await browser.open(inTurns(synthetic(SMALL)), { width });
       await drawAll(page);
       const figure = page.locator("#chart-ratios");

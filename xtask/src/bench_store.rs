@@ -1,8 +1,8 @@
-//! How a store grows, and how long it takes to read: a generated store of 1,000 runs with 300 trials each.
+//! Measures the size of a store, and how long reading it takes: a generated store of 1,000 runs with 300 trials each.
 //!
-//! The trials are copies of real ones: of an export (`--from`), or of a run that is measured for it. They are as long as usual trials,
-//! some 16 KB of JSON. Each copy has its own rates and times, or a compressor would see the same ones again. The runs are imported as any
-//! others. With fewer runs the size is that of 1,000 by proportion, and the times are those of the store as it is.
+//! The trials are copies of real ones: of an export (`--from`), or of a run that is measured for this. They have the usual size of a
+//! trial, about 16 KB of JSON. Each copy has different rates and times, since a compressor would profit from equal ones. The runs are
+//! imported normally. With fewer runs the size is extrapolated to 1,000, and the times are those of the smaller store.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -21,18 +21,18 @@ use xshell::{Shell, cmd};
 
 const RUNS: u64 = 1000;
 const TRIALS: usize = 300;
-// The targets, for a store of that size.
+// Targets for a store of that size.
 const GIGABYTES: f64 = 1.5;
 const LIST: Duration = Duration::from_millis(200);
 const HISTORY: Duration = Duration::from_secs(1);
 const REPORT: Duration = Duration::from_secs(1);
-/// Services and contracts over which the trials of a run are spread: 300 trials are five rounds.
+/// Services and contracts of a run: 300 trials are five rounds.
 const SERVICES: usize = 12;
 const CONTRACTS: usize = 5;
-/// When the first run began; one follows each hour.
+/// The start of the first run; a run follows each hour.
 const FIRST_RUN: &str = "2025-01-01T00:00:00Z";
 const REPEATS: usize = 5;
-/// What stays as it is in each copy.
+/// Keys that each copy keeps unchanged.
 const KEPT: [&str; 7] = [
     "start_s",
     "length_s",
@@ -54,13 +54,13 @@ pub(crate) struct Arguments {
     /// Trials of each run
     #[arg(long, default_value_t = TRIALS)]
     trials: usize,
-    /// A file of `prony store export` to take trials from
+    /// A file of `prony store export` with the trials to copy
     #[arg(long = "from", value_name = "EXPORT")]
     source: Option<PathBuf>,
-    /// Trials of fewer bytes of JSON are not taken
+    /// Ignore trials of fewer bytes of JSON
     #[arg(long, default_value_t = 14_000)]
     least: usize,
-    /// What is measured if there is no --from
+    /// The service to measure if there is no --from
     #[arg(long, default_value = "go-nethttp")]
     service: String,
     /// Leave the store in .prony/bench-store
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let count = arguments.runs as f64 * arguments.trials as f64;
     let each = store_bytes(&store)? as f64 / count;
     println!(
-        "{} runs with {} trials: {:.0} bytes of JSON a trial, {each:.0} in the store, imported in {:.0} s",
+        "{} runs with {} trials: {:.0} bytes of JSON per trial, {each:.0} in the store, imported in {:.0} s",
         arguments.runs,
         arguments.trials,
         json_bytes as f64 / count,
@@ -125,14 +125,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     targets.extend([
         within("list runs", LIST, time(list)?),
         within(
-            "a history",
+            "history",
             HISTORY,
             history(&shell, &prony, &store, arguments.runs)?,
         ),
-        within("the report of a run", REPORT, time(report)?),
+        within("report of a run", REPORT, time(report)?),
     ]);
     for target in &targets {
-        let verdict = if target.holds { "held" } else { "missed" };
+        let verdict = if target.holds { "met" } else { "missed" };
         println!("- {}: {}, {verdict}", target.what, target.measured);
     }
     Ok(targets.iter().all(|target| target.holds))
@@ -146,7 +146,7 @@ fn within(what: &str, limit: Duration, measured: Duration) -> Target {
     }
 }
 
-/// The store's file, and what SQLite keeps in files of their own while it is open.
+/// The store's file, and the files that SQLite adds while it is open.
 fn files(store: &Path) -> [PathBuf; 3] {
     ["", "-wal", "-shm"].map(|ending| PathBuf::from(format!("{}{ending}", store.display())))
 }
@@ -163,7 +163,7 @@ fn store_bytes(store: &Path) -> Result<u64> {
     files.map(|file| Ok(fs::metadata(file)?.len())).sum()
 }
 
-/// A run and its trials, of an export; measured if there is none.
+/// A run and its trials, from an export, or else measured.
 fn sample(arguments: &Arguments, shell: &Shell, prony: &Path, state: &Path) -> Result<(Value, Vec<Value>)> {
     let file = if let Some(file) = &arguments.source {
         file.clone()
@@ -200,14 +200,14 @@ fn sample(arguments: &Arguments, shell: &Shell, prony: &Path, state: &Path) -> R
     match run {
         Some(run) if !trials.is_empty() => Ok((run, trials)),
         _ => bail!(
-            "{} holds no trial of {} bytes or more: name another one with --from",
+            "{} contains no trial of {} bytes or more: give another file with --from",
             file.display(),
             arguments.least
         ),
     }
 }
 
-/// Imports what is written; gives what the writer gives.
+/// Imports the output of `write`, and returns its result.
 fn import<T>(prony: &Path, store: &Path, write: impl FnOnce(&mut dyn Write) -> Result<T>) -> Result<T> {
     let mut child = Command::new(prony)
         .args(["store", "import", "-", "--store"])
@@ -231,13 +231,13 @@ fn import<T>(prony: &Path, store: &Path, write: impl FnOnce(&mut dyn Write) -> R
     written
 }
 
-/// A trial to be written many times. What it measured is large, and is written as JSON only once.
+/// A trial that is written many times. Its result is large, and is serialised only once.
 struct Trial {
     head: Map<String, Value>,
     result: String,
 }
 
-/// Writes the runs as an export; gives the bytes of their trials.
+/// Writes the runs as an export; returns the size of their trials in bytes.
 fn write_export(out: &mut dyn Write, arguments: &Arguments, run: &Value, samples: &[Value]) -> Result<u64> {
     let mut random = StdRng::seed_from_u64(1);
     writeln!(
@@ -245,7 +245,7 @@ fn write_export(out: &mut dyn Write, arguments: &Arguments, run: &Value, samples
         "{}",
         json!({"format": {"name": "prony-store", "version": 1, "prony": "generated"}})
     )?;
-    // As many as a run has, so that no two of a run are alike.
+    // As many as a run has, so that no two trials of a run are equal.
     let mut pool: Vec<Trial> = samples
         .iter()
         .cycle()
@@ -285,14 +285,14 @@ fn varied_trial(sample: &Value, random: &mut StdRng) -> Result<Trial> {
     vary(&mut trial, "", &mut HashMap::new(), random);
     let result = trial["result"].take().to_string();
     let Value::Object(mut head) = trial else {
-        bail!("a trial is no JSON object");
+        bail!("a trial is not a JSON object");
     };
     head.remove("result");
     Ok(Trial { head, result })
 }
 
 impl Trial {
-    /// Its line of an export, as the trial at this place of a run that began then.
+    /// Its line of an export, for trial number `place` of a run that started at `moment`.
     fn line(&mut self, place: usize, moment: &str) -> Result<String> {
         let (service, contract) = (place % SERVICES, place / SERVICES % CONTRACTS);
         let head = &mut self.head;
@@ -303,7 +303,7 @@ impl Trial {
         head.insert("service".into(), service);
         head.insert("contract".into(), format!("contract-{contract}").into());
         let head = serde_json::to_string(head)?;
-        // The same object, with one more key at its begin.
+        // The same object, with one more key at its start.
         Ok(format!(
             "{{\"trial\":{{\"result\":{},{}}}\n",
             self.result,
@@ -312,7 +312,7 @@ impl Trial {
     }
 }
 
-/// Changes the numbers of each key by one factor of some per cent, so that series keep their shape. Times of intervals stay.
+/// Scales the numbers of each key by a common factor near 1, which keeps the shape of series. Times of intervals stay.
 fn vary(value: &mut Value, key: &str, factors: &mut HashMap<String, f64>, random: &mut StdRng) {
     match value {
         Value::Object(fields) => {
@@ -343,7 +343,7 @@ fn vary(value: &mut Value, key: &str, factors: &mut HashMap<String, f64>, random
     }
 }
 
-/// The median time of some calls.
+/// The median time of several calls.
 fn time<T>(call: impl Fn() -> Result<T>) -> Result<Duration> {
     let mut times = Vec::new();
     for _ in 0..REPEATS {
@@ -355,7 +355,7 @@ fn time<T>(call: impl Fn() -> Result<T>) -> Result<Duration> {
     Ok(times[REPEATS / 2])
 }
 
-/// The time of a history at the page's address.
+/// The time to request a history from the page's server.
 fn history(shell: &Shell, prony: &Path, store: &Path, runs: u64) -> Result<Duration> {
     let mut child = Command::new(prony)
         .args(["serve", "--port", "0", "--json", "--store"])
@@ -390,7 +390,7 @@ fn history(shell: &Shell, prony: &Path, store: &Path, runs: u64) -> Result<Durat
     median
 }
 
-/// Stopped when it is dropped.
+/// Stopped on drop.
 struct Server(Child);
 
 impl Drop for Server {

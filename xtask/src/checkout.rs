@@ -1,4 +1,4 @@
-//! The checkout that is tested, and the built binary.
+//! The checkout under test, and the built binary.
 
 use anyhow::{Context as _, Result, bail};
 use serde::de::DeserializeOwned;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// The checkout that is tested, and the built binary.
+/// The checkout under test, and the built binary.
 #[derive(Debug, Clone)]
 pub(crate) struct Checkout {
     pub(crate) root: PathBuf,
@@ -14,21 +14,18 @@ pub(crate) struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout that the current folder is in. The binary is that of the variable PRONY, else the one that is built there.
+    /// The checkout of the current folder. The binary is that of the variable PRONY, or else the one that is built in the checkout.
     pub(crate) fn find() -> Result<Self> {
-        let here = std::env::current_dir().context("cannot tell the current folder")?;
+        let here = std::env::current_dir().context("cannot determine the current folder")?;
         let root = here
             .ancestors()
             .find(|folder| folder.join("suites/smoke.toml").is_file());
         let root =
-            root.with_context(|| format!("{} is in no checkout with suites/smoke.toml", here.display()))?;
+            root.with_context(|| format!("{} is not in a checkout with suites/smoke.toml", here.display()))?;
         let prony =
             std::env::var_os("PRONY").map_or_else(|| root.join("target/release/prony"), PathBuf::from);
         if !prony.is_file() {
-            bail!(
-                "{} is not there: `make build` makes it, or name another one in PRONY",
-                prony.display()
-            );
+            bail!("{} is missing: run `make build`, or set PRONY", prony.display());
         }
         Ok(Self {
             root: root.to_owned(),
@@ -55,7 +52,7 @@ impl Checkout {
         command
     }
 
-    /// The same on some CPUs only.
+    /// The same, restricted to these CPUs.
     pub(crate) fn prony_on(&self, cpus: &[usize]) -> Command {
         if cpus.is_empty() {
             return self.prony();
@@ -67,7 +64,7 @@ impl Checkout {
         command
     }
 
-    /// What a command of the binary prints as JSON.
+    /// The JSON output of a command of the binary.
     pub(crate) fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T> {
         let said = || format!("prony {}", arguments.join(" "));
         let output = self
@@ -87,7 +84,7 @@ impl Checkout {
         serde_json::from_slice(&output.stdout).with_context(said)
     }
 
-    /// Which prony it is, for people.
+    /// The version of prony, for users.
     pub(crate) fn version(&self) -> String {
         let printed = self.prony().arg("--version").output();
         let printed = printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -99,7 +96,7 @@ impl Checkout {
     }
 }
 
-/// What git prints, without the last line's end; `None` where it fails.
+/// The output of git, without the final line break; `None` if it fails.
 pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     let output = Command::new("git")
         .args(arguments)
@@ -112,7 +109,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
     output.status.success().then_some(printed)
 }
 
-/// When the time for tests is over, as the variable `PRONY_TEST_UNTIL` has it: seconds since 1970.
+/// The deadline of tests, from the variable `PRONY_TEST_UNTIL`: seconds since 1970.
 pub(crate) fn time_is_over() -> Option<SystemTime> {
     let text = std::env::var("PRONY_TEST_UNTIL").ok()?;
     let seconds: f64 = text.trim().parse().ok()?;

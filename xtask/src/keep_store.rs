@@ -1,19 +1,19 @@
-//! `cargo xtask keep-store`: a store of today's schema for the tests, since what is packed today must be read for ever.
+//! `cargo xtask keep-store`: keeps a store of the current schema for the tests, since stores of all versions must stay readable.
 //!
-//! The store of the schema before is brought up to date by prony and written as SQL text. Do it once for each schema or form of what
-//! is packed, before a release; never again for one that was released.
+//! prony upgrades the store of the previous schema, which is then written as SQL text. Run it once for each new schema or packed
+//! format, before a release; never again for a released one.
 
 use anyhow::{Context as _, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// Keep a store of today's schema for the tests.
+/// Keep a store of the current schema for the tests.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The number of the new schema [default: the newest one that is kept].
+    /// The number of the new schema [default: the newest kept one].
     schema: Option<u32>,
-    /// The program that brings a store up to date.
+    /// The program that upgrades a store.
     #[arg(long, env = "PRONY", default_value = "target/debug/prony")]
     prony: PathBuf,
 }
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let found = cmd!(shell, "sqlite3 {store} {found}").quiet().read()?;
     ensure!(
         found == schema.to_string(),
-        "this prony makes schema {found}, not {schema}"
+        "this prony writes schema {found}, not {schema}"
     );
     let dump = cmd!(shell, "sqlite3 {store} .dump").quiet().read()?;
     let kept = fixtures.join(format!("schema-{schema}.sql"));
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// The newest schema of which a store is kept.
+/// The newest schema with a kept store.
 fn newest(fixtures: &Path) -> Result<u32> {
     let mut schemas = Vec::new();
     for entry in fs::read_dir(fixtures)? {
@@ -63,10 +63,10 @@ fn newest(fixtures: &Path) -> Result<u32> {
         schemas.extend(number.and_then(|number| number.parse::<u32>().ok()));
     }
     let newest = schemas.into_iter().max();
-    newest.with_context(|| format!("{} keeps no store", fixtures.display()))
+    newest.with_context(|| format!("{} contains no store", fixtures.display()))
 }
 
-/// A dump with the number of its schema, which a dump lacks, and without the counters that `SQLite` keeps itself.
+/// A dump with the schema number, which dumps lack, and without the counters of `SQLite`.
 fn text(schema: u32, dump: &str) -> String {
     let mut text = format!(
         "-- A store of schema {schema}, made by `cargo xtask keep-store`: what was packed so must be read for ever.\n"

@@ -1,7 +1,7 @@
-//! `cargo xtask kubernetes`: runs of prony on a real Kubernetes cluster, and what becomes of them when something there fails.
+//! `cargo xtask kubernetes`: runs of prony on a real Kubernetes cluster, including faults of the cluster.
 //!
-//! The tests are those of `tests/black_box/kubernetes`. They share a cluster, which one process must bring up before them and end after
-//! them, and an image that has prony in it.
+//! The tests are in `tests/black_box/kubernetes`. They share a cluster, which one process must start before and stop after them, and an
+//! image that contains prony.
 
 use crate::test::{install_tools, path_with_tools, process, steps::BUILD};
 use anyhow::{Context as _, Result, bail, ensure};
@@ -12,9 +12,9 @@ use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use xshell::Shell;
 
-/// Try prony on the cluster of KUBECONFIG, else, as root, on one that is brought up on this machine.
+/// Try prony on the cluster of KUBECONFIG, else, as root, on one that is started on this machine.
 ///
-/// For the cluster of KUBECONFIG, `PRONY_TEST_IMAGE` names an image that its nodes can fetch, with a shell and this prony at
+/// For the cluster of KUBECONFIG, `PRONY_TEST_IMAGE` names an image that its nodes can pull, with a shell and this prony at
 /// /usr/bin/prony.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -24,24 +24,24 @@ pub(crate) struct Arguments {
 
 /// The image of a cluster on this machine.
 const IMAGE: &str = "localhost/prony-test:1";
-/// Longest time of all tests, or of building them. Each test has a limit of its own in `.config/nextest.toml`.
+/// Longest time of all tests, or of building them. Each test has its own limit in `.config/nextest.toml`.
 const LIMIT: Duration = Duration::from_hours(2);
 
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
-    // A cluster that was brought up is ended whatever happens.
+    // A cluster that was started here is stopped whatever happens.
     process::stop_on_signals();
     let root = crate::root();
     install_tools()?;
     if std::env::var_os("KUBECONFIG").is_some_and(|config| !config.is_empty()) {
         ensure!(
             std::env::var_os("PRONY_TEST_IMAGE").is_some(),
-            "PRONY_TEST_IMAGE must name an image that the cluster of KUBECONFIG can fetch"
+            "PRONY_TEST_IMAGE must name an image that the cluster of KUBECONFIG can pull"
         );
         return test(&root, arguments, Vec::new(), Command::new("kubectl"));
     }
     ensure!(
         nix::unistd::geteuid().is_root(),
-        "only root can bring up a cluster, and KUBECONFIG names none"
+        "starting a cluster needs root, and KUBECONFIG names none"
     );
     check(Command::new(root.join("scripts/setup")).args([
         "busybox=busybox-static",
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     passed
 }
 
-/// Runs the tests; whether all passed. Their namespaces are removed even if the tests were interrupted, which removes none.
+/// Runs the tests; returns whether all passed. Their namespaces are removed even after an interrupt, which leaves them behind.
 fn test(
     root: &Path,
     arguments: &Arguments,
@@ -97,14 +97,14 @@ fn test(
     Ok(passed)
 }
 
-/// Runs nextest in a process group of its own, so that a signal to this process alone ends it too.
+/// Runs nextest in its own process group, so that a signal to this process alone stops it, too.
 fn nextest(root: &Path, more: &[String], mut environment: Vec<(&str, String)>) -> Result<bool> {
     let words = format!("cargo-nextest nextest run --profile kubernetes --test black-box {BUILD}");
     let mut words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     words.extend_from_slice(more);
     environment.push(("PATH", path_with_tools()));
     let logs = root.join(".prony/log");
-    fs::create_dir_all(&logs).with_context(|| format!("cannot make {}", logs.display()))?;
+    fs::create_dir_all(&logs).with_context(|| format!("cannot create {}", logs.display()))?;
     let log = logs.join("kubernetes-tests.log");
     let ended = process::run(&words, &environment, root, &log, Instant::now() + LIMIT)?;
     if process::is_interrupted() {
@@ -116,10 +116,10 @@ fn nextest(root: &Path, more: &[String], mut environment: Vec<(&str, String)>) -
     Ok(ended.is_success())
 }
 
-/// A cluster of this machine.
+/// A cluster on this machine.
 struct Cluster {
     script: PathBuf,
-    /// Whether somebody else had brought it up, who still wants it.
+    /// Whether it was already running, and must stay.
     stays: bool,
 }
 
@@ -146,9 +146,12 @@ impl Cluster {
         if stays {
             return Ok(());
         }
-        // After an interrupt, too.
+        // Also after an interrupt.
         let is_down = succeeds(&mut self.script("down"))?;
-        ensure!(is_down, "the cluster is not down: scripts/kubernetes down");
+        ensure!(
+            is_down,
+            "the cluster could not be stopped: scripts/kubernetes down"
+        );
         Ok(())
     }
 }
@@ -164,7 +167,7 @@ impl Drop for Cluster {
 /// Fills the root of an image with prony, a shell, and the libraries of both.
 fn fill(image: &Path, prony: &Path) -> Result<()> {
     let shell = find("busybox")?;
-    // prony reads the version of the C library from the last one.
+    // prony reads the version of the C library from getconf.
     let programs = [
         (prony, "usr/bin/prony"),
         (&shell, "bin/busybox"),
@@ -173,9 +176,9 @@ fn fill(image: &Path, prony: &Path) -> Result<()> {
     for (program, place) in programs {
         let place = image.join(place);
         fs::create_dir_all(place.parent().context("a folder")?)?;
-        // Without what a debugger reads, which is most of it.
+        // Debug information is most of the file.
         check(Command::new("strip").arg("-o").arg(&place).arg(program))?;
-        // A static program has no libraries, and ldd says so with an error.
+        // ldd fails for a static program, which has no libraries.
         let libraries = Command::new("ldd").arg(program).output().context("ldd")?;
         let libraries = String::from_utf8_lossy(&libraries.stdout).into_owned();
         for library in libraries.split_whitespace().filter(|word| word.starts_with('/')) {
@@ -187,7 +190,7 @@ fn fill(image: &Path, prony: &Path) -> Result<()> {
     let listed = Command::new(&shell).arg("--list").output().context("busybox")?;
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     for name in listed.lines().filter(|name| *name != "busybox") {
-        symlink("busybox", image.join("bin").join(name)).with_context(|| format!("cannot make {name}"))?;
+        symlink("busybox", image.join("bin").join(name)).with_context(|| format!("cannot create {name}"))?;
     }
     Ok(())
 }
@@ -198,7 +201,7 @@ fn find(name: &str) -> Result<PathBuf> {
     let mut places = std::env::split_paths(&path).map(|folder| folder.join(name));
     places
         .find(|place| place.is_file())
-        .with_context(|| format!("there is no {name}"))
+        .with_context(|| format!("{name} is missing"))
 }
 
 fn succeeds(command: &mut Command) -> Result<bool> {

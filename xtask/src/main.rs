@@ -1,4 +1,4 @@
-//! Checks of this repository that are more than a command. They drive the built `prony` from outside, by its commands.
+//! Checks of this repository that need more than a command. They drive the built `prony` from outside, by its commands.
 
 mod bench_engine;
 mod bench_store;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(Parser)]
-#[command(about = "Checks of this repository that are more than a command")]
+#[command(about = "Checks of this repository that need more than a command")]
 struct Arguments {
     #[command(subcommand)]
     step: Step,
@@ -27,11 +27,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Step {
-    /// What CI runs for every change: lints, tests, and the services that it may have broken.
+    /// The checks of CI for every change: lints, tests, and the services that it may have broken.
     Test(test::Arguments),
     /// Everything, nightly and before a release: hours.
     TestAll(test::Arguments),
-    /// Install the programs that the tests use, each at its pinned version.
+    /// Install the tools of the tests, each at its pinned version.
     Tools,
     Services(services::Arguments),
     Suites(suites::Arguments),
@@ -41,7 +41,7 @@ enum Step {
     Kubernetes(kubernetes::Arguments),
     Study(study::Arguments),
     Dist(dist::Arguments),
-    /// Pack every crate as it would be published, and check what is in it
+    /// Pack every crate as for publishing, and check the packages
     Packages,
     Release(release::Arguments),
     Tidy(tidy::Arguments),

@@ -1,4 +1,4 @@
-//! One run of prony that judges services strictly, and what it says of each.
+//! One run of prony with strict verdicts, and its output for each service.
 
 use crate::checkout::Checkout;
 use anyhow::{Context as _, Result};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Rust services are built without the optimisation that takes most of the time: what is tested is whether they are right and bear
-/// a load. These variables are a part of the digest of a build, so no run that measures takes such a build.
+/// Rust services are built without the optimisation that takes the most time: the test is whether they are valid and sustain a load.
+/// The digest of a build includes these variables: no measuring run uses such a build.
 const UNOPTIMISED: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
 ];
-/// Time for the trial or the build that is under way when the time is over, and for a run that does not end by itself.
+/// Extra time after the deadline for the current trial or build, and for a run that does not end by itself.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// What is run.
+/// The run to execute.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Job {
     pub(crate) suite: String,
@@ -31,38 +31,38 @@ pub(crate) struct Job {
     pub(crate) cpus: Vec<usize>,
     /// Further arguments.
     pub(crate) more: Vec<String>,
-    /// What each of its lines begins with.
+    /// The prefix of each of its output lines.
     pub(crate) mark: String,
-    /// When it is asked to end.
+    /// The deadline, when it is asked to stop.
     pub(crate) until: Option<SystemTime>,
 }
 
-/// What a run says of a service in one variant.
+/// The output of a run about a variant of a service.
 #[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Told {
-    /// Trials that ended.
+    /// Completed trials.
     pub(crate) trials: usize,
-    /// What is wrong with it, for each workload.
+    /// Faults, for each workload.
     pub(crate) faults: Vec<String>,
-    /// Why it cannot be built here, where it says of itself that this may be.
+    /// Why it cannot be built here, if its service file allows that.
     pub(crate) unavailable: Option<String>,
-    /// Seconds that its trials took.
+    /// Total time of its trials, s.
     pub(crate) seconds: f64,
 }
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Ran {
     /// By variant, as `name/variant`.
     pub(crate) told: BTreeMap<String, Told>,
-    /// Whether it ended because the time was over.
+    /// Whether it was stopped at the deadline.
     pub(crate) cut: bool,
     /// Whether it ended with a verdict.
     pub(crate) judged: bool,
 }
 
 impl Job {
-    /// Runs it and passes on what it says.
+    /// Runs it and forwards its output.
     pub(crate) fn run(&self, checkout: &Checkout) -> Result<Ran> {
         let mut command = checkout.prony_on(&self.cpus);
         command.args(["run", &self.suite, "--strict", "--keep-disturbed"]);
@@ -86,7 +86,7 @@ impl Job {
     }
 }
 
-/// Installs the toolchains that services need. What this machine cannot have fails or excuses each service that needs it.
+/// Installs the toolchains that services need. A service that needs a missing one fails or is excused later.
 fn install_toolchains(checkout: &Checkout, services: &[String], until: Option<SystemTime>) -> Result<()> {
     let mut command = checkout.prony();
     command.args(["doctor", "--install", "--yes"]);
@@ -97,7 +97,7 @@ fn install_toolchains(checkout: &Checkout, services: &[String], until: Option<Sy
     Ok(())
 }
 
-/// Builds services, after their toolchains, and passes on what is said. Seconds that each build took; 0: it was there already.
+/// Builds services, after their toolchains, and forwards the output. Returns the time of each build in s; 0: it existed already.
 pub(crate) fn build(
     checkout: &Checkout,
     services: &[String],
@@ -127,12 +127,12 @@ fn built(line: &str) -> Option<(String, f64)> {
         .then(|| (service.to_owned(), 0.0))
 }
 
-/// A line in one piece: two runs speak at once.
+/// Prints a whole line: two runs may print at the same time.
 pub(crate) fn say(line: &str) {
     println!("{line}");
 }
 
-/// Runs a command and hears each line of its standard error. Gives whether it was ended because the time was over.
+/// Runs a command and passes on each line of its standard error. Returns whether it was stopped at the deadline.
 fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut(&str)) -> Result<bool> {
     command
         .envs(
@@ -179,7 +179,7 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
     Ok(cut)
 }
 
-/// At that time a child is asked to end after what it is doing, then to end now, and then it is ended. Gives whether the time came.
+/// At the deadline, asks a child to stop after its current task, then to stop now, and then kills it. Returns whether the deadline was reached.
 fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> bool {
     for (step, after) in (0..).zip([Duration::ZERO, GRACE, GRACE * 2]) {
         while !ended.load(Ordering::Acquire) {
@@ -207,7 +207,7 @@ fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> b
     true
 }
 
-/// Reads what a run says.
+/// Parses the output of a run.
 struct Listener {
     told: BTreeMap<String, Told>,
     judged: bool,
@@ -251,7 +251,7 @@ impl Listener {
     }
 }
 
-/// What follows the number of a trial: `[ 3/12] go-nethttp/current hello: …`.
+/// The text after the number of a trial: `[ 3/12] go-nethttp/current hello: …`.
 fn trial(line: &str) -> Option<&str> {
     let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
     let (number, of) = number.split_once('/')?;
@@ -281,7 +281,7 @@ mod tests {
             "3 of 4 builds are ready",
             "[ 1/12] go-nethttp/current hello: 12,345/s, p99 1.2 ms",
             "[12/12] go-nethttp/current sequence: excluded: it ended",
-            "UNAVAILABLE csharp-mvc/current: .NET SDK is not on this machine; install it",
+            "UNAVAILABLE csharp-mvc/current: .NET SDK is not installed on this machine; install it",
             "FAILED go-nethttp/current sequence/sequence: it ended",
             "    FAILED is a word of its log",
             "3 passed, 1 failed, 1 cannot be built here",
@@ -294,7 +294,10 @@ mod tests {
             (2, ["sequence/sequence: it ended".to_owned()].as_slice())
         );
         let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
-        assert_eq!(reason, Some(".NET SDK is not on this machine; install it"));
+        assert_eq!(
+            reason,
+            Some(".NET SDK is not installed on this machine; install it")
+        );
         assert!(listener.judged);
         assert_eq!(listener.told.len(), 2);
     }
@@ -314,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_command_ends_when_the_time_is_over() {
-        // The signal is ignored by what begins in the background, as tests may.
+        // Background processes ignore the signal, possibly including these tests.
         let mut command = Command::new("sh");
         command.args(["-c", "echo begins >&2; exec env --default-signal=INT sleep 300"]);
         let mut lines = Vec::new();

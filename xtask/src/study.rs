@@ -1,4 +1,4 @@
-//! A study: runs its suites in `quick` (or another profile) and exports what was measured into results/.
+//! Runs the suites of a study in `quick` (or another profile) and exports the measurements into results/.
 
 use crate::root;
 use anyhow::{Context as _, Result, bail, ensure};
@@ -8,19 +8,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// Run the suites of a study and export what they measured into results/
+/// Run the suites of a study and export the measurements into results/
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Its number, as `002`, or the name of a suite, as `efficiency`
+    /// Its number, such as `002`, or the name of a suite, such as `efficiency`
     #[arg(required_unless_present = "export")]
     study: Option<String>,
     /// Profile of its suites
     #[arg(default_value = "quick")]
     profile: String,
-    /// Export this run of the store, and measure nothing
+    /// Export this run of the store without measuring
     #[arg(long, value_name = "RUN", conflicts_with = "study")]
     export: Option<String>,
-    /// The prony that measures
+    /// The prony to measure with
     #[arg(long, env = "PRONY", default_value = "target/release/prony")]
     prony: PathBuf,
 }
@@ -36,13 +36,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     }
     let study = arguments.study.as_deref().unwrap_or_default();
     let suites = suites_of(study)?;
-    ensure!(
-        !suites.is_empty(),
-        "no suite is called {study} or {study}-…: see suites/"
-    );
+    ensure!(!suites.is_empty(), "no suite {study} or {study}-…: see suites/");
     let profile = &arguments.profile;
     for suite in suites {
-        // What cannot be had here becomes a row with its reason.
+        // A missing toolchain becomes a row with its reason.
         let _ = cmd!(shell, "{prony} doctor {suite} --install --yes").run();
         let report = cmd!(shell, "{prony} run {suite} --profile {profile} --json").read()?;
         export(&shell, &prony, &report)?;
@@ -64,7 +61,7 @@ fn suites_of(study: &str) -> Result<Vec<String>> {
     Ok(suites)
 }
 
-/// JSON whose objects keep the order of their keys, so that what is exported again differs only where it changed.
+/// JSON whose objects keep their key order, so that a new export differs only where values changed.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Json {
@@ -101,7 +98,7 @@ fn export(shell: &Shell, prony: &Path, report: &str) -> Result<()> {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder)?;
     write(&folder.join("report.json"), &report)?;
-    // The report has the environment, too; a file of its own is easier to compare with that of another machine.
+    // The report contains the environment, too; a separate file is easier to compare between machines.
     write(&folder.join("environment.json"), report.get("environment")?)?;
     for (format, name) in [("md", "report.md"), ("csv", "report.csv"), ("svg", "charts")] {
         let out = folder.join(name);
@@ -126,7 +123,7 @@ fn folder_of(suite: &str) -> String {
     }
 }
 
-/// The log of a build that failed names folders and registries of one machine. The reason stays.
+/// The log of a failed build contains folders and registries of one machine. The reason is kept.
 fn without_logs(value: &mut Json) {
     match value {
         Json::Object(fields) => {
@@ -143,7 +140,7 @@ fn without_logs(value: &mut Json) {
     }
 }
 
-/// With one space for each level: these files are large, and are compared line by line.
+/// Indented by one space per level: these files are large, and are compared line by line.
 fn write(path: &Path, value: &Json) -> Result<()> {
     let mut bytes = Vec::new();
     let formatter = serde_json::ser::PrettyFormatter::with_indent(b" ");

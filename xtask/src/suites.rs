@@ -1,6 +1,6 @@
-//! `cargo xtask suites`: every study, once and briefly. Is its plan one that can be run and reported? The services' own test loads
-//! every service of every contract already. What is left are the loads, limits and workloads of a suite, and a few services show
-//! them: one that answers at once, one that is slow to start, and those of which a suite alone knows.
+//! `cargo xtask suites`: runs every study once and briefly. Can its plan be run and reported? The tests of services already load every
+//! service of every contract. This adds the loads, limits and workloads of a suite, with a few services: one that is simple, one that
+//! starts slowly, and those that only one suite contains.
 
 use crate::checkout::{Checkout, time_is_over};
 use crate::run::{Job, say};
@@ -12,11 +12,11 @@ use std::sync::PoisonError;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
-/// A study, and the services that show it.
+/// A study, and the services to run it with.
 struct Study {
     suite: &'static str,
     services: &'static [&'static str],
-    /// Whether it needs all CPUs: its limits or its rates are more than half of them bear.
+    /// Whether it needs all CPUs: its limits or rates are too high for half of them.
     alone: bool,
 }
 
@@ -55,7 +55,7 @@ const STUDIES: &[Study] = &[
 ];
 /// Suites that other steps run.
 const ELSEWHERE: [&str; 2] = ["smoke", "quick"];
-/// The profile that is brief.
+/// The name of the brief profile.
 const PROFILE: &str = "smoke";
 
 const fn beside(suite: &'static str, services: &'static [&'static str]) -> Study {
@@ -74,27 +74,27 @@ const fn alone(suite: &'static str, services: &'static [&'static str]) -> Study 
     }
 }
 
-/// Runs every study once and briefly: is its plan one that can be run and reported?
+/// Run every study once and briefly: can its plan be run and reported?
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// These studies alone: capacity, 003-snoop
+    /// Only these studies: capacity, 003-snoop
     #[arg(value_name = "SUITE")]
     suites: Vec<String>,
-    /// One that passes on the second attempt alone fails
+    /// Fail studies that pass only on the second attempt
     #[arg(long)]
     strict: bool,
 }
 
-/// What came of a study.
+/// The result of a study.
 enum Verdict {
     Passed,
-    /// It passed on the second attempt: how it failed.
+    /// It passed on the second attempt: the first failure.
     Flaky(String),
     Failed(String),
     NotTried,
 }
 
-/// Whether all passed.
+/// Returns whether all passed.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checkout = Checkout::find()?;
     complete(&checkout)?;
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         .find(|name| STUDIES.iter().all(|study| study.suite != **name))
     {
         bail!(
-            "there is no study `{name}`: there are {}",
+            "no study `{name}`: choose from {}",
             names().collect::<Vec<_>>().join(" ")
         );
     }
@@ -133,7 +133,7 @@ fn names() -> impl Iterator<Item = &'static str> {
     STUDIES.iter().map(|study| study.suite)
 }
 
-/// Every file of `suites/` is in some step.
+/// Verifies that every file of `suites/` is part of some step.
 fn complete(checkout: &Checkout) -> Result<()> {
     let folder = checkout.path("suites");
     let mut files = BTreeSet::new();
@@ -153,14 +153,14 @@ fn complete(checkout: &Checkout) -> Result<()> {
     let gone: Vec<&String> = known.difference(&files).collect();
     if !untested.is_empty() || !gone.is_empty() {
         bail!(
-            "xtask/src/suites.rs lists every suite with the services that show it: it lacks {untested:?}, and has {gone:?} \
-             that are no more"
+            "xtask/src/suites.rs must list every suite with services to run it with: it lacks {untested:?}, and has {gone:?} \
+             which do not exist"
         );
     }
     Ok(())
 }
 
-/// Two studies at once, each on half of the CPUs: one waits for a service to start while the other one's is loaded.
+/// Two studies at a time, each on half of the CPUs: one waits for a service to start while the other one is loaded.
 fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&'static Study, Verdict)>> {
     let queue = Mutex::new(
         chosen
@@ -233,16 +233,16 @@ fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) ->
         Some(first) => Verdict::Failed(first.clone()),
         None if ran.cut => Verdict::NotTried,
         None if !ran.judged => {
-            Verdict::Failed("it ended without a verdict; its last lines above say why".to_owned())
+            Verdict::Failed("it ended without a verdict: see its last lines above".to_owned())
         }
         None if ran.told.values().all(|told| told.trials == 0) => {
-            Verdict::Failed("no load was tried".to_owned())
+            Verdict::Failed("no load was run".to_owned())
         }
         None => Verdict::Passed,
     })
 }
 
-/// The last lines; whether all is well.
+/// Prints the last lines; returns whether all is well.
 fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
     let (mut passed, mut failed, mut flaky) = (0, 0, 0);
     for (study, verdict) in verdicts {
@@ -258,10 +258,7 @@ fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
             }
             Verdict::NotTried => {
                 failed += 1;
-                say(&format!(
-                    "not tried, since the time did not suffice: {}",
-                    study.suite
-                ));
+                say(&format!("not run for lack of time: {}", study.suite));
             }
         }
     }

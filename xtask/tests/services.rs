@@ -51,7 +51,7 @@ fn root() -> PathBuf {
         .expect("the checkout's root")
 }
 
-/// The prony that was built beside these tests.
+/// The prony in the build folder of these tests.
 fn prony() -> PathBuf {
     if let Some(path) = std::env::var_os("PRONY") {
         return PathBuf::from(path);
@@ -64,7 +64,7 @@ fn prony() -> PathBuf {
         .join("prony");
     assert!(
         path.is_file(),
-        "{} is not there: `cargo build --bin prony`",
+        "{} is missing: `cargo build --bin prony`",
         path.display()
     );
     path
@@ -166,7 +166,7 @@ impl Toys {
             .args(arguments)
             .current_dir(self.folder.path())
             .env("PRONY", prony())
-            // Tests run side by side on the same CPUs.
+            // Tests run in parallel on the same CPUs.
             .env("PRONY_LOCKS", self.path(".prony/locks"))
             .env_remove("PRONY_STORE")
             .env_remove("PRONY_TEST_UNTIL")
@@ -182,7 +182,7 @@ impl Toys {
         }
     }
 
-    /// What would be verified because of the change, and why.
+    /// The variants to verify because of the change, with the reasons.
     fn invalid(&self) -> Vec<String> {
         let ended = self.xtask(&["--update", "--dry-run"]);
         assert!(ended.good, "{}", ended.said);
@@ -202,7 +202,7 @@ fn what_was_verified_has_an_entry_as_long_as_it_stays_what_it_was() {
         toys.invalid(),
         ["toy-other/current: no entry", "toy-right/current: no entry"]
     );
-    // Without an entry it is verified on the spot, and nothing is written.
+    // Without an entry it is verified immediately, and nothing is written.
     let ended = toys.xtask(&[]);
     assert!(
         ended.good && ended.last() == "services: 2 passed, 0 failed",
@@ -229,7 +229,7 @@ fn what_was_verified_has_an_entry_as_long_as_it_stays_what_it_was() {
         ended.said
     );
 
-    // The change under test adds both entries: nobody vouches by hand.
+    // The change under test adds both entries: manual entries are not accepted.
     let ended = toys.xtask(&["--dry-run"]);
     assert!(
         ended.says("toy-right/current: its entry is new or edited"),
@@ -238,7 +238,7 @@ fn what_was_verified_has_an_entry_as_long_as_it_stays_what_it_was() {
     );
     toys.commit();
     toys.commit();
-    // One service of a tenth of two has its turn.
+    // A tenth of two services is one service.
     let ended = toys.xtask(&["--dry-run"]);
     assert_eq!(
         ended.said.matches("/current: its turn").count(),
@@ -255,7 +255,7 @@ fn what_is_not_what_was_verified_is_named_with_the_part_that_differs() {
     let ended = toys.xtask(&["--update"]);
     assert!(ended.good, "{}", ended.said);
 
-    // What no build reads and what only people read changes nothing.
+    // Comments and descriptive keys change no digest.
     toys.change(
         "contracts/hello/contract.toml",
         "name =",
@@ -273,11 +273,11 @@ fn what_is_not_what_was_verified_is_named_with_the_part_that_differs() {
     toys.change("services/toy-right/toy.py", "SLOW = 0.04", "SLOW = 0.05");
     assert_eq!(
         toys.invalid(),
-        ["toy-right/current: not what was verified: source"]
+        ["toy-right/current: changed since it was verified: source"]
     );
     let ended = toys.xtask(&["--dry-run"]);
     assert!(
-        ended.says("toy-right/current: not what was verified: source"),
+        ended.says("toy-right/current: changed since it was verified: source"),
         "{}",
         ended.said
     );
@@ -287,13 +287,16 @@ fn what_is_not_what_was_verified_is_named_with_the_part_that_differs() {
         "start_timeout = \"20s\"",
         "start_timeout = \"21s\"",
     );
-    assert_eq!(toys.invalid(), ["toy-other/current: not what was verified: run"]);
+    assert_eq!(
+        toys.invalid(),
+        ["toy-other/current: changed since it was verified: run"]
+    );
     toys.change("suites/smoke.toml", "connections = 4", "connections = 5");
     assert_eq!(
         toys.invalid(),
         [
-            "toy-other/current: not what was verified: contract, run",
-            "toy-right/current: not what was verified: contract"
+            "toy-other/current: changed since it was verified: contract, run",
+            "toy-right/current: changed since it was verified: contract"
         ]
     );
 }
@@ -316,8 +319,8 @@ fn a_service_that_fails_half_of_its_load_fails_and_one_that_stumbles_once_is_fla
         "{}",
         ended.said
     );
-    assert!(!toys.path("services/verified").exists(), "neither is vouched for");
-    // Its build is still there, so it stumbles no more.
+    assert!(!toys.path("services/verified").exists(), "neither is recorded");
+    // Its build is still there, so it no longer stumbles.
     let ended = toys.xtask(&["toy-stumbles"]);
     assert!(
         ended.good && ended.last() == "services: 1 passed, 0 failed",
@@ -382,7 +385,7 @@ fn out_of_time_is_red_and_lists_what_was_not_verified() {
         ended.said
     );
     assert_eq!(ended.last(), "services: 0 passed, 2 failed", "{}", ended.said);
-    // More than fits is not begun.
+    // Work that does not fit is not started.
     let ended = toys.xtask(&["--budget", "0"]);
     assert!(
         !ended.good && ended.says("none of them is verified now"),

@@ -1,10 +1,12 @@
 //! One request and its reply, by the client that checks.
 
-use super::client::Client;
+use super::THOROUGH_PATIENCE;
+use super::case_client::CaseClient;
+use super::judge::{has_messages, judge, unanswered};
 use super::report::Failure;
-use super::stream::Endpoint;
 use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{Bag, Protocol, Target};
+use prony_protocols::client::{Client, Reply};
 use std::time::{Duration, Instant};
 
 /// A reply, and whether it is what the contract expects.
@@ -28,34 +30,31 @@ pub struct CallReply {
 
 /// Sends one request on a connection of its own. The error says why there is no reply.
 pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<CallReply, String> {
-    let (endpoint, exchange) = (Endpoint::new(target, protocol), single.exchange.clone());
     let started = Instant::now();
-    let answer = super::block_on(async move { Client::single(endpoint, protocol, &exchange).await });
-    let answer = answer.map_err(|fault| fault.to_string())?;
+    let client = Client::new(target, protocol);
+    let client = CaseClient::patient(&client, THOROUGH_PATIENCE);
+    let exchange = &single.exchange;
+    let reply = client.once_alone(exchange);
+    let reply = reply.map_err(|error| unanswered(&error, THOROUGH_PATIENCE).got)?;
     let took = started.elapsed();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(CallReply {
-        failure: single
-            .expected
-            .then(|| mismatch(&single.exchange, &answer))
-            .flatten(),
-        status: answer.status,
-        grpc_status: answer.grpc_status,
-        headers: answer
+        failure: single.expected.then(|| mismatch(exchange, &reply)).flatten(),
+        status: reply.status,
+        grpc_status: reply.grpc_status,
+        headers: reply
             .headers
             .iter()
             .map(|(name, value)| (text(name), text(value)))
             .collect(),
-        ends: answer
-            .is_messages
-            .then(|| answer.pieces.iter().map(|(end, _)| *end).collect()),
-        body: answer.body,
+        ends: has_messages(exchange, &reply).then(|| reply.pieces.iter().map(|piece| piece.end).collect()),
+        body: reply.body,
         took,
     })
 }
 
-fn mismatch(exchange: &Exchange, answer: &super::exchange::Answer) -> Option<Failure> {
-    let wrong = super::exchange::judge(exchange, answer, &mut Bag::default()).err()?;
+fn mismatch(exchange: &Exchange, reply: &Reply) -> Option<Failure> {
+    let wrong = judge(exchange, reply, &mut Bag::default()).err()?;
     Some(Failure {
         request: exchange.label.clone(),
         what: wrong.what,

@@ -1,21 +1,16 @@
 //! Checks a running service against its contract: before a trial, and once after it.
 //!
 //! [`check`] tries every case of the contract; [`recheck`] tries a part of them with values of its own, so that a service
-//! that answers wrongly after it was under load is caught. The client speaks HTTP/1.1 byte by byte itself, because the
-//! cases need what no well-behaved client does; so it does WebSocket, whose frames a library takes apart. HTTP/2 and gRPC are spoken
-//! by a library.
+//! that answers wrongly after it was under load is caught. What comes is read by the state machines that the generator uses
+//! ([`prony_protocols::client`]), so that a reply cannot pass the check and fail the load, or the other way round.
 
 mod call;
+mod case_client;
 mod case_result;
-mod client;
-mod exchange;
-mod grpc;
-mod http1;
-mod http2;
+mod judge;
 mod reply_traits;
 mod report;
 mod runner;
-mod stream;
 mod websocket;
 
 pub use call::{CallReply, call};
@@ -54,17 +49,16 @@ pub struct Subject<'a, E> {
     pub cpu_time: &'a mut dyn FnMut(Duration) -> Option<Duration>,
 }
 
-/// Tries every case that needs the service alone. Blocks until it is done; may be called from any thread, inside an asynchronous
-/// runtime too.
+/// Tries every case that needs the service alone. Blocks until it is done.
 pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     let (cases, later) = cases(request);
     let mut report = check_cases(request, cases);
     for case in &later {
         let name = &case.name;
         if let Some(restart) = &case.restart {
-            let companion = &restart.companion;
+            let backing_service = &restart.backing_service;
             report.warnings.push(note(format!(
-                "`{name}` was not tried: companion `{companion}` was not started here, so it cannot be restarted"
+                "`{name}` was not tried: backing service `{backing_service}` was not started here, so it cannot be restarted"
             )));
         } else {
             report.add_left(request, case, &mut |_| None);
@@ -73,7 +67,7 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
     report
 }
 
-/// The same of a service that was started here: after all others, the cases are tried in which one of its companions goes away,
+/// The same of a service that was started here: after all others, the cases are tried in which one of its backing services goes away,
 /// or many of its clients; without a subject they are left out. The error says what failed other than the service.
 pub fn check_beside<E>(
     request: &CheckRequest<'_>,
@@ -113,7 +107,7 @@ impl CheckReport {
     }
 }
 
-/// Those that are sent as they are, and those that come after them: a companion or many clients go away.
+/// Those that are sent as they are, and those that come after them: a backing service or many clients go away.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.contract.cases(request.protocol, request.seed).into_iter();
     cases
@@ -147,7 +141,7 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
 pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
-    let (cases, warnings) = block_on(runner::run(request.target, request.protocol, cases));
+    let (cases, warnings) = runner::run(request.target, request.protocol, cases);
     CheckReport {
         contract: request.contract.name.clone(),
         protocol: request.protocol,
@@ -156,22 +150,6 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
         warnings,
         took: started.elapsed(),
     }
-}
-
-/// Waits for the checking client in a thread of its own: the caller may be inside an asynchronous runtime.
-fn block_on<T: Send>(work: impl Future<Output = T> + Send) -> T {
-    std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .expect("invariant: a runtime needs a few file descriptors only");
-            runtime.block_on(work)
-        });
-        thread
-            .join()
-            .expect("invariant: the checking client does not panic")
-    })
 }
 
 /// A request without a complete reply after this long has failed.

@@ -1,7 +1,8 @@
 //! What a service does that is no failure but stands beside its numbers.
 
-use super::exchange::Answer;
 use prony_load::Protocol;
+use prony_protocols::client::Reply;
+use prony_protocols::protocol::Version;
 use prony_records::{Warning, WarningKind};
 
 /// What is worth a warning: how many replies had it.
@@ -17,14 +18,14 @@ pub(super) struct Traits {
 
 impl Traits {
     /// Looks at a reply that is a success: errors may end the connection.
-    pub(super) fn see(&mut self, answer: &Answer, protocol: Protocol) {
-        if !(200..300).contains(&answer.status) || protocol == Protocol::Grpc {
+    pub(super) fn see(&mut self, reply: &Reply, protocol: Protocol) {
+        if !(200..300).contains(&reply.status) || protocol == Protocol::Grpc {
             return;
         }
         self.replies += 1;
-        self.closed += usize::from(answer.closes);
-        self.old += usize::from(answer.old);
-        self.without_date += usize::from(answer.header("date").is_none());
+        self.closed += usize::from(reply.closes);
+        self.old += usize::from(reply.version == Version::Http10);
+        self.without_date += usize::from(reply.header("date").is_none());
     }
 
     pub(super) fn merge(&mut self, other: &Self) {

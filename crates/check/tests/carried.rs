@@ -20,7 +20,7 @@ expect = {
     type = "application/json",
     headers = { location = '/things/\d+' },
     json_part = { name = "{name}" },
-    take = { thing = "json:/id", place = "header:location" },
+    capture = { thing = "json:/id", place = "header:location" },
 }
 
 [operation.read]

@@ -42,7 +42,7 @@ fn checked(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
         port: toy.address.port(),
         authority: toy.address.to_string(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     };
     check(&CheckRequest {
         contract,

@@ -243,20 +243,24 @@ fn wrong_statuses() -> Vec<Wrong> {
 
 fn wrong_frames() -> Vec<Wrong> {
     vec![
-        wrong("no grpc-status in the trailers", |_, _, reply| {
+        wrong("the stream ends without `grpc-status`", |_, _, reply| {
             reply.status = reply.status.filter(|status| *status != OK);
         }),
-        wrong(
-            "content-type `application/json` is not application/grpc",
-            |_, _, reply| reply.kind = "application/json",
-        ),
-        wrong("a compressed message, which was not asked for", |_, _, reply| {
-            reply.change = |body| body[0] = 1;
+        wrong("its `content-type` is not `application/grpc`", |_, _, reply| {
+            reply.kind = "application/json"
         }),
-        wrong("bytes as its prefix says", |_, _, reply| {
+        wrong(
+            "a message is compressed though that was not offered",
+            |_, _, reply| {
+                reply.change = |body| body[0] = 1;
+            },
+        ),
+        wrong("the stream ends in the middle of a message", |_, _, reply| {
             reply.change = |body| body[4] ^= 1;
         }),
-        wrong("no message: 0 bytes", |_, _, reply| reply.change = Vec::clear),
+        wrong("no message where a unary call has one", |_, _, reply| {
+            reply.change = Vec::clear
+        }),
         wrong("body: field 15 is not in", |_, _, reply| {
             reply.change = |body| {
                 body.extend_from_slice(&[0x78, 1]);

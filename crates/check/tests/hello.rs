@@ -116,7 +116,7 @@ fn every_wrong_hello_is_rejected() {
             ),
             answers(
                 "a body on HEAD",
-                "bytes after the end of the reply",
+                "more bytes came than the reply may have",
                 |call, answer| {
                     if call.method == "HEAD" {
                         answer.raw =
@@ -153,18 +153,22 @@ fn every_wrong_hello_is_rejected() {
             ),
             answers(
                 "a wrong size of a chunk",
-                "chunked body: a chunk does not end where its size says",
+                "a chunk is longer than its size says",
                 |_, answer| {
                     let head =
                         "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
                     answer.raw = Some(format!("{head}8\r\nHello, World!\r\n0\r\n\r\n").into_bytes());
                 },
             ),
-            answers("a chunk that is none", "is no size of a chunk", |_, answer| {
-                let head =
-                    "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
-                answer.raw = Some(format!("{head}Hello, World!\r\n0\r\n\r\n").into_bytes());
-            }),
+            answers(
+                "a chunk that is none",
+                "a chunk's size is no hexadecimal number",
+                |_, answer| {
+                    let head =
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n";
+                    answer.raw = Some(format!("{head}Hello, World!\r\n0\r\n\r\n").into_bytes());
+                },
+            ),
             answers(
                 "too long a Content-Length",
                 "the body ended after 13 of its Content-Length of 20 bytes",
@@ -175,7 +179,7 @@ fn every_wrong_hello_is_rejected() {
             ),
             answers(
                 "too short a Content-Length",
-                "bytes after the end of the reply",
+                "more bytes came than the reply may have",
                 |_, answer| {
                     if answer.status == 200 {
                         answer.set("Content-Length", "12");
@@ -184,13 +188,13 @@ fn every_wrong_hello_is_rejected() {
             ),
             answers(
                 "two Content-Lengths",
-                "two values of Content-Length",
+                "two different values of Content-Length",
                 |_, answer| {
                     answer.headers.push(("Content-Length".into(), b"13".to_vec()));
                     answer.headers.push(("Content-Length".into(), b"14".to_vec()));
                 },
             ),
-            answers("no HTTP", "no HTTP reply", |_, answer| {
+            answers("no HTTP", "the reply does not begin with HTTP/1.", |_, answer| {
                 answer.raw = Some(b"HELO Hello, World!\r\n\r\n".to_vec());
             }),
             answers(

@@ -59,7 +59,7 @@ pub(crate) fn target(address: SocketAddr) -> Target {
         port: address.port(),
         authority: address.to_string(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 

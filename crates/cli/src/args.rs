@@ -14,15 +14,15 @@ use std::path::PathBuf;
     arg_required_else_help = true
 )]
 pub(crate) struct Arguments {
-    /// Do it in this folder
+    /// Run as if started in this folder
     #[arg(short = 'C', long, value_name = "FOLDER", global = true)]
     pub(crate) directory: Option<PathBuf>,
-    /// What to do
+    /// The command to run
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
-// One line a command: its arguments and what it does stand in its own file.
+// One line per command: its arguments and its code are in its own file.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(hide = true)]
@@ -41,7 +41,8 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Granted(commands::cpu_grant::Args),
     Init(commands::init::Args),
-    Lab(commands::lab::Args),
+    #[command(alias = "lab")]
+    Testbed(commands::testbed::Args),
     #[command(hide = true)]
     Link(commands::link::Args),
     List(commands::list::Args),
@@ -75,7 +76,7 @@ impl Command {
             Self::Duet(args) => commands::duet::run(&args),
             Self::Granted(args) => commands::cpu_grant::run(&args),
             Self::Init(args) => commands::init::run(&args),
-            Self::Lab(args) => commands::lab::run(&args),
+            Self::Testbed(args) => commands::testbed::run(&args),
             Self::Link(args) => commands::link::run(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),

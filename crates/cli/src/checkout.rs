@@ -1,31 +1,31 @@
-//! Where a command keeps its runs.
+//! Options that several commands share: the store, the testbed, and the claim on CPUs.
 
 pub(crate) use prony_runner::Checkout;
 
 use crate::exit::bad_input;
+use crate::former_names;
 use prony_runner::Claim;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 use prony_store::{Store, StoreError};
 use std::path::PathBuf;
 
 /// Where runs are kept
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct StoreArgs {
-    /// The file that keeps the runs [default: .prony/store.db of the project]
+    /// File that stores the runs [default: .prony/store.db in the project]
     #[arg(long, value_name = "FILE", env = "PRONY_STORE", global = true)]
     pub(crate) store: Option<PathBuf>,
 }
 
-/// What is done when another run has the CPUs
+/// What to do when another run holds the CPUs
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ClaimArgs {
-    /// Wait until no other run of prony uses these CPUs, instead of refusing
+    /// Wait until no other run of prony uses these CPUs, instead of failing
     #[arg(long)]
     wait: bool,
 }
 
 impl ClaimArgs {
-    /// The claim of this command.
     pub(crate) fn claim(&self) -> Claim {
         let words: Vec<String> = std::env::args().skip(1).collect();
         Claim {
@@ -35,35 +35,39 @@ impl ClaimArgs {
     }
 }
 
-/// On which hosts it is done
+/// Hosts to run on
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct LabArgs {
-    /// The lab: a file that names hosts and what each is for [default: `lab` of prony.toml, else this machine]
-    #[arg(long, value_name = "FILE", env = "PRONY_LAB")]
-    lab: Option<PathBuf>,
+pub(crate) struct TestbedArgs {
+    /// Testbed file, which lists hosts and their roles [default: `testbed` in prony.toml, else this machine]
+    #[arg(long, alias = "lab", value_name = "FILE", env = "PRONY_TESTBED")]
+    testbed: Option<PathBuf>,
 }
 
-impl LabArgs {
-    /// Whether this command line names one; what the environment names holds for other commands.
+impl TestbedArgs {
+    /// Whether the command line itself names a testbed. `PRONY_TESTBED` does not count: it is set for other commands as well.
     pub(crate) fn is_given(&self) -> bool {
-        let named = std::env::var_os("PRONY_LAB").map(PathBuf::from);
-        self.lab.is_some() && self.lab != named
+        let named = std::env::var_os("PRONY_TESTBED").map(PathBuf::from);
+        self.testbed.is_some() && self.testbed != named
     }
 
-    /// The lab file, where one is given or the project names one.
-    pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<LabFile>> {
-        let file = match (&self.lab, checkout) {
-            (Some(file), _) => Some(file.clone()),
-            (None, Some(checkout)) => checkout.lab()?,
+    /// Reads the testbed file of the command line, else that of the project.
+    pub(crate) fn read(&self, checkout: Option<&Checkout>) -> anyhow::Result<Option<TestbedFile>> {
+        let named = self
+            .testbed
+            .clone()
+            .or_else(|| former_names::variable("PRONY_TESTBED").map(PathBuf::from));
+        let file = match (named, checkout) {
+            (Some(file), _) => Some(file),
+            (None, Some(checkout)) => checkout.testbed()?,
             (None, None) => None,
         };
-        file.map(|file| LabFile::read(&file).map_err(bad_input))
+        file.map(|file| TestbedFile::read(&file).map_err(bad_input))
             .transpose()
     }
 }
 
 impl StoreArgs {
-    /// The store's file: as given, else the checkout's.
+    /// Path of the store: `--store`, else the checkout's own.
     pub(crate) fn path(&self) -> anyhow::Result<PathBuf> {
         match &self.store {
             Some(path) => Ok(path.clone()),
@@ -82,7 +86,7 @@ impl StoreArgs {
     }
 }
 
-/// What the user can mend is bad input; the rest is a failure.
+/// Errors that the user can fix are bad input; all others are failures.
 pub(crate) fn usage(error: StoreError) -> anyhow::Error {
     match error {
         StoreError::Missing(_)

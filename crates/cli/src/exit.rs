@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and how errors are reported.
 
 use crate::output::print;
 use crate::signals;
@@ -19,15 +19,14 @@ pub(crate) enum Exit {
     Fine,
     /// Exit code 3: an objective, check or comparison failed.
     ObjectiveFailed,
-    /// Exit code 130 or 143: Ctrl-C or TERM ended it before its time; what there is was said, and nothing was judged.
+    /// Exit code 130 or 143: Ctrl-C or TERM stopped the command early. Results so far were printed, but nothing was judged.
     Interrupted,
 }
 
-/// Exit code after Ctrl-C, as shells have it: 128 and the number of the signal.
+/// Exit code after Ctrl-C, as in shells: 128 plus the number of the signal.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 impl Exit {
-    /// The exit code.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Fine => 0,
@@ -43,13 +42,13 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// What kind of error a JSON object tells of.
+/// The kind of an error in JSON output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ErrorKind {
     /// The command line is wrong.
     Usage,
-    /// What was given is wrong: a file, a URL, a name.
+    /// The input is wrong: a file, a URL, a name.
     Input,
     /// No connection could be made.
     Connect,
@@ -57,7 +56,7 @@ pub(crate) enum ErrorKind {
     Internal,
 }
 
-/// The user ended a load before there was anything to report.
+/// The user stopped a load before there was anything to report.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped before the measurement began: there is nothing to report")]
 pub(crate) struct Stopped;
@@ -74,21 +73,21 @@ impl fmt::Display for BadInput {
 
 impl Error for BadInput {}
 
-/// Marks an error as the user's: exit code 2 instead of 1.
+/// Marks an error as one that the user can fix: exit code 2 instead of 1.
 pub(crate) fn bad_input(error: impl Into<anyhow::Error>) -> anyhow::Error {
     anyhow::Error::new(BadInput(error.into()))
 }
 
-/// Whether the command line asks for JSON, whether or not it can be read otherwise.
+/// Whether the command line has `--json`, even if it is otherwise invalid.
 pub(crate) fn wants_json(arguments: impl Iterator<Item = OsString>) -> bool {
     let mut before_dashes = arguments.take_while(|argument| argument != "--");
     before_dashes.any(|argument| argument == "--json")
 }
 
-/// A command line that cannot be read, or that asks for help.
+/// Reports an invalid command line, or prints the help that it asks for.
 pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     let is_error = error.use_stderr();
-    // A terminal that is gone is no reason to end differently.
+    // A lost terminal is no reason to end differently.
     let _ = error.print();
     if is_error && json {
         let text = error.to_string();
@@ -104,7 +103,7 @@ pub(crate) fn usage(error: &clap::Error, json: bool) -> ExitCode {
     ExitCode::from(error.exit_code() as u8)
 }
 
-/// The object that `--json` prints where there is no result.
+/// The object that `--json` prints if there is no result.
 pub(crate) fn error_json(exit: Exit, kind: ErrorKind, text: &str, advice: Option<&str>) -> Value {
     let mut all = object(exit.code(), kind, text, advice);
     if exit == Exit::ObjectiveFailed {
@@ -119,11 +118,11 @@ fn object(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) -> Value 
 }
 
 fn tell_json(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) {
-    // The exit code says it too.
+    // The exit code reports the error even if printing fails.
     let _ = print(&object(exit, kind, text, advice).to_string());
 }
 
-/// An error with its causes, each of them once: the text of many errors holds that of their cause.
+/// An error with its causes, each only once: the texts of many errors contain the text of their cause.
 pub(crate) fn told(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -136,7 +135,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
     text
 }
 
-/// Tells the user what failed, and gives the exit code.
+/// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
     eprintln!("prony: {}", told(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);

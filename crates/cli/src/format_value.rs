@@ -1,9 +1,9 @@
-//! How values look on a terminal, wherever they are shown while something runs.
+//! Formats values for terminals.
 
 use prony_records::Quantile;
 pub(crate) use prony_runner::duration;
 
-/// A percentile of all requests as it is shown: one that falls on a request without a valid reply has no bound.
+/// A percentile over all requests. One that falls on a request without a valid reply has no bound.
 pub(crate) fn quantile(found: Quantile) -> String {
     match found {
         Quantile::Exact(ns) => duration(ns),

@@ -1,13 +1,14 @@
 //! The binary `prony`: reads the command line, runs one command, and turns its result into an exit code.
 //!
-//! Commands live in `commands/`, one file each; they glue the other crates together and hold no logic that one of those
-//! could hold. Nothing but this file ends the process.
+//! Commands are in `commands/`, one file each. They connect the other crates and hold no logic that could be in one of those.
+//! Only this file may end the process. Start with `args`, which lists the commands.
 
 mod args;
 mod checkout;
 mod commands;
 mod exit;
 mod format_value;
+mod former_names;
 mod output;
 mod parse_share;
 mod reporting;
@@ -28,9 +29,12 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return exit::usage(&error, wants_json),
     };
+    for hint in former_names::hints(std::env::args_os(), |name| std::env::var_os(name)) {
+        eprintln!("prony: {hint}");
+    }
     let moved = match &arguments.directory {
         Some(folder) => std::env::set_current_dir(folder)
-            .with_context(|| format!("cannot go to the folder {} (-C)", folder.display()))
+            .with_context(|| format!("cannot change to the folder {} (-C)", folder.display()))
             .map_err(exit::bad_input),
         None => Ok(()),
     };

@@ -1,8 +1,8 @@
-//! Standard output: results go here, and nothing else does.
+//! Standard output, for results only.
 
 use std::io::{ErrorKind, Write as _};
 
-/// Prints a text and a line end. A reader that went away (`prony list services | head -1`) is no failure.
+/// Prints a text and a newline. A reader that closed the pipe (`prony list services | head -1`) is not an error.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match writeln!(out, "{text}").and_then(|()| out.flush()) {
@@ -11,10 +11,10 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// How a server says where it listens.
+/// How a server prints its listening address.
 pub(crate) fn address_said(url: &str, json: bool) -> String {
     if json {
-        serde_json::json!({ "schema": 1, "url": url }).to_string()
+        serde_json::json!({ "schema": prony_records::SCHEMA, "url": url }).to_string()
     } else {
         url.to_owned()
     }

@@ -1,4 +1,4 @@
-//! Shares as people write them.
+//! Parses shares.
 
 /// Reads `2%` or `0.02`; 0 is allowed, 1 is not.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
@@ -7,13 +7,13 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
         None => text.parse(),
     };
     let inside = read.ok().filter(|share| (0.0..1.0).contains(share));
-    inside.ok_or_else(|| "give a share from 0 to 1, as `2%` or `0.02`".to_owned())
+    inside.ok_or_else(|| "use a share from 0 up to 1, such as `2%` or `0.02`".to_owned())
 }
 
-/// The same without 0.
+/// Like `share`, but 0 is not allowed.
 pub(crate) fn share_above_zero(text: &str) -> Result<f64, String> {
     let inside = share(text).ok().filter(|share| *share > 0.0);
-    inside.ok_or_else(|| "give a share between 0 and 1, as `2%` or `0.02`".to_owned())
+    inside.ok_or_else(|| "use a share between 0 and 1, such as `2%` or `0.02`".to_owned())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! From the store to a report: used by every command that shows a run.
+//! Builds reports from the store, for every command that shows a run.
 
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
@@ -6,7 +6,7 @@ use crate::variance_text;
 use anyhow::Context as _;
 use prony_config::contract::Contract;
 use prony_records::{RunRecord, TrialRecord};
-use prony_report::{Format, Input, Look, References, Report, ServiceInfo, charts, junit, render};
+use prony_report::{Format, Input, References, Report, ServiceInfo, TerminalStyle, charts, junit, render};
 pub(crate) use prony_runner::summary;
 use prony_runner::{add_ceilings, service_infos};
 use prony_statistics::{Calibration, machine_name};
@@ -17,33 +17,33 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// A run that was heard of so long ago, and has no end, was killed.
+/// A run without an end that was silent for this long was killed.
 const SILENT: Duration = Duration::from_mins(2);
-/// Widest table on a terminal; beyond it the eye loses the row.
+/// Maximum width of a table on a terminal: wider rows are hard to follow.
 const WIDEST: usize = 150;
-/// Rounds for which a report cites the smallest difference.
+/// Number of rounds for which a report cites the smallest difference.
 const CITED_ROUNDS: u32 = 10;
-/// Width where there is no terminal.
+/// Width without a terminal.
 const USUAL: usize = 100;
 
-/// What a report needs beside the store: what lies in the checkout, where there is one.
+/// What a report needs in addition to the store: data of the checkout, if there is one.
 #[derive(Debug, Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct ReportContext {
     checkout: Option<Checkout>,
-    /// Read at the first use: it takes longer than a report, and only runs of an earlier version lack what is in it.
-    offers: OnceLock<Offers>,
+    /// Read on first use: it takes longer than a report, and only runs of an earlier version need it.
+    offers: OnceLock<CheckoutContents>,
     references: Vec<References>,
 }
 
-/// What the checkout offers today.
+/// Services and contracts of the checkout as it is now.
 #[derive(Debug, Default)]
-struct Offers {
+struct CheckoutContents {
     services: Vec<ServiceInfo>,
     contracts: BTreeMap<String, Contract>,
 }
 
-impl Surroundings {
-    /// Looks for the checkout around the working directory; outside of one there is nothing beside the store.
+impl ReportContext {
+    /// Reads the checkout around the working directory; outside of one the result is empty.
     pub(crate) fn read() -> anyhow::Result<Self> {
         let Ok(checkout) = Checkout::find() else {
             return Ok(Self::default());
@@ -55,14 +55,14 @@ impl Surroundings {
         })
     }
 
-    fn offers(&self) -> &Offers {
+    fn offers(&self) -> &CheckoutContents {
         self.offers.get_or_init(|| {
             // A report of an old run must not fail because a service file is being edited.
             let catalogue = self
                 .checkout
                 .as_ref()
                 .and_then(|checkout| checkout.catalogue().ok());
-            let read = catalogue.map(|all| Offers {
+            let read = catalogue.map(|all| CheckoutContents {
                 services: service_infos(&all.services),
                 contracts: all.contracts,
             });
@@ -86,10 +86,10 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
     files.iter().map(read).collect()
 }
 
-/// The report of a run as it stands.
-pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow::Result<Report> {
+/// The report of a run in its current state.
+pub(crate) fn report(store: &Store, run: &str, beside: &ReportContext) -> anyhow::Result<Report> {
     let mut record = store.run(run)?;
-    // A run of an earlier version kept none.
+    // A run of an earlier version did not record them.
     add_ceilings(&mut record.plan, |name| beside.offers().contracts.get(name));
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
@@ -111,20 +111,20 @@ pub(crate) fn report(store: &Store, run: &str, beside: &Surroundings) -> anyhow:
     Ok(report)
 }
 
-/// What the last calibration of the run's machine or lab says of its numbers; `None` where it was never calibrated.
+/// A sentence on the last calibration of the run's machine or testbed; `None` if it was never calibrated.
 fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option<String>> {
     let stored = store.calibration::<Calibration>(&machine_name(&run.environment))?;
     let what = if run.environment.hosts.is_empty() {
         "machine"
     } else {
-        "lab"
+        "testbed"
     };
     Ok(stored.map(|stored| {
         let calibration = stored.value;
         let verdict = if calibration.passed {
             "every check passed"
         } else {
-            "A CHECK FAILED, so the numbers may be wrong"
+            "A CHECK FAILED, so the results may be wrong"
         };
         let seen = calibration
             .noise
@@ -133,13 +133,13 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
             .find(|seen| seen.rounds == CITED_ROUNDS);
         let smallest = seen.map_or_else(String::new, |seen| {
             format!(
-                "; {} rounds show differences from {:.1} % on",
+                "; {} rounds show differences of {:.1} % or more",
                 seen.rounds,
                 100.0 * seen.difference
             )
         });
         let short = if calibration.short {
-            ", with stages too short to be trusted"
+            ", with stages too short to be reliable"
         } else {
             ""
         };
@@ -150,14 +150,23 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
     }))
 }
 
-/// What was known of the services when the run began; for a run that did not keep it, what the checkout says today.
-pub(crate) fn services_of(run: &RunRecord, beside: &Surroundings) -> Vec<ServiceInfo> {
-    let kept = run.plan.get("services").cloned();
-    kept.and_then(|services| serde_json::from_value(services).ok())
-        .unwrap_or_else(|| beside.offers().services.clone())
+/// The services that a run itself has recorded.
+pub(crate) fn recorded_services(run: &RunRecord) -> Vec<ServiceInfo> {
+    let recorded = run.plan.get("services").cloned();
+    recorded
+        .and_then(|services| serde_json::from_value(services).ok())
+        .unwrap_or_default()
 }
 
-/// Whether a run without an end is still heard of: its last trial and its progress say when that was.
+/// The services as recorded when the run began, or as they are in the checkout now if the run did not record them.
+pub(crate) fn services_of(run: &RunRecord, context: &ReportContext) -> Vec<ServiceInfo> {
+    let recorded = run.plan.get("services").cloned();
+    recorded
+        .and_then(|services| serde_json::from_value(services).ok())
+        .unwrap_or_else(|| context.offers().services.clone())
+}
+
+/// Whether a run without an end is still active, according to the times of its last trial and its progress.
 pub(crate) fn is_running(store: &Store, run: &RunRecord) -> anyhow::Result<bool> {
     if run.ended_at.is_some() {
         return Ok(false);
@@ -180,14 +189,14 @@ fn is_recent(at: &str) -> bool {
         .is_some_and(|ago| ago < SILENT)
 }
 
-/// How text looks on this standard output.
-pub(crate) fn look() -> Look {
+/// How text is formatted for standard output.
+pub(crate) fn look() -> TerminalStyle {
     let columns = terminal_size::terminal_size().map_or(USUAL, |(width, _)| usize::from(width.0));
     look_of(std::io::stdout().is_terminal(), columns)
 }
 
-/// How text looks on this standard error.
-pub(crate) fn look_of_errors() -> Look {
+/// How text is formatted for standard error.
+pub(crate) fn look_of_errors() -> TerminalStyle {
     let size = terminal_size::terminal_size_of(std::io::stderr());
     look_of(
         std::io::stderr().is_terminal(),
@@ -195,17 +204,17 @@ pub(crate) fn look_of_errors() -> Look {
     )
 }
 
-/// Colours where there is a terminal and nobody forbids them.
-fn look_of(terminal: bool, columns: usize) -> Look {
+/// Uses colours on a terminal, unless they are turned off.
+fn look_of(terminal: bool, columns: usize) -> TerminalStyle {
     let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
-    Look {
+    TerminalStyle {
         colour: terminal && !forbidden && !dumb,
         columns: if terminal { columns.min(WIDEST) } else { USUAL },
     }
 }
 
-/// Writes the report in every form into a folder; gives the page's path.
+/// Writes the report in every format into a folder, and returns the path of the page.
 pub(crate) fn write_all(report: &Report, folder: &Path) -> anyhow::Result<PathBuf> {
     let files = [
         ("report.html", Format::Html),
@@ -216,7 +225,10 @@ pub(crate) fn write_all(report: &Report, folder: &Path) -> anyhow::Result<PathBu
         ("report.otlp.json", Format::OpenTelemetry),
     ];
     for (name, format) in files {
-        write(&folder.join(name), &render(report, format, Look::default())?)?;
+        write(
+            &folder.join(name),
+            &render(report, format, TerminalStyle::default())?,
+        )?;
     }
     write_charts(report, &folder.join("charts"))?;
     if let Some(checks) = &report.checks {
@@ -232,7 +244,7 @@ pub(crate) fn write_charts(report: &Report, folder: &Path) -> anyhow::Result<()>
         .try_for_each(|(name, svg)| write(&folder.join(name).with_extension("svg"), svg))
 }
 
-/// The file that `--out` means: a folder takes it under its usual name.
+/// The file that `--out` means: in a folder it gets its usual name.
 pub(crate) fn file(out: &Path, usual: &str) -> PathBuf {
     let says_folder = out.as_os_str().as_encoded_bytes().ends_with(b"/");
     if says_folder || out.is_dir() {
@@ -242,40 +254,40 @@ pub(crate) fn file(out: &Path, usual: &str) -> PathBuf {
     }
 }
 
-/// The folder that `--out` means where several files are written.
+/// The folder that `--out` means if several files are written.
 pub(crate) fn folder(out: &Path) -> anyhow::Result<&Path> {
     if out.is_file() {
         return Err(bad_input(anyhow::anyhow!(
-            "{} is a file, and several are written: name a folder with --out",
+            "{} is a file, but several are written: name a folder with --out",
             out.display()
         )));
     }
     Ok(out)
 }
 
-/// Writes a file and makes the folders above it.
+/// Writes a file, and creates the folders above it.
 pub(crate) fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder).with_context(|| {
             format!(
-                "cannot make the folder {}; name another place with --out",
+                "cannot create the folder {}; name another path with --out",
                 folder.display()
             )
         })?;
     }
     std::fs::write(file, text)
-        .with_context(|| format!("cannot write {}; name another place with --out", file.display()))
+        .with_context(|| format!("cannot write {}; name another path with --out", file.display()))
 }
 
-/// The suite of loads that were saved by a name.
+/// The suite of saved loads.
 pub(crate) const LOADS: &str = "load";
 
-/// How the saved loads of a run were made, by the name of each setting; empty for other runs.
+/// The settings of the saved loads of a run, by name; empty for other runs.
 pub(crate) fn settings(run: &RunRecord) -> BTreeMap<String, String> {
     serde_json::from_value(run.plan["settings"].clone()).unwrap_or_default()
 }
 
-/// What other programs used of the machine during saved loads, as a share of it; `None` for other runs.
+/// Share of the machine that other programs used during saved loads; `None` for other runs.
 pub(crate) fn share_of_others(run: &RunRecord, trials: &[TrialRecord]) -> Option<f64> {
     let share = prony_statistics::share_of_others(trials, run.environment.cpu.online);
     share.filter(|_| run.suite == LOADS)

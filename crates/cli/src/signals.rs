@@ -1,4 +1,4 @@
-//! Ctrl-C once: finish the trial and report. Twice, or TERM: stop now and report what there is.
+//! Ctrl-C once: finish the trial and report. Twice, or TERM: stop now and report the results so far.
 
 use anyhow::Context as _;
 use prony_runner::Cancel;
@@ -7,10 +7,10 @@ use signal_hook::iterator::Signals;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::thread;
 
-/// The last signal that asked to end; 0 before the first.
+/// The last signal that requested the end; 0 before the first.
 static HEARD: AtomicI32 = AtomicI32::new(0);
 
-/// The exit code of what a signal ended: 130 after Ctrl-C, 143 after TERM.
+/// The exit code after a signal: 130 after Ctrl-C, 143 after TERM.
 pub(crate) fn code() -> u8 {
     match HEARD.load(Ordering::SeqCst) {
         0 => 128 + SIGINT as u8,
@@ -18,7 +18,7 @@ pub(crate) fn code() -> u8 {
     }
 }
 
-/// Listens in a thread of its own, as long as the process lives.
+/// Listens for signals in a thread, for the lifetime of the process.
 pub(crate) fn listen() -> anyhow::Result<Cancel> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot listen for signals")?;
     let cancel = Cancel::new();
@@ -28,7 +28,7 @@ pub(crate) fn listen() -> anyhow::Result<Cancel> {
             HEARD.store(signal, Ordering::SeqCst);
             match signal {
                 SIGINT if asked.ask() == 1 => {
-                    eprintln!("\nprony: ending after this trial; press Ctrl-C again to stop now");
+                    eprintln!("\nprony: stopping after this trial; press Ctrl-C again to stop now");
                 }
                 SIGINT => eprintln!("\nprony: stopping now"),
                 _ => asked.ask_now(),

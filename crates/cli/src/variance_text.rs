@@ -1,11 +1,11 @@
-//! Where the variation of a run comes from, and how many trials the wished precision takes, in words.
+//! Describes where the variation of a run comes from, and how many trials the requested precision takes.
 
 use prony_report::Report;
 use prony_runner::wished_precision;
 use prony_statistics::{Level, ServiceSummary};
 use std::fmt::Write as _;
 
-/// From within a start outwards: the words, and what helps where it dominates.
+/// The levels from within a start outwards: the name, and what helps if the level dominates.
 const LEVELS: [(Level, &str, &str); 3] = [
     (Level::WithinStart, "within a start", "measure longer"),
     (Level::BetweenStarts, "between starts", "run more rounds"),
@@ -47,8 +47,8 @@ fn sentence(rows: &[&ServiceSummary], name: &str, precision: f64) -> Option<Stri
         .collect();
     let (_, words, helps) = parts.iter().max_by(|one, other| one.0.total_cmp(&other.0))?;
     let mut text = format!(
-        "The variance of a trial's throughput{name} lies {}, on the mean of {} service{}: {words} dominates, so {helps} for tighter \
-         intervals.",
+        "The variance of a trial's throughput{name} is {}, averaged over {} service{}: the variance {words} dominates, so {helps} for \
+         narrower intervals.",
         shares.join(", "),
         known.len(),
         if known.len() == 1 { "" } else { "s" }
@@ -60,14 +60,14 @@ fn sentence(rows: &[&ServiceSummary], name: &str, precision: f64) -> Option<Stri
     if let Some((trials, service)) = most {
         let _ = write!(
             text,
-            " ±{:.1} % takes {trials} trials of {service}, which needs the most.",
+            " A precision of ±{:.1} % takes {trials} trials of {service}, which needs the most.",
             100.0 * precision
         );
     }
     Some(text)
 }
 
-/// The share of a level, averaged over services; `None` where no service has it.
+/// The share of a level, averaged over services; `None` if no service has it.
 fn mean_share(rows: &[&ServiceSummary], level: Level) -> Option<f64> {
     let shares: Vec<f64> = rows
         .iter()

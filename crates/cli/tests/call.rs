@@ -1,4 +1,4 @@
-//! `prony call` from outside: a server that runs already, and a reference service that is started for it.
+//! `prony call` with a server that is already running, and with a reference service that it starts.
 
 use crate::ports;
 use prony_schema::Schema;
@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Starts a server that answers every request with this; it lives as long as the test's process.
+/// Starts a server that answers every request in the same way, for the lifetime of the test process.
 fn server(status: &'static str, media_type: &'static str, body: &'static str) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -55,7 +55,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {output:?}"))
 }
 
-/// The object of `--json`, which must fit its schema.
+/// The object of `--json`, which must match its schema.
 fn told(output: &Output) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/call.schema.json");
     let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
@@ -118,23 +118,29 @@ fn what_the_contract_does_not_foresee_is_called_and_not_judged() {
 #[test]
 fn bad_input_is_told_with_what_there_is() {
     for (arguments, told) in [
-        (&["persons", "getPerson"][..], "no contract `persons`: known are"),
+        (
+            &["persons", "getPerson"][..],
+            "no contract `persons`: known contracts are",
+        ),
         (
             &["person", "getPersons"],
             "has no operation `getPersons`: known are",
         ),
-        (&["person", "getPerson", "1", "2"], "has 1 places for a value: id"),
+        (
+            &["person", "getPerson", "1", "2"],
+            "has 1 placeholder(s) for a value: id",
+        ),
         (
             &["hello", "hello", "--grpc"],
             "has no operation over this protocol `hello`",
         ),
         (
-            &["person", "createPerson", "nobody"],
-            "`$nobody` is not in `[data]`",
+            &["person", "createPerson", "missing"],
+            "`$missing` is not in `[data]`",
         ),
         (
             &["hello", "hello", "--url", "http://127.0.0.1:1/x"],
-            "the contract gives the path",
+            "the contract defines the path",
         ),
     ] {
         let output = call(arguments);
@@ -151,7 +157,7 @@ fn bad_input_is_told_with_what_there_is() {
     assert!(text(&output.stderr).contains("no connection"), "{output:?}");
 }
 
-/// Built as `cargo xtask services` builds it, without the optimisation that takes most of the time.
+/// Builds the service as `cargo xtask services` does, but without the optimisation that takes most of the time.
 const UNOPTIMISED: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),

@@ -1,4 +1,4 @@
-//! `prony check --url` and `prony backend`, from outside.
+//! `prony check --url` and `prony backend`.
 
 use crate::ports;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Starts a server of `hello` whose greeting is `body`; it lives as long as the test's process.
+/// Starts a server of `hello` whose greeting is `body`, for the lifetime of the test process.
 fn server(body: &'static str) -> SocketAddr {
     let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -113,7 +113,7 @@ fn json_goes_to_standard_output_alone() {
     let output = prony(&["check", "--url", &url, "hello", "--json"]);
     assert_eq!(output.status.code(), Some(3));
     let json: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-    assert_eq!(json["schema"], 1);
+    assert_eq!(json["schema"], 2);
     let row = &json["services"][0];
     assert_eq!(
         (row["contract"].as_str(), row["passed"].as_bool()),
@@ -158,7 +158,7 @@ fn bad_input_is_told_with_code_2() {
     for (arguments, part) in [
         (
             vec!["check", "--url", url, "nothing"],
-            "no contract `nothing`: known are account, catalog, echo, events, fortunes, hello,",
+            "no contract `nothing`: known contracts are account, catalog, echo, events, fortunes, hello,",
         ),
         (
             vec!["check", "--url", url, own],
@@ -175,11 +175,11 @@ fn bad_input_is_told_with_code_2() {
         (vec!["check", "go-nethttp", "--insecure"], "service.toml"),
         (
             vec!["check", "--url", "http://127.0.0.1:9/api", "hello"],
-            "leave `/api` out",
+            "remove `/api` from the URL",
         ),
         (
             vec!["check", "--url", url, "hello", "--protocol", "grpc"],
-            "known are http, http2",
+            "it supports http, http2",
         ),
         (vec!["check"], "SERVICE"),
         (vec!["check", "no-such-service"], "no-such-service"),
@@ -199,7 +199,7 @@ fn bad_input_is_told_with_code_2() {
 fn the_backend_says_where_it_listens_and_ends_on_term() {
     let mut backend = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["backend", "--delay", "1ms"])
-        // Shells keep the name of the machine there.
+        // Shells set this to the name of the machine.
         .env("HOST", "a-machine")
         .env("PORT", "none")
         .stdout(Stdio::piped())

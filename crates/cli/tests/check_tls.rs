@@ -1,11 +1,11 @@
-//! `prony check`, `prony call` and `prony new contract --record` over TLS, from outside.
+//! `prony check`, `prony call` and `prony new contract --record` over TLS.
 
 use crate::common::{Request, listen, talk, told};
 use crate::tls::{Front, typed};
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A server of `hello` without TLS; gives its port.
+/// A server of `hello` without TLS; returns its port.
 fn plain() -> u16 {
     listen(|stream| talk(stream, |request| Some(answer(request))))
 }
@@ -41,7 +41,7 @@ fn prony(arguments: &[&str]) -> Output {
     prony_in(folder.path(), arguments)
 }
 
-/// All that it said.
+/// Everything that was printed.
 fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), told(output))
 }
@@ -107,7 +107,7 @@ fn what_is_wrong_between_the_two_is_told() {
     let with_tls = format!("http://localhost:{}", front.port);
     let trusted = ["--cacert", typed(&cacert)];
     for (url, more, parts) in [
-        // Nobody has signed it, or somebody else.
+        // The authority that signed the certificate is not trusted.
         (&url, &[][..], &["not trusted", "--cacert FILE", "--insecure"][..]),
         (
             &url,
@@ -134,7 +134,7 @@ fn what_is_wrong_between_the_two_is_told() {
             );
         }
     }
-    // A check says it for each case.
+    // A check reports it for each case.
     let checked = prony(&["check", "--url", &url, "hello"]);
     assert_eq!(checked.status.code(), Some(3), "{}", said(&checked));
     assert!(said(&checked).contains("not trusted"), "{}", said(&checked));

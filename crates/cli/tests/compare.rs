@@ -1,4 +1,4 @@
-//! `prony compare` from outside, on a store with made-up runs.
+//! `prony compare` on a store with sample runs.
 
 use crate::made::{keep, sample};
 use prony_records::{RunRecord, TrialRecord};
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A store with the made-up run as `base-run` and the same with all throughputs times `factor` as `new-run`.
+/// A store with the sample run as `base-run`, and as `new-run` with all throughputs multiplied by `factor`.
 fn filled(folder: &Path, factor: f64, change: impl Fn(&mut RunRecord)) -> PathBuf {
     let path = folder.join("store.db");
     let store = Store::open(&path).expect("opens");
@@ -73,12 +73,12 @@ fn errors(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Text whose lines are joined: a long one goes on in the next.
+/// Text whose lines are joined, because long lines are wrapped.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Each change by its verdict, with its ratio.
+/// Each change with its verdict, and its ratio.
 fn changes(found: &Value) -> Vec<(String, f64)> {
     let list = |value: &Value, key: &str| value[key].as_array().expect("a list").clone();
     let services = list(found, "groups")
@@ -103,7 +103,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
         text.starts_with("NOT GATED: new-run against base-run: ")
-            && text.contains("from run to run is not in the intervals"),
+            && text.contains("the intervals do not cover how the machine varies"),
         "{text}"
     );
     let found = json(&prony(
@@ -116,7 +116,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     );
 }
 
-/// Earlier runs were within 2 % of each other: half is a regression, what they did themselves is none.
+/// Earlier runs were within 2 % of each other: half the throughput is a regression, but a difference of 2 % is not.
 #[test]
 fn a_slowdown_beyond_the_history_fails_with_code_3() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -163,7 +163,7 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
     assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
 }
 
-/// Slower by 2 % than the base, as earlier runs were now and then: neither a regression nor none.
+/// 2 % slower than the base, as some earlier runs were: neither a regression nor proven not to be one.
 #[test]
 fn an_inconclusive_comparison_says_so_and_fails_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -196,7 +196,7 @@ fn an_inconclusive_comparison_says_so_and_fails_on_request() {
     assert!(String::from_utf8_lossy(&allowed.stdout).starts_with("NO REGRESSION: "));
 }
 
-/// Two runs of which nothing is gated have not shown that nothing became slower.
+/// If nothing is gated, two runs have not shown that nothing became slower.
 #[test]
 fn what_is_not_gated_is_inconclusive_for_a_strict_gate() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -260,7 +260,7 @@ fn an_exported_report_is_as_good_as_its_run() {
         &["compare", "base-run", "new-run", "--history", "--format", "json"],
     );
     assert_eq!(of_file.status.code(), Some(3), "{}", errors(&of_file));
-    // Text keeps all digits of a number but the last.
+    // As text, numbers keep all digits except the last.
     let (of_file, of_run) = (changes(&json(&of_file)), changes(&json(&of_run)));
     assert_eq!(of_file.len(), of_run.len());
     for ((name, ratio), (other, same)) in of_file.iter().zip(&of_run) {

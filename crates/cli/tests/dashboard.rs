@@ -1,4 +1,4 @@
-//! The Grafana dashboard: each of its queries is answered by a real Prometheus that asks `prony serve` and a load that goes on.
+//! The Grafana dashboard: a real Prometheus that scrapes `prony serve` and a load in progress answers each of its queries.
 
 use crate::common;
 use crate::made;
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time until Prometheus has asked everybody twice.
+/// Time within which Prometheus scrapes every target twice.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A process that ends with the value.
+/// A process that ends when this value is dropped.
 struct Running {
     process: Child,
     /// Where it listens.
@@ -24,7 +24,7 @@ struct Running {
 }
 
 impl Running {
-    /// Starts it; its address stands behind `before` in a line of what it prints.
+    /// Starts the process. Its address follows `before` in a line of its output.
     fn start(command: &mut Command, before: &str) -> Self {
         let mut process = command
             .stdout(Stdio::piped())
@@ -38,7 +38,7 @@ impl Running {
         ];
         for output in outputs {
             let (sender, before) = (sender.clone(), before.to_owned());
-            // Reads to the end: whoever prints must not wait.
+            // Read to the end, so that the process never blocks on its output.
             std::thread::spawn(move || {
                 for line in BufReader::new(output).lines().map_while(Result::ok) {
                     if let Some((_, rest)) = line.split_once(&before) {
@@ -61,7 +61,7 @@ impl Drop for Running {
     }
 }
 
-/// A run that ended and one that goes on.
+/// A run that ended, and one in progress.
 fn filled(folder: &Path) -> PathBuf {
     let path = made::filled(folder);
     let store = Store::open(&path).expect("opens");
@@ -85,7 +85,7 @@ fn encoded(query: &str) -> String {
     })
 }
 
-/// How many samples answer a query; the error is what Prometheus says of it.
+/// The number of samples that answer a query, or the error of Prometheus.
 fn answers(prometheus: &str, query: &str) -> Result<usize, String> {
     let body = get(prometheus, &format!("/api/v1/query?query={}", encoded(query)));
     let answer: Value = serde_json::from_str(&body).map_err(|error| format!("{error}: {body}"))?;
@@ -95,7 +95,7 @@ fn answers(prometheus: &str, query: &str) -> Result<usize, String> {
     }
 }
 
-/// What the panels ask, with the dashboard's variables as Grafana fills them in.
+/// The queries of the panels, with the variables of the dashboard as Grafana fills them in.
 fn queries() -> BTreeSet<String> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/grafana/prony.json");
     let text = std::fs::read_to_string(file).expect("the dashboard");
@@ -116,7 +116,7 @@ fn queries() -> BTreeSet<String> {
 #[test]
 fn prometheus_answers_every_query_of_the_dashboard() {
     if Command::new("prometheus").arg("--version").output().is_err() {
-        skip::skipped("no prometheus: `apt install prometheus` brings it");
+        skip::skipped("no prometheus: `apt install prometheus` installs it");
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -132,9 +132,9 @@ fn prometheus_answers_every_query_of_the_dashboard() {
         Command::new(prony)
             .args(["load", &common::server(), "--rate", "50", "-c", "2", "-d", "10m"])
             .args(["--metrics", "127.0.0.1:0"]),
-        "figures at http://",
+        "metrics at http://",
     );
-    // Asked as often as the others: it tells when there may be something new.
+    // Scraped as often as the others, so it signals when there may be something new.
     let (asked, rounds) = std::sync::mpsc::channel();
     let bell = common::serve(move |_| {
         let _ = asked.send(());

@@ -1,4 +1,4 @@
-//! `prony load` and `prony capacity` from outside: what is typed, what is printed, how it ends.
+//! `prony load` and `prony capacity`: command lines, output and exit codes.
 
 use crate::common::{json_of, prony, server, shown, told};
 use crate::ports;
@@ -22,7 +22,7 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
         vec![url.as_str(), "--ramp", "50:500:50ms", "--poisson"],
         vec![
             url.as_str(),
-            "--staircase",
+            "--step-load",
             "100:100:50ms",
             "--transport",
             "epoll",
@@ -51,7 +51,7 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
         let recording = json_of(&output);
         assert_eq!(schema.judge(&recording), Ok(()), "{more:?}");
         assert_eq!(
-            recording["wrong_replies"]
+            recording["unexpected_replies"]
                 .as_array()
                 .is_some_and(|list| !list.is_empty()),
             is_wrong
@@ -99,14 +99,14 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
         (vec![url.as_str(), "--users", "5", "-c", "3"], "cannot be used"),
         (vec![url.as_str(), "--poisson"], "required"),
         (vec![url.as_str(), "--ramp", "1"], "A:B"),
-        (vec![url.as_str(), "-H", "no colon"], "no header"),
+        (vec![url.as_str(), "-H", "no colon"], "not a header"),
         (
             vec![url.as_str(), "-H", "Content-Length: 3"],
-            "prony writes itself",
+            "prony writes it itself",
         ),
-        (vec![url.as_str(), "-X", "GET /x"], "no HTTP method"),
+        (vec![url.as_str(), "-X", "GET /x"], "not an HTTP method"),
         (vec![url.as_str(), "--body", "@/no/such/file"], "cannot read"),
-        (vec![url.as_str(), "--body", "{n:rang(1,2)}"], "no source"),
+        (vec![url.as_str(), "--body", "{n:rang(1,2)}"], "unknown source"),
         (vec![url.as_str(), "--objective", "p99<10"], "not a duration"),
         (vec![url.as_str(), "-d", "10"], "duration"),
         (vec![], "required"),
@@ -165,7 +165,7 @@ fn another_process_asks_with_a_job_and_commands() {
             (Some("phase"), Some(phase)) => phases.push(phase.to_owned()),
             (Some("interval"), Some("warm_up")) => {
                 if let Some(input) = &mut input {
-                    // Said again and again; only the first one matters.
+                    // Sent repeatedly, but only the first one matters.
                     let _ = writeln!(input, "\"measure\"");
                 }
             }
@@ -243,7 +243,7 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
         (found["capacity_per_s"].as_f64(), found["limit_reached"].as_bool()),
         (Some(20.0), Some(true))
     );
-    // 10, 20, and 20 twice more to confirm it: rates that a machine keeps which is busy with other things.
+    // 10, 20, and 20 twice more to confirm it: rates that even a busy machine can hold.
     assert_eq!(found["curve"].as_array().map(Vec::len), Some(4), "{found}");
     let none = search(&["p50<1ns"]);
     assert_eq!(none.status.code(), Some(3));
@@ -268,7 +268,7 @@ fn a_load_beside_a_run_says_whom_it_disturbs() {
         told(&output)
     };
     assert!(!load().contains("measures on these CPUs"));
-    // A run has claimed every CPU that there may be.
+    // A run has claimed every possible CPU.
     let claims: Vec<std::fs::File> = (0..256)
         .map(|cpu| {
             let path = folder.path().join(format!("cpu-{cpu}.lock"));

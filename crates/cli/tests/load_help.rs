@@ -1,11 +1,11 @@
-//! What `prony load` says about itself: `-h` is what a beginner needs, `--help` is all, in groups.
+//! The help of `prony load`: `-h` has what a beginner needs, `--help` has everything, in groups.
 
 use std::process::Command;
 
-/// Lines of a terminal that most people have.
+/// Lines of a typical terminal.
 const SCREEN: usize = 50;
 
-/// The groups of `--help` in their order, each with switches that belong there.
+/// The groups of `--help` in their order, each with options that belong there.
 const GROUPS: [(&str, &[&str]); 9] = [
     (
         "Load:",
@@ -14,7 +14,7 @@ const GROUPS: [(&str, &[&str]); 9] = [
             "--requests",
             "--stages",
             "--rate",
-            "--staircase",
+            "--step-load",
             "--users",
             "--no-keepalive",
         ],
@@ -105,7 +105,7 @@ fn help(switch: &str) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The switches that a help describes, with the group that each stands in.
+/// The options that a help text describes, each with its group.
 fn switches(help: &str) -> Vec<(String, String)> {
     let mut group = String::new();
     let mut found = Vec::new();
@@ -113,7 +113,7 @@ fn switches(help: &str) -> Vec<(String, String)> {
         if line.ends_with(':') && !line.starts_with(' ') {
             line.clone_into(&mut group);
         }
-        // `  -c, --connections <N>` or `      --rate <PER_S>`; text that was folded stands further right.
+        // `  -c, --connections <N>` or `      --rate <PER_S>`; wrapped text is indented further.
         let described = line.trim_start();
         let word = described
             .get(4..)
@@ -144,7 +144,7 @@ fn the_short_help_is_one_screen_for_a_beginner() {
         );
     }
     for switch in [
-        "--staircase",
+        "--step-load",
         "--proto",
         "--cacert",
         "--resolve",
@@ -181,7 +181,7 @@ fn the_long_help_has_all_in_groups() {
     let mut order: Vec<&str> = all.iter().map(|(group, _)| group.as_str()).collect();
     order.dedup();
     let expected: Vec<&str> = GROUPS.iter().map(|(group, _)| *group).collect();
-    // What every command has stands first, without a group of its own.
+    // The options of all commands come first, without a group of their own.
     assert_eq!(
         order.split_first(),
         Some((&"Options:", expected.as_slice())),

@@ -1,4 +1,4 @@
-//! What `prony load` takes from files and from lines of curl: from outside, by a server that notes what it was asked.
+//! Input of `prony load` from files and from curl command lines, with a server that records the requests.
 
 use crate::common::{Request, json_of, prony, reply, serve, told};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// A server that answers everything and keeps each request.
+/// A server that answers everything and records each request.
 struct Noting {
     url: String,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -70,7 +70,7 @@ fn several_urls_are_loaded_by_their_weights() {
     for (text, more, part) in [
         ("", vec![], "no request"),
         ("GET nowhere", vec![], "line 1"),
-        ("GET /a", vec![], "give the URL of the host"),
+        ("GET /a", vec![], "add the URL of the host"),
         ("GET http://a/\nGET http://b/", vec![], "another host"),
         ("GET /a", vec!["-X", "POST"], "cannot be used"),
     ] {
@@ -107,11 +107,11 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
         assert_eq!(*body, format!("name{id}"));
         seen.insert(id.to_owned());
     }
-    // About 90 requests and 200 rows: rows are shared out over the threads, so that none comes twice.
+    // About 90 requests and 200 rows: the rows are divided among the threads, so that none is used twice.
     assert_eq!(
         seen.len(),
         requests.len(),
-        "a row came twice before all had come once"
+        "a row was used twice before all were used once"
     );
     // The same as JSON Lines.
     let lines = files.write("users.jsonl", "{\"id\": 7, \"name\": \"name7\"}\n");
@@ -170,7 +170,7 @@ fn a_line_of_curl_is_taken_over() {
 
 #[test]
 fn a_compressed_body_is_judged_when_it_is_decoded() {
-    // `hello` in each coding; the frame of zstd holds it as it is (RFC 8878).
+    // `hello` in each coding; the zstd frame holds it uncompressed (RFC 8878).
     let gzip: &[u8] = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x02\x03\xcb\x48\xcd\xc9\xc9\x07\x00\x86\xa6\x10\x36\x05\x00\x00\x00";
     let codings: [(&str, &str, &[u8]); 4] = [
         ("/", "br", b"\x0b\x02\x80hello\x03"),
@@ -212,10 +212,12 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
     }
     let broken = load("/broken");
     assert_eq!(
-        broken["outcomes"]["wrong_reply"], broken["requests"]["offered"],
+        broken["outcomes"]["unexpected"], broken["requests"]["offered"],
         "{broken}"
     );
-    let got = broken["wrong_replies"][0]["got"].as_str().unwrap_or_default();
+    let got = broken["unexpected_replies"][0]["got"]
+        .as_str()
+        .unwrap_or_default();
     assert!(got.contains("does not decode"), "{broken}");
 }
 

@@ -1,4 +1,4 @@
-//! Loads of language models from outside, against a server that sends tokens at known times, and one that does everything wrong.
+//! Loads on language models, with a server that sends tokens at known times, or misbehaves if the model says so.
 
 use crate::common::{Request, json_of, listen, recording_of, reply, told};
 use serde_json::{Value, json};
@@ -10,17 +10,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Tokens of the models that answer, an event each.
+/// Events with text in each answer.
 const EVENTS: u64 = 10;
-/// What the server counts for each answer: two tokens an event.
+/// Tokens that the server counts for each answer: two per event.
 const TOKENS: u64 = 2 * EVENTS;
 const PROMPT_TOKENS: u64 = 3;
-/// From the request to the first token, at least, and from one event to the next.
+/// Minimum time from the request to the first token, and from one event to the next.
 const FIRST: Duration = Duration::from_millis(20);
 const GAP: Duration = Duration::from_millis(5);
 const KEY: &str = "sk-toy-0123456789abcdef";
 
-/// A server of models whose names say what they do. It keeps the requests that it read.
+/// A server with models whose names say how they behave. It records the requests.
 struct Toy {
     url: String,
     seen: Arc<Mutex<Vec<Request>>>,
@@ -56,7 +56,7 @@ impl Toy {
     }
 }
 
-/// A reply with this status and an error of this text.
+/// A reply with this status and an error with this message.
 fn refused(status: &str, message: &str) -> Vec<u8> {
     let body = json!({ "error": { "message": message, "type": "invalid_request_error" } }).to_string();
     let length = body.len();
@@ -105,7 +105,7 @@ fn serve(request: &Request, writer: &mut TcpStream) -> Option<()> {
     }
 }
 
-/// A chunk of the body.
+/// Sends a chunk of the body.
 fn send(writer: &mut TcpStream, text: &str) -> Option<()> {
     let chunk = format!("{:x}\r\n{text}\r\n", text.len());
     writer.write_all(chunk.as_bytes()).ok()
@@ -163,14 +163,14 @@ fn prony(arguments: &[&str], key: Option<&str>) -> Output {
     command.output().expect("prony runs")
 }
 
-/// Loads a model of a toy with eight prompts.
+/// Sends eight prompts to a model of a toy.
 fn load(toy: &Toy, model: &str, switches: &[&str]) -> Output {
     let arguments: &[&str] = &["load", &toy.url, "--llm", "--model", model, "-n", "8", "-c", "2"];
     prony(&[arguments, switches].concat(), None)
 }
 
 fn at_least(value: &Value, least: Duration) {
-    // A bucket of a distribution is a thousandth wide.
+    // A bucket of the histogram is 0.1 % wide.
     let least = least.as_nanos() as u64 / 1_000 * 998;
     assert!(value.as_u64() >= Some(least), "{value} < {least}");
 }
@@ -258,7 +258,7 @@ fn prompts_come_from_a_text_or_a_file() {
     std::fs::write(file.path(), lines).expect("written");
     let path = file.path().to_str().expect("text");
     let output = load(&toy, "steady", &["--prompts", path]);
-    let described = "3 prompts of 1 to 2 words, mean 2, p50 2, p90 2; they come again after 3 requests";
+    let described = "3 prompts of 1 to 2 words, mean 2, p50 2, p90 2; they repeat after 3 requests";
     assert!(told(&output).contains(described), "{}", told(&output));
     let contents: Vec<Value> = toy
         .bodies()
@@ -325,12 +325,12 @@ fn what_goes_wrong_in_a_stream_is_told_apart() {
     let of = |model: &str| recording_of(&load(&toy, model, &["--json"]));
     for model in ["fails", "fails by name"] {
         let recording = of(model);
-        assert_eq!(recording["outcomes"]["wrong_reply"], 8, "{recording:#}");
+        assert_eq!(recording["outcomes"]["unexpected"], 8, "{recording:#}");
         assert_eq!(recording["messages"]["llm"]["errors"], 8);
         assert_eq!(recording["messages"]["streams"]["ended_early"], 0);
-        // Those that came before count; what stands behind is not read.
+        // Events before the error count; those after it are not read.
         assert_eq!(recording["messages"]["received"], 24);
-        let wrong = &recording["wrong_replies"][0];
+        let wrong = &recording["unexpected_replies"][0];
         assert_eq!(wrong["what"], "events: an error in the stream");
         assert!(
             wrong["got"]
@@ -340,10 +340,10 @@ fn what_goes_wrong_in_a_stream_is_told_apart() {
         );
     }
     let undone = of("undone");
-    assert_eq!(undone["outcomes"]["wrong_reply"], 8, "{undone:#}");
+    assert_eq!(undone["outcomes"]["unexpected"], 8, "{undone:#}");
     assert_eq!(undone["messages"]["streams"]["ended_early"], 8);
     assert_eq!(undone["messages"]["llm"]["errors"], 0);
-    assert_eq!(undone["wrong_replies"][0]["expected"], "data: [DONE]");
+    assert_eq!(undone["unexpected_replies"][0]["expected"], "data: [DONE]");
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn an_objective_is_of_each_stream() {
     let good = recording_of(&output)["messages"]["llm"]["good"].clone();
     assert!(good["slow"].as_u64() > Some(0) && good["late"] == 0, "{good}");
     assert!(!told(&output).contains("note:"), "{}", told(&output));
-    // Other tools call it so; the answer names it as prony does.
+    // Other tools use this name; the output has prony's name.
     let output = load(&toy, "steady", &["--objective", "itl<1us"]);
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
     assert!(
@@ -410,7 +410,7 @@ fn an_objective_is_of_each_stream() {
     assert!(good["long"] == good["due"] && good["late"] == 0, "{good}");
 }
 
-/// Text whose lines are joined: a long one goes on in the next.
+/// Text whose lines are joined, because long lines are wrapped.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -499,7 +499,7 @@ fn the_highest_rate_at_which_answers_are_good_is_searched() {
             .iter()
             .all(|point| point["llm"]["good"]["answers"] == point["llm"]["good"]["due"])
     );
-    // No load sends what one before it has sent.
+    // No load sends a prompt that an earlier one has sent.
     let begins: Vec<String> = toy
         .bodies()
         .iter()
@@ -518,7 +518,7 @@ fn contradictions_are_refused_before_the_load() {
         (
             two,
             &["--llm"][..],
-            "the server has 2 models: steady, plain; say which, --model NAME",
+            "the server has 2 models: steady, plain; name one with --model NAME",
         ),
         (one, &["--llm", "--events", "5"], "cannot be used with"),
         (one, &["--llm", "--body", "x"], "cannot be used with"),
@@ -530,14 +530,14 @@ fn contradictions_are_refused_before_the_load() {
             &["--llm", "--prompt", "a", "--prompt-words", "5"],
             "cannot be used with",
         ),
-        (one, &["--llm", "--prompt-words", "9:5"], "not the larger one"),
+        (one, &["--llm", "--prompt-words", "9:5"], "A not larger than B"),
         (
             one,
             &["--llm", "--in-flight", "2"],
             "a connection for each stream",
         ),
         (one, &["--llm", "-H", "authorization: Bearer x"], "PRONY_API_KEY"),
-        (one, &["--objective", "ttft<1s"], "ask one, --llm"),
+        (one, &["--objective", "ttft<1s"], "use --llm"),
         (one, &["--llm", "--objective", "good>50%"], "ttft, tpot or e2el"),
         (
             one,

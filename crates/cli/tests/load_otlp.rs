@@ -1,5 +1,4 @@
-//! `prony load --otlp` and `prony capacity --otlp` from outside: what collectors get while a load goes on, and that none of them
-//! can spoil one.
+//! `prony load --otlp` and `prony capacity --otlp`: what collectors receive during a load, and that none of them can disturb it.
 
 use crate::collector::{Collector, Posted, Value, gone, last};
 use crate::common::{json_of, prony, server, told};
@@ -18,7 +17,7 @@ fn point(posted: &[Posted], name: &str, phase: &str) -> (BTreeMap<String, String
     let ((_, attributes), value) = found
         .next()
         .unwrap_or_else(|| panic!("no {name} in {phase}: {all:?}"));
-    assert_eq!(found.next(), None, "{name} is told twice");
+    assert_eq!(found.next(), None, "{name} is reported twice");
     (attributes.clone(), value.clone())
 }
 
@@ -31,7 +30,7 @@ fn sum(recording: &Json, key: &str) -> u64 {
         .sum()
 }
 
-/// Loads a server for three intervals, of which one is warm-up, and sends metrics there.
+/// Loads a server for three intervals, the first of which is warm-up, and sends the metrics to `otlp`.
 fn load(otlp: &str, variables: &[(&str, &str)]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_prony"))
         .args([
@@ -59,7 +58,7 @@ fn what_arrives_is_what_is_recorded() {
     assert!(!told(&output).contains("metrics"), "{}", told(&output));
     let recording = json_of(&output);
     let posted = collector.all();
-    assert!(posted.len() >= 2, "it came while the load went on");
+    assert!(posted.len() >= 2, "metrics arrived during the load");
     let measured = |name: &str| point(&posted, name, "measurement").1;
     for (name, key) in [
         ("prony.replies", "completed"),
@@ -83,7 +82,7 @@ fn what_arrives_is_what_is_recorded() {
     else {
         panic!("{times:?}");
     };
-    // A reply to what was sent before the measurement is counted in it, and has no time there.
+    // A reply to a request from before the measurement counts as completed in it, but has no response time there.
     let completed = sum(&recording, "completed");
     assert!(
         (completed - 2..=completed).contains(&count),
@@ -117,7 +116,7 @@ fn a_collector_that_refuses_or_stalls_costs_one_line() {
         let about = said.lines().filter(|line| line.contains("live metrics")).count();
         assert_eq!(about, 1, "{said}");
     }
-    assert_eq!(refuses.all().len(), 1, "it was told no");
+    assert_eq!(refuses.all().len(), 1, "it refused the first time");
 }
 
 #[test]
@@ -161,7 +160,7 @@ fn what_is_no_collector_is_refused_before_the_load() {
         let output = prony(&["load", "http://127.0.0.1:1", "--otlp", url]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
-            told(&output).contains("is no URL of a collector"),
+            told(&output).contains("is not the URL of a collector"),
             "{}",
             told(&output)
         );

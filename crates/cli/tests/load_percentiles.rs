@@ -1,4 +1,4 @@
-//! Percentiles of `prony load` cover every request that was due, and an objective is met by valid replies alone.
+//! Percentiles of `prony load` cover every request that was due, and only valid replies meet an objective.
 
 use crate::common::{prony, recording_of, reply, serve, told};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ fn refusing() -> Vec<u8> {
     b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n".to_vec()
 }
 
-/// 30 of 300 requests are never answered: no time bounds p99.
+/// 30 of 300 requests are never answered, so p99 has no bound.
 #[test]
 fn what_is_never_answered_has_no_bound() {
     let url = every_tenth(|| None);
@@ -73,7 +73,7 @@ fn a_fast_error_meets_no_objective_of_time() {
         "p99<1h",
     ]);
     assert_eq!(output.status.code(), Some(3), "{}", told(&output));
-    // One in ten is within what p90 leaves out, and not within what p95 does.
+    // One error in ten is within what p90 ignores, but not within what p95 ignores.
     let url = every_tenth(|| Some(refusing()));
     let load = |objective: &str| {
         let all = [
@@ -93,7 +93,7 @@ fn a_fast_error_meets_no_objective_of_time() {
     assert_eq!((load("p90<1h"), load("p95<1h")), (Some(0), Some(3)));
 }
 
-/// A server that takes 200 ms and one connection, offered ten requests a second.
+/// A server that takes 200 ms and has one connection, which gets ten requests a second.
 #[test]
 fn no_reply_is_valid_that_comes_later_than_the_timeout_after_its_request_was_due() {
     let url = serve(|_| {
@@ -122,7 +122,7 @@ fn no_reply_is_valid_that_comes_later_than_the_timeout_after_its_request_was_due
         recording["outcomes"]["timeout"].as_u64() > Some(5),
         "{recording:#}"
     );
-    assert_eq!(recording["outcomes"]["not_sent"], 0);
+    assert_eq!(recording["outcomes"]["dropped"], 0);
     assert_eq!(recording["requests"]["offered"], 30);
     let rate = |key: &str| recording[key].as_f64().expect("a rate");
     assert!(

@@ -1,4 +1,4 @@
-//! `prony load` over HTTP/2 and gRPC, from outside: what is typed, what is sent, what is said.
+//! `prony load` over HTTP/2 and gRPC: command lines, requests and output.
 
 use serde_json::Value;
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A header as a literal that touches no table.
+/// A header as a literal that uses no table.
 fn literal(name: &str, value: &str) -> Vec<u8> {
     let mut bytes = vec![0];
     for text in [name, value] {
@@ -31,7 +31,7 @@ fn serve(mut stream: TcpStream, asked: &[u8], message: &[u8]) -> std::io::Result
     let prefixed = |message: &[u8]| [&[0], &(message.len() as u32).to_be_bytes()[..], message].concat();
     stream.read_exact(&mut [0; 24])?;
     stream.write_all(&frame(4, 0, 0, &[]))?;
-    // Room for the bodies of all requests of a test.
+    // A window that is large enough for the bodies of all requests of a test.
     stream.write_all(&frame(8, 0, 0, &(1u32 << 30).to_be_bytes()))?;
     loop {
         let mut header = [0; 9];
@@ -53,7 +53,7 @@ fn serve(mut stream: TcpStream, asked: &[u8], message: &[u8]) -> std::io::Result
     }
 }
 
-/// A gRPC server on a port of its own, for as long as the test runs.
+/// A gRPC server on a port of its own, for the lifetime of the test process.
 fn server(asked: &'static [u8], message: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -90,7 +90,7 @@ fn call(port: u16, more: &[&str]) -> Output {
 }
 
 fn recording(output: &Output) -> Value {
-    // A load of nothing but wrong replies has failed, and says so here as well.
+    // A load with nothing but unexpected replies has failed, and also prints its recording.
     assert!(
         matches!(output.status.code(), Some(0 | 3)),
         "{}",
@@ -113,15 +113,15 @@ fn a_message_is_written_as_json_and_sent_encoded() {
     assert_eq!(said["protocol"], "grpc");
     assert_eq!(said["requests"]["valid"], said["requests"]["offered"]);
     assert!(said["requests"]["valid"].as_u64() > Some(0));
-    // Another reply than this is wrong, and shown.
+    // Any other reply is unexpected, and is shown.
     let said = recording(&call(
         port,
         &["--message", r#"{"id": "7"}"#, "--expect", r#"{"id": "8"}"#],
     ));
-    assert_eq!(said["outcomes"]["wrong_reply"], said["requests"]["offered"]);
-    assert_eq!(said["wrong_replies"][0]["what"], "body at id");
+    assert_eq!(said["outcomes"]["unexpected"], said["requests"]["offered"]);
+    assert_eq!(said["unexpected_replies"][0]["what"], "body at id");
     assert_eq!((&said["verdict"], &said["exit"]), (&"failed".into(), &3.into()));
-    // Messages with places: this server knows the 7 and not the 8.
+    // A message with placeholders: this server knows the 7, but not the 8.
     let message = r#"{"id": "{n:range(7,8)}"}"#;
     let said = recording(&call(port, &["--message", message, "--deadline", "5s"]));
     let count = |name: &str| said["outcomes"][name].as_f64().expect("a number");
@@ -133,7 +133,7 @@ fn a_message_is_written_as_json_and_sent_encoded() {
     assert_eq!(said["status_codes"]["grpc-3"], said["requests"]["completed"]);
 }
 
-/// Gives back all that it gets, frame by frame: each message is answered by itself.
+/// Echoes everything, frame by frame: each message is answered with itself.
 fn give_back(mut stream: TcpStream) -> std::io::Result<()> {
     let head = [&[0x88], literal("content-type", "application/grpc").as_slice()].concat();
     stream.read_exact(&mut [0; 24])?;
@@ -163,7 +163,7 @@ fn give_back(mut stream: TcpStream) -> std::io::Result<()> {
     }
 }
 
-/// Ten calls of the contract `stream`, of a server that gives back what it gets.
+/// Ten calls of the contract `stream`, to a server that echoes.
 fn stream_call(method: &str, more: &[&str]) -> Output {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -199,7 +199,7 @@ fn messages_go_one_way_and_both() {
     let said = recording(&stream_call("echo", &[&echo, &["--events", "3"][..]].concat()));
     assert_eq!(said["messages"]["streams"]["at_bound"], 10, "{said}");
     assert_eq!(said["messages"]["received"], 30, "{said}");
-    // What comes back of a number reads as a sum, and what comes back of a question as a tick.
+    // An echoed number reads as a sum, and an echoed question reads as a tick.
     let sum = [
         "--message",
         r#"{"value": 7}"#,
@@ -213,7 +213,10 @@ fn messages_go_one_way_and_both() {
         (&Value::from(10), &Value::Null)
     );
     let said = recording(&stream_call("sum", &[&sum, &["--messages", "2"][..]].concat()));
-    assert_eq!(said["wrong_replies"][0]["what"], "number of messages", "{said}");
+    assert_eq!(
+        said["unexpected_replies"][0]["what"], "number of messages",
+        "{said}"
+    );
     let said = recording(&stream_call("tick", &["--message", r#"{"count": 5}"#, "--json"]));
     assert_eq!(said["messages"]["received"], 10, "{said}");
     let shown = stream_call("tick", &[]);

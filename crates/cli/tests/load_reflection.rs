@@ -1,4 +1,4 @@
-//! `prony load --grpc` without `--proto`: the service describes its methods itself. The servers are those of tonic.
+//! `prony load --grpc` without `--proto`: the service describes its methods itself. The servers are built with tonic.
 
 use crate::ports;
 use serde_json::Value;
@@ -12,7 +12,7 @@ use tonic_reflection::server::Builder;
 
 const METHOD: &str = "grpc.health.v1.Health/Check";
 
-/// What a service says about itself.
+/// Which server reflection a service offers.
 #[derive(Clone, Copy)]
 enum Described {
     V1,
@@ -20,7 +20,7 @@ enum Described {
     Not,
 }
 
-/// The health service on a port of its own, ended when it is dropped.
+/// The health service on a port of its own. It ends when this value is dropped.
 struct Service {
     port: u16,
     _runtime: Runtime,
@@ -88,22 +88,22 @@ fn a_service_describes_its_methods_itself() {
         assert!(output.status.success(), "{told}");
         let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
         assert_eq!(said["outcomes"]["valid"], 20, "{said}");
-        // The reply is judged by the type that the service gave.
+        // The reply is judged by the type in the service's description.
         let wrong = ["--expect", r#"{"status": "NOT_SERVING"}"#];
         let output = load(service.port, METHOD, &wrong);
         let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
-        assert_eq!(said["outcomes"]["wrong_reply"], 20, "{said}");
-        assert_eq!(said["wrong_replies"][0]["what"], "body at status", "{said}");
+        assert_eq!(said["outcomes"]["unexpected"], 20, "{said}");
+        assert_eq!(said["unexpected_replies"][0]["what"], "body at status", "{said}");
     }
 }
 
 #[test]
 fn what_the_service_does_not_describe_is_told() {
     let service = start(Described::V1);
-    let nobody = error(&load(service.port, "grpc.health.v1.Nobody/Check", &[]), 2);
+    let unknown = error(&load(service.port, "grpc.health.v1.Missing/Check", &[]), 2);
     assert!(
-        nobody.contains("`grpc.health.v1.Nobody`") && nobody.contains("known are"),
-        "{nobody}"
+        unknown.contains("`grpc.health.v1.Missing`") && unknown.contains("known are"),
+        "{unknown}"
     );
     let nothing = error(&load(service.port, "grpc.health.v1.Health/Nothing", &[]), 2);
     assert!(

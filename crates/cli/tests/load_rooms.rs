@@ -1,4 +1,4 @@
-//! Loads of rooms from outside: what is typed, who is in which room, what is said, and what is refused before the load.
+//! Loads with rooms: command lines, members of rooms, output, and what is rejected before the load.
 
 use crate::common::{listen, prony, recording_of, told};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use tungstenite::WebSocket;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tungstenite::protocol::Role;
 
-/// The members of each room by its path, and how many there were at most.
+/// The members of each room by its path, and the maximum number at the same time.
 type House = Arc<Mutex<BTreeMap<String, (Vec<WebSocket<TcpStream>>, usize)>>>;
 
-/// A server with rooms. Gives its port.
+/// A server with rooms. Returns its port.
 fn house() -> (u16, House) {
     let house = House::default();
     let rooms = Arc::clone(&house);
@@ -50,7 +50,7 @@ fn load(arguments: &[&str]) -> Output {
     prony(&[&["load"], arguments].concat())
 }
 
-/// The JSON, which must be as its schema says.
+/// The JSON, which must match its schema.
 fn recording(output: &Output) -> Value {
     assert_eq!(output.status.code(), Some(0), "{}", told(output));
     recording_of(output)
@@ -123,7 +123,7 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     let cases: [(&[&str], &str); 6] = [
         (
             &["http://127.0.0.1:1/", "--members", "4"],
-            "--members is about the messages of a WebSocket",
+            "--members applies to messages of a WebSocket",
         ),
         (&[ws, "--rooms", "4"], "--members"),
         (

@@ -1,16 +1,16 @@
-//! What replies must be by rules: `--expect-json`, `--expect-body` and `--expect-status`.
+//! Rules for replies: `--expect-json`, `--expect-body` and `--expect-status`.
 
 use crate::common::{json_of, prony, serve, told};
 use serde_json::Value;
 
-/// A reply of JSON.
+/// A JSON reply.
 fn json(status: u16, body: &str) -> Vec<u8> {
     let length = body.len();
     format!("HTTP/1.1 {status} -\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}")
         .into_bytes()
 }
 
-/// A server of tools that knows one, `echo`, and says so within a reply of status 200, as the protocol wants it.
+/// A server of tools (JSON-RPC) that knows only `echo`. As the protocol requires, it reports errors in replies of status 200.
 fn tools() -> String {
     serve(|request| {
         let call: Value = serde_json::from_str(&request.body).ok()?;
@@ -55,7 +55,7 @@ fn an_error_inside_a_200_is_an_error_by_rule() {
     assert_eq!(blind["outcomes"]["valid"], 200, "{blind}");
     let (found, said) = called("none", &RULES);
     assert_eq!(
-        (&found["outcomes"]["valid"], &found["outcomes"]["wrong_reply"]),
+        (&found["outcomes"]["valid"], &found["outcomes"]["unexpected"]),
         (&0.into(), &200.into()),
         "{found}"
     );
@@ -97,7 +97,7 @@ fn bodies_and_statuses_have_rules_of_their_own() {
     }
 }
 
-/// Each step of the sequence is right by itself; the second is wrong by the rule.
+/// Each step of the sequence is valid by itself; the rule makes the second one invalid.
 #[test]
 fn the_steps_of_a_sequence_obey_rules_besides_their_own() {
     const STEPS: &str = r#"

@@ -1,4 +1,4 @@
-//! Loads that are kept by a name, and compared by it.
+//! Loads that are saved under a name, and compared by it.
 
 use crate::common::{json_of, prony, server, told};
 use std::path::Path;
@@ -80,8 +80,8 @@ fn a_load_that_nobody_answers_is_not_kept() {
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(0), "{runs}");
 }
 
-/// A program that uses a CPU as long as it lives. Its parent has ended: the server is in this process, and what a server
-/// starts counts as the server.
+/// A program that keeps a CPU busy until it is dropped. Its parent has ended, because the server is in this process, and what a
+/// server starts counts as the server.
 struct Busy(String);
 
 impl Busy {
@@ -108,7 +108,7 @@ fn loads_that_differ_in_more_than_the_server_are_labelled() {
     let store = folder.path().join("store.db");
     let url = server();
     let path = store.to_str().expect("text");
-    // Long enough for the ticks of the kernel's counters.
+    // Long enough for the resolution of the kernel's counters.
     let load = |name: &str, timeout: &str| {
         let fixed = ["load", &url, "-c", "1", "-d", "1s", "--store", path];
         let output = prony(&[fixed.as_slice(), &["--save", name, "--timeout", timeout]].concat());

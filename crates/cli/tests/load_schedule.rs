@@ -1,5 +1,4 @@
-//! When requests are sent, how many, and on how many connections, from outside; and that a generator which is kept from its
-//! work says so.
+//! The timing and number of requests, and the number of connections; and that a generator reports when it does not get its CPU.
 
 use crate::common::{Request, json_of, listen, prony, reply, server, told};
 use nix::sys::signal::{Signal, kill};
@@ -27,7 +26,7 @@ fn kinds(recording: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// A server that closes when it is asked to; counts its connections.
+/// A server that closes connections on request, and counts them.
 fn closing() -> (String, Arc<AtomicU64>) {
     let accepted = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&accepted);
@@ -65,7 +64,7 @@ fn connections_are_not_kept_where_that_is_wished() {
     let (url, accepted) = closing();
     let got = recording(&[&url, "-c", "2", "-n", "20", "--no-keepalive"]);
     assert_eq!(got["outcomes"]["valid"], 20, "{got}");
-    // One for each request, those that were made in advance, and the one that asked whether the server is there.
+    // One for each request, those that were made in advance, and the one that probed the port.
     let first = accepted.load(Ordering::SeqCst);
     assert!((21..=23).contains(&first), "{first}");
     let got = recording(&[&url, "-c", "1", "-n", "20", "--requests-per-connection", "5"]);
@@ -114,10 +113,10 @@ fn what_contradicts_itself_is_refused() {
     }
 }
 
-/// Stops the process again and again for as long as it was let run, until it has ended.
+/// Stops the process repeatedly, each time for as long as it was allowed to run.
 fn throttle(child: &Child) {
     let pid = Pid::from_raw(child.id() as i32);
-    // Until it has begun to load there is nothing to disturb; how long that takes does not matter.
+    // Before the load begins there is nothing to disturb, so it does not matter how long that takes.
     let pulse = Duration::from_millis(150);
     for _ in 0..12 {
         std::thread::sleep(pulse);
@@ -127,7 +126,7 @@ fn throttle(child: &Child) {
     }
 }
 
-/// The recording of a load whose generator was stopped again and again.
+/// The recording of a load whose generator was stopped repeatedly.
 fn kept_from_its_work(url: &str, transport: &str) -> Value {
     let child = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["load", url, "-c", "4", "--rate", "50", "-d", "3s", "--json"])
@@ -139,10 +138,10 @@ fn kept_from_its_work(url: &str, transport: &str) -> Value {
     json_of(&child.wait_with_output().expect("its end"))
 }
 
-/// Tries on a machine that is so busy that the server needs a second for a reply: that hides a delay of 150 ms.
+/// Maximum number of tries. On a machine so busy that the server needs a second for a reply, a delay of 150 ms is hidden.
 const TRIES: u32 = 10;
 
-/// Its lag is far above the service's own time. That is its own, not the service's backlog.
+/// Its lag is far above the service time, so it is the generator's own, not caused by a backlog of the service.
 #[test]
 fn a_generator_that_is_kept_from_its_work_says_so() {
     let url = server();

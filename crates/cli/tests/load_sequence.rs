@@ -1,4 +1,4 @@
-//! `prony load --sequence`: users who carry values from one reply to the next request, against a shop that believes nobody.
+//! `prony load --sequence`: users who carry values from one reply to the next request, with a shop that checks every value.
 
 use crate::common::{json_of, listen, prony, told};
 use serde_json::Value;
@@ -7,42 +7,42 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 
-/// What a load of a file of steps gave.
+/// The result of a load with a file of steps, which must succeed.
 fn load(shop: &Shop, path: &str, switches: &[&str]) -> Value {
     let (code, result) = judged(shop, path, switches);
     assert_eq!(code, Some(0), "{result}");
     result
 }
 
-/// What it gave with its exit code, well or not.
+/// The exit code and the result of such a load.
 fn judged(shop: &Shop, path: &str, switches: &[&str]) -> (Option<i32>, Value) {
     let output = prony(&[&["load", &shop.url, "--sequence", path, "--json"], switches].concat());
     (output.status.code(), json_of(&output))
 }
 
-/// What became of the requests by its name; 0 where the name is not there.
+/// The number of requests with this outcome; 0 if the result does not have it.
 fn outcome(result: &Value, name: &str) -> u64 {
     result["outcomes"][name].as_u64().unwrap_or_default()
 }
 
 #[derive(Default)]
 struct Books {
-    /// Of each token its user and, where one was made, the number of the order.
+    /// For each token its user, and the number of the order if one was placed.
     tokens: BTreeMap<String, (String, Option<u64>)>,
     logins: Vec<String>,
     orders: u64,
-    /// Orders that were read back by those who made them.
+    /// Number of orders that were read back by those who placed them.
     read: u64,
 }
 
-/// A server where one logs in, makes an order with the token and the cookie, and reads it where `Location` says.
+/// A server where users log in, place an order with the token and the cookie, and read it at its `Location`.
 struct Shop {
     url: String,
     books: Arc<Mutex<Books>>,
 }
 
 impl Shop {
-    /// `per_connection`: so many requests are answered on a connection before it is closed.
+    /// `per_connection`: how many requests are answered on a connection before it is closed.
     fn start(per_connection: usize) -> Self {
         let books = Arc::<Mutex<Books>>::default();
         let kept = Arc::clone(&books);
@@ -151,12 +151,12 @@ cookies = true
 [[step]]
 http = "POST /login"
 json = { user = "{user}" }
-expect = { take = { token = "json:/auth/0/token" } }
+expect = { capture = { token = "json:/auth/0/token" } }
 
 [[step]]
 http = "POST /orders"
 headers = { Authorization = "Bearer {token}" }
-expect = { status = 201, take = { place = "header:location", who = "regex:for (\\w+)" } }
+expect = { status = 201, capture = { place = "header:location", who = "regex:for (\\w+)" } }
 
 [[step]]
 http = "GET {place}"
@@ -185,7 +185,7 @@ fn values_of_replies_go_into_later_requests_of_the_same_user() {
         let (_folder, path) = files(SEQUENCE, "user,age\nalice,1\nbob,2\ncarol,3\n");
         let result = load(&shop, &path, switches);
         let books = shop.books.lock().expect("no panic");
-        for name in ["status", "wrong_reply"] {
+        for name in ["status", "unexpected"] {
             assert_eq!(outcome(&result, name), 0, "{switches:?}: {}", result["outcomes"]);
         }
         if switches.contains(&"-n") {
@@ -204,14 +204,14 @@ fn values_of_replies_go_into_later_requests_of_the_same_user() {
     }
 }
 
-/// A sequence whose connection is gone goes on on another one, with its own values.
+/// A sequence that loses its connection continues on another one, with its own values.
 #[test]
 fn a_sequence_keeps_its_values_when_its_connection_is_closed() {
     let shop = Shop::start(2);
     let (_folder, path) = files(SEQUENCE, "user\nalice\nbob\n");
     let result = load(&shop, &path, &["-n", "120", "-c", "6"]);
     let books = shop.books.lock().expect("no panic");
-    for name in ["status", "wrong_reply"] {
+    for name in ["status", "unexpected"] {
         assert_eq!(outcome(&result, name), 0, "{}", result["outcomes"]);
     }
     assert!(books.read > 0);
@@ -227,12 +227,12 @@ fn each_row_is_used_once_where_that_is_asked_for() {
     let mut users = shop.books.lock().expect("no panic").logins.clone();
     users.sort();
     assert_eq!(users, ["a", "b", "c", "d", "e"]);
-    // Neither a warm-up nor a second thread may use a row that another one has.
+    // Neither a warm-up nor a second thread may use a row that was used elsewhere.
     for (switch, value) in [("--warmup", "1s"), ("--threads", "2")] {
         let output = prony(&["load", &shop.url, "--sequence", &path, switch, value]);
         assert_eq!(output.status.code(), Some(2), "{}", told(&output));
         assert!(
-            told(&output).contains(&format!("leave {switch} out")),
+            told(&output).contains(&format!("remove {switch}")),
             "{}",
             told(&output)
         );
@@ -263,13 +263,13 @@ fn a_value_that_is_missing_ends_the_sequence_and_is_named() {
         assert_ne!(changed, SEQUENCE);
         let (_folder, path) = files(&changed, "user\nalice\n");
         let (code, result) = judged(&shop, &path, &["-n", "12", "-c", "2"]);
-        // It depends on the step whether fewer than half are valid.
+        // Whether fewer than half are valid depends on the step.
         let outcomes = result["outcomes"].as_object().expect("outcomes").values();
         let due: u64 = outcomes.filter_map(Value::as_u64).sum();
         let failed = 2 * outcome(&result, "valid") < due;
         assert_eq!(code, Some(if failed { 3 } else { 0 }), "{name}: {result}");
         assert!(
-            outcome(&result, "wrong_reply") > 0,
+            outcome(&result, "unexpected") > 0,
             "{name}: {}",
             result["outcomes"]
         );
@@ -325,5 +325,5 @@ fn what_is_wrong_with_a_file_of_steps_is_told_with_its_line() {
     assert_eq!(shop.books.lock().expect("no panic").logins.len(), 0);
     let (_folder, path) = files(SEQUENCE, "user\na\n");
     let output = prony(&["load", &format!("{}/shop", shop.url), "--sequence", &path]);
-    assert!(told(&output).contains("give the host alone"), "{}", told(&output));
+    assert!(told(&output).contains("give only the host"), "{}", told(&output));
 }

@@ -1,4 +1,4 @@
-//! `prony load --job -` of workers that make a load together: they begin at a time, and end with parts of one recording.
+//! `prony load --job -` of workers that share a load: they begin at the same time, and end with parts of one recording.
 
 use crate::common::{forgetful, server, told};
 use prony_load::{Job, Share};
@@ -40,7 +40,7 @@ fn job(url: &str) -> Job {
     serde_json::from_value(job).expect("a job")
 }
 
-/// A worker; `heard` gets its events.
+/// Starts a worker; its events go to `heard`.
 fn begin(number: usize, job: &Job, heard: mpsc::Sender<(usize, Event)>) -> (Child, ChildStdin) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["load", "--job", "-"])
@@ -63,7 +63,7 @@ fn begin(number: usize, job: &Job, heard: mpsc::Sender<(usize, Event)>) -> (Chil
     (process, input)
 }
 
-/// Now, on the clock of the workers, which here is one.
+/// The current time on the clock of the workers, which is the same for both here.
 fn monotonic_ns() -> u64 {
     let time = nix::time::clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("a clock");
     time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
@@ -113,7 +113,7 @@ fn together(url: &str) -> (Recording, Vec<Event>) {
 #[test]
 fn two_processes_make_one_load_and_one_recording() {
     let (recording, shown) = together(&server());
-    // 400 a second for half a second: what one would have sent, and half of it each.
+    // 400 a second for half a second: as many as one process would send, half of them from each.
     assert_eq!(recording.requests.offered, 200, "{:?}", recording.requests);
     assert_eq!(recording.intervals.len(), 10);
     assert_eq!(recording.generator.threads, 2);
@@ -171,7 +171,7 @@ fn a_share_of_a_search_is_refused() {
     drop(input);
     assert_eq!(output.status.code(), Some(2), "{}", told(&output));
     assert!(
-        told(&output).contains("tells the workers a rate"),
+        told(&output).contains("gives the workers a rate"),
         "{}",
         told(&output)
     );

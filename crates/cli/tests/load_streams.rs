@@ -1,17 +1,17 @@
-//! Streams of events from outside: what is typed, what is sent, what is said, and what is refused before the load.
+//! Streams of events: command lines, requests, output, and what is rejected before the load.
 
 use crate::common::{self, json_of, listen, prony, recording_of, server, told, words};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 
-/// What one event looks like.
+/// The text of one event.
 fn event(n: u64, of: u64) -> String {
     format!("id: {n}\nevent: tick\ndata: {{\"n\": {n}, \"of\": {of}}}\n\n")
 }
 
-/// A server of `/N`: N events, of which the fifth is left out, and `event: end`; `/endless` never ends. Gives its URL and the
-/// heads of its requests.
+/// A server of `/N`: N events without the fifth, then `event: end`; `/endless` never ends. Returns its URL and the heads of its
+/// requests.
 fn events() -> (String, Arc<Mutex<Vec<String>>>) {
     let heads = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&heads);
@@ -175,7 +175,7 @@ fn the_text_says_what_streams_did() {
 #[test]
 fn what_is_no_stream_says_so() {
     let output = load(&[&server(), "-c", "1", "-n", "2", "--events", "5", "--json"]);
-    let wrong = &json_of(&output)["wrong_replies"][0];
+    let wrong = &json_of(&output)["unexpected_replies"][0];
     assert_eq!(wrong["what"], "header content-type");
     assert!(
         wrong["got"].as_str().is_some_and(|got| got.contains("hello")),
@@ -194,7 +194,7 @@ fn what_is_no_stream_says_so() {
         "event:end",
         "--json",
     ]);
-    let wrong = &json_of(&output)["wrong_replies"][0];
+    let wrong = &json_of(&output)["unexpected_replies"][0];
     assert!(
         wrong["what"]
             .as_str()
@@ -225,7 +225,7 @@ fn an_endless_stream_without_a_bound_is_told_the_switches() {
 fn contradictions_are_refused_before_the_load() {
     for (arguments, reason) in [
         (&["--events", "0"][..], "0 is not in"),
-        (&["--for", "0s"], "a time of 0"),
+        (&["--for", "0s"], "the time must not be 0"),
         (
             &["--events", "5", "--in-flight", "2"],
             "a connection for each stream",
@@ -233,9 +233,9 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--expect", "x"], "cannot be used with"),
         (&["--events", "5", "--decode"], "cannot be used with"),
         (&["--expect-event", "json:n"], "a JSON pointer begins with"),
-        (&["--expect-event", "regex:("], "is not a regular expression"),
-        (&["--longest-event", "1MiB"], "give --events N"),
-        (&["--events", "5", "--longest-event", "1GB"], "is no size"),
+        (&["--expect-event", "regex:("], "is no regular expression"),
+        (&["--longest-event", "1MiB"], "use --events N"),
+        (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {
         let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));

@@ -1,4 +1,4 @@
-//! The switches of `prony load` from outside: where connections go, how a load ends before its time, and what is judged.
+//! Options of `prony load`: where connections go, how a load is stopped early, and what is judged.
 
 use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, shown, talk, told};
 use serde_json::Value;
@@ -10,7 +10,7 @@ fn port(url: &str) -> &str {
     url.rsplit(':').next().expect("a port")
 }
 
-/// One in five requests is never answered: its response time is longer than any, so that no high quantile has a bound.
+/// One in five requests is never answered. It counts as longer than any other, so no high quantile has a bound.
 #[test]
 fn what_is_never_answered_misses_an_objective_of_a_quantile() {
     let url = forgetful();
@@ -48,7 +48,7 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
         .concat(),
     );
     let curve = json_of(&capacity)["curve"].clone();
-    // The last is the highest rate; lower ones may be so low that every request was answered.
+    // The last point is the highest rate; at lower ones every request may have been answered.
     let highest = curve
         .as_array()
         .and_then(|points| points.last())
@@ -57,11 +57,11 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
     assert!(missed.contains("p99 no bound"), "{curve}");
 }
 
-/// A process with no files left: the service is not to blame.
+/// If the process runs out of file descriptors, the service is not to blame.
 #[test]
 fn files_that_the_generator_lacks_are_no_refusal_of_the_service() {
     let url = server();
-    // 150 files are open already when the limit of 260 is looked at, and 180 connections need 248.
+    // 150 files are open already when the limit of 260 is checked, and 180 connections need 248.
     let script = "for fd in $(seq 10 159); do eval \"exec $fd</dev/null\"; done; ulimit -n 260; exec \"$@\"";
     let output = Command::new("bash")
         .args(["-c", script, "bash", env!("CARGO_BIN_EXE_prony"), "load", &url])
@@ -69,11 +69,8 @@ fn files_that_the_generator_lacks_are_no_refusal_of_the_service() {
         .output()
         .expect("bash runs");
     let recording = json_of(&output);
-    assert_eq!(recording["outcomes"]["refused"], 0, "{recording}");
-    assert!(
-        recording["outcomes"]["not_sent"].as_u64() > Some(0),
-        "{recording}"
-    );
+    assert_eq!(recording["outcomes"]["connect_error"], 0, "{recording}");
+    assert!(recording["outcomes"]["dropped"].as_u64() > Some(0), "{recording}");
     assert!(
         recording["network"]["own_shortages"].as_u64() > Some(0),
         "{recording}"
@@ -105,7 +102,7 @@ fn an_interrupted_load_says_what_there_is_and_judges_nothing() {
         .expect("prony runs");
     let mut errors = BufReader::new(process.stderr.take().expect("an output"));
     let mut line = String::new();
-    // The figures tell when the measurement is on.
+    // The metrics show when the measurement has begun.
     errors.read_line(&mut line).expect("a line");
     let address = line
         .trim()
@@ -136,7 +133,7 @@ fn an_interrupted_load_says_what_there_is_and_judges_nothing() {
     assert!(!rest.contains("objective"), "{rest}");
 }
 
-/// What stands at `/metrics`.
+/// The text at `/metrics`.
 fn metrics(address: &str) -> String {
     let address = address.trim_end_matches("/metrics");
     let mut stream = std::net::TcpStream::connect(address).expect("a connection");
@@ -175,7 +172,10 @@ fn a_name_has_the_addresses_that_are_given() {
         format!("127.0.0.1:{port}")
     );
     for (more, part) in [
-        (vec!["--resolve", "other:80:127.0.0.1"], "another target"),
+        (
+            vec!["--resolve", "other:80:127.0.0.1"],
+            "does not match the target",
+        ),
         (vec!["--resolve", "127.0.0.1"], "HOST:PORT:ADDR"),
         (vec!["--source", "nowhere"], "invalid"),
         (vec!["--source", "192.0.2.1"], "addresses of this machine"),
@@ -227,7 +227,7 @@ fn a_unix_socket_is_loaded() {
     );
 }
 
-/// What a line of a log in CSV says: when the request was due, when it ended, and its status if it has one.
+/// The lines of a CSV log: when the request was due, when it ended, and its status if it has one.
 fn logged(path: &std::path::Path) -> Vec<(i64, i64, String)> {
     let text = std::fs::read_to_string(path).expect("a log");
     let mut lines = text.lines();
@@ -244,7 +244,7 @@ fn logged(path: &std::path::Path) -> Vec<(i64, i64, String)> {
         .collect()
 }
 
-/// The truth of the numbers from outside: whoever has every request finds the same percentiles.
+/// An independent check of the numbers: the percentiles of all logged requests are the same.
 #[test]
 fn percentiles_of_the_log_are_those_that_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -281,7 +281,7 @@ fn percentiles_of_the_log_are_those_that_are_reported() {
         ] {
             let rank = ((quantile * times.len() as f64).ceil() as usize).max(1);
             let (own, reported) = (times[rank - 1] as f64, reported[name].as_f64().expect("a time"));
-            // A histogram of three digits tells times apart that differ by a thousandth.
+            // A histogram with three digits distinguishes times that differ by 0.1 %.
             assert!(
                 (reported / own - 1.0).abs() < 0.0011,
                 "{more:?} {name}: {own} {reported}"
@@ -339,7 +339,7 @@ fn a_log_takes_a_share_and_speaks_json_too() {
     }
 }
 
-/// Each connection ends as its third request comes, as an idle timeout does that fires just then.
+/// Each connection closes when its third request arrives, as with an idle timeout that fires at this moment.
 #[test]
 fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off() {
     let port = listen(|mut stream| {

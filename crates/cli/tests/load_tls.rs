@@ -1,4 +1,4 @@
-//! `prony load` over TLS from outside: whom it trusts.
+//! `prony load` over TLS: which certificates it trusts.
 
 use crate::common::{json_of, listen, prony, reply, talk, told};
 use crate::tls::{Authority, provider};
@@ -9,12 +9,12 @@ use std::path::PathBuf;
 use std::process::Output;
 use std::sync::Arc;
 
-/// A server with a certificate that an authority of its own has signed.
+/// A server with a certificate that is signed by an authority of its own.
 struct Server {
     port: u16,
     /// The authority's certificate.
     authority: PathBuf,
-    /// A certificate for a caller, which the authority has signed, and its key.
+    /// A client certificate that the authority has signed, and its key.
     caller: [PathBuf; 2],
     _signs: Authority,
 }
@@ -24,7 +24,7 @@ impl Server {
         Self::begin(false)
     }
 
-    /// One that asks callers for a certificate of its authority.
+    /// A server that asks clients for a certificate of its authority.
     fn asking() -> Self {
         Self::begin(true)
     }
@@ -73,7 +73,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
     assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"]);
     assert!(recording["tls_time_ns"]["p50"].as_u64() > Some(0), "{recording}");
-    // An authority that did not sign it, and none at all, do not do.
+    // An authority that did not sign it is not enough, and neither is none.
     let other = Server::start();
     let stranger = other.authority.to_str().expect("a path");
     for more in [&["--cacert", stranger][..], &[]] {
@@ -126,7 +126,7 @@ fn a_service_that_asks_who_calls_is_told() {
     let recording = json_of(&known);
     assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
     assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"]);
-    // Nobody gets no reply.
+    // Without a certificate there is no valid reply.
     let unknown = server.load(&["--insecure", "--timeout", "500ms"]);
     let valid = serde_json::from_slice::<Value>(&unknown.stdout).map_or(0, |recording| {
         recording["requests"]["valid"].as_u64().unwrap_or(0)
@@ -170,7 +170,7 @@ fn the_share_of_resumed_sessions_is_told_and_may_be_none() {
     assert!(completed > 0 && resumed == 0, "{resumed} of {completed}");
     let (completed, _) = handshakes(&["--tls", "1.2"]);
     assert!(completed > 0);
-    // The name that is asked for is the one that is looked for in the certificate.
+    // The name that is sent is the one that must be in the certificate.
     let authority = server.authority.to_str().expect("a path");
     let other = server.load(&["--cacert", authority, "--sni", "other.example"]);
     assert_eq!(other.status.code(), Some(3), "{}", told(&other));

@@ -1,4 +1,4 @@
-//! Tokens that `prony load --sequence` mints, at a door that confirms each signature by itself.
+//! Tokens that `prony load --sequence` mints, with a server that verifies each signature itself.
 
 use crate::common::{json_of, prony, reply, serve, told};
 use base64::Engine as _;
@@ -19,7 +19,7 @@ fn claims(token: &str) -> Option<Value> {
     serde_json::from_slice(&URL_SAFE_NO_PAD.decode(signed.split_once('.')?.1).ok()?).ok()
 }
 
-/// Whose path a request asks for, and whether its token is theirs.
+/// The user in the path of a request, and whether the token belongs to that user.
 fn visitor(head: &str) -> Option<(String, bool)> {
     let name = head.split(' ').nth(1)?.trim_start_matches('/').to_owned();
     let token = head
@@ -29,7 +29,7 @@ fn visitor(head: &str) -> Option<(String, bool)> {
     Some((name, is_theirs))
 }
 
-/// What a load of this file does, and the names that came.
+/// The output of a load with this file, and the names in its requests.
 fn loaded(sequence: &str, switches: &[&str]) -> (std::process::Output, BTreeSet<String>) {
     let seen = Arc::<Mutex<BTreeSet<String>>>::default();
     let kept = Arc::clone(&seen);
@@ -95,7 +95,7 @@ fn a_token_that_expires_within_the_load_is_told_before_it() {
     let (output, _) = loaded(&short, &["-d", "1500ms"]);
     assert!(output.status.success(), "{}", told(&output));
     assert!(
-        told(&output).contains("a token of it expires"),
+        told(&output).contains("one of its tokens expires"),
         "{}",
         told(&output)
     );
@@ -113,7 +113,7 @@ fn what_cannot_be_minted_is_told_with_its_line() {
         (
             "{user}\", exp",
             "{who}\", exp",
-            ["visit.toml:4", "nothing fills `{who}`"],
+            ["visit.toml:4", "`{who}` has no value"],
         ),
     ] {
         let (output, _) = loaded(&OF_EACH.replace(from, to), &["-n", "3"]);

@@ -1,15 +1,15 @@
-//! What `prony load` shows on a terminal while it runs, on a terminal that is none but for the program.
+//! The live view of `prony load`, on a pseudo-terminal.
 
 use crate::common::server;
 use crate::terminal::written_to;
 use std::process::Command;
 use std::time::Duration;
 
-/// What the view writes before each line.
+/// The view writes this before each line.
 const AGAIN: &str = "\r\x1b[2K";
 
-/// Loads a server for two intervals with a terminal of so many columns at standard error; gives the lines that were shown
-/// one over the other, and what stood there in the end.
+/// Loads a server for two intervals with a terminal of this width at standard error. Returns the lines that were shown one
+/// over the other, and the final text.
 fn on_terminal(columns: u16, expected: &str, variables: &[(&str, &str)]) -> (Vec<String>, String) {
     let url = server();
     let text = written_to(
@@ -23,13 +23,13 @@ fn on_terminal(columns: u16, expected: &str, variables: &[(&str, &str)]) -> (Vec
         Duration::from_mins(1),
     );
     let mut lines: Vec<String> = text.split(AGAIN).map(str::to_owned).collect();
-    let last = lines.pop().expect("what stands in the end");
-    assert_eq!(lines.remove(0), "", "nothing stands before the view");
+    let last = lines.pop().expect("the final text");
+    assert_eq!(lines.remove(0), "", "nothing precedes the view");
     assert!(lines.len() >= 2, "{text:?}");
     (lines, last)
 }
 
-/// Columns that a line takes.
+/// The width of a line.
 fn columns(line: &str) -> usize {
     line.replace("\x1b[31m", "")
         .replace("\x1b[0m", "")

@@ -1,4 +1,4 @@
-//! Loads of a WebSocket from outside: what is typed, what is sent, what is said, and what is refused before the load.
+//! Loads of a WebSocket: command lines, messages, output, and what is rejected before the load.
 
 use crate::common::{json_of, listen, prony, recording_of, server, told, words};
 use crate::tls;
@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tungstenite::Message;
 use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
-/// What a server was sent.
+/// What a server received.
 #[derive(Default)]
 struct Seen {
     /// Path and headers of each handshake.
@@ -16,7 +16,7 @@ struct Seen {
     messages: Vec<Message>,
 }
 
-/// A server that gives each message back, and a text `wrong` as another one. Gives its port, and what it was sent.
+/// A server that echoes each message, but answers the text `wrong` with another one. Returns its port, and what it received.
 fn echo() -> (u16, Arc<Mutex<Seen>>) {
     let seen = Arc::new(Mutex::new(Seen::default()));
     let noted = Arc::clone(&seen);
@@ -47,7 +47,7 @@ fn load(arguments: &[&str]) -> Output {
     prony(&[&["load"], arguments].concat())
 }
 
-/// The JSON, which must be as its schema says, of a load without errors.
+/// The JSON of a load without errors, which must match its schema.
 fn recording(output: &Output) -> Value {
     assert_eq!(output.status.code(), Some(0), "{}", told(output));
     let recording = recording_of(output);
@@ -106,7 +106,7 @@ fn messages_have_the_size_and_the_kind_that_was_typed() {
             messages.iter().all(|one| one.is_binary() && one.len() == bytes),
             "{size}"
         );
-        assert_ne!(messages[0], messages[1], "each has an end of its own");
+        assert_ne!(messages[0], messages[1], "each has a unique end");
     }
     let messages = of(&[]);
     assert!(messages.iter().all(|one| one.is_text() && one.len() == 16));
@@ -221,21 +221,21 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     let (ws, placed) = (ws.as_str(), format!("{ws}/{{n:counter(1)}}"));
     let http = "http://127.0.0.1:1/echo";
     let cases: [(&[&str], &str); 14] = [
-        (&[ws, "--http2"], "--http2 is about requests of HTTP"),
-        (&[ws, "-X", "POST"], "--method is about requests of HTTP"),
+        (&[ws, "--http2"], "--http2 applies to HTTP requests"),
+        (&[ws, "-X", "POST"], "--method applies to HTTP requests"),
         (&[ws, "--body", "a"], "--message TEXT"),
-        (&[ws, "--expect", "a"], "--expect is about"),
-        (&[ws, "--events", "3"], "--events is about"),
+        (&[ws, "--expect", "a"], "--expect applies to"),
+        (&[ws, "--events", "3"], "--events applies to"),
         (&[ws, "-H", "Connection: close"], "prony writes itself"),
-        (&[ws, "--message-size", "0"], "no size"),
+        (&[ws, "--message-size", "0"], "not a size"),
         (&[ws, "--message-size", "4", "--message", "a"], "cannot be used"),
-        (&[&placed], "has no places"),
+        (&[&placed], "may have placeholders"),
         (&[ws, "--sequence", "none.toml"], "not ws"),
-        (&[ws, "--cacert", "none.pem"], "speaks none"),
+        (&[ws, "--cacert", "none.pem"], "does not use it"),
         (&[http, "--message", "a"], "ws:// or wss://"),
         (
             &[http, "--message-size", "4"],
-            "--message-size is about the messages of a WebSocket",
+            "--message-size applies to messages of a WebSocket",
         ),
         (&[http, "--longest-event", "4"], "streams and WebSockets"),
     ];
@@ -263,7 +263,7 @@ fn a_message_has_a_longest_length() {
         "--json",
     ]);
     let recording = json_of(&output);
-    assert_eq!(recording["outcomes"]["wrong_reply"], 2, "{recording:#}");
-    let got = recording["wrong_replies"][0]["got"].as_str().expect("text");
+    assert_eq!(recording["outcomes"]["unexpected"], 2, "{recording:#}");
+    let got = recording["unexpected_replies"][0]["got"].as_str().expect("text");
     assert!(got.contains("--longest-event"), "{got}");
 }

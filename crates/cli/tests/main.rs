@@ -1,4 +1,4 @@
-//! `prony` from outside: its commands, what they print, and what they write.
+//! The binary `prony`: its commands, what they print, and what they write.
 
 mod call;
 mod check;
@@ -8,6 +8,9 @@ mod check_tls;
 mod collector;
 mod common;
 mod compare;
+#[path = "../../protocols/tests/corpus/entries.rs"]
+#[allow(dead_code, reason = "each test binary uses its own part")]
+mod corpus;
 mod dashboard;
 mod load;
 mod load_help;
@@ -34,6 +37,7 @@ mod made;
 #[path = "../../../tests/ports.rs"]
 mod ports;
 mod report;
+mod same_verdict;
 mod serve;
 #[path = "../../../tests/skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]

@@ -1,4 +1,4 @@
-//! `prony report` from outside, on a store with a made-up run.
+//! `prony report` on a store with a sample run.
 
 use crate::made::{filled, sample};
 use serde_json::Value;
@@ -113,7 +113,7 @@ fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
     assert!(told.contains("name a folder with --out"), "{told}");
 }
 
-/// Every file below a folder, by its path from there.
+/// Every file below a folder, by its relative path.
 fn files_below(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut open = vec![folder.to_owned()];
     let mut files = BTreeMap::new();
@@ -152,7 +152,7 @@ fn a_site_of_the_store_and_one_of_exports_are_the_same() {
             site.keys()
         );
     }
-    // The first page says what every other form says.
+    // The first page has the same finding as every other format.
     let report: Value = serde_json::from_str(&said(&prony(&store, &["report", "--json"]))).expect("JSON");
     let finding = report["groups"][0]["finding"].as_str().expect("a sentence");
     assert!(site[Path::new("index.html")].contains(finding), "{finding}");
@@ -162,9 +162,9 @@ fn a_site_of_the_store_and_one_of_exports_are_the_same() {
     let output = prony(&elsewhere, &["report", "--site", "other", "--from", "results"]);
     said(&output);
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("is there twice"), "{told}");
+    assert!(told.contains("was found twice"), "{told}");
     assert_eq!(files_below(&folder.path().join("other")), site);
-    // Named runs beside exports, and whole addresses where they are wished.
+    // Named runs in addition to exports, and absolute URLs on request.
     let base = ["--base-url", "https://bench.example/all"];
     let named = [
         &["report", "latest", "--site", "third", "--from", "results/one"][..],
@@ -214,7 +214,10 @@ fn what_makes_no_site_is_bad_input() {
             "cannot be used with",
         ),
         (&["report", "--from", "empty"], "--site"),
-        (&["report", "latest", "latest"], "one run at a time"),
+        (
+            &["report", "latest", "latest"],
+            "only one run can be shown at a time",
+        ),
     ] {
         let output = prony(&store, arguments);
         let told = String::from_utf8_lossy(&output.stderr);

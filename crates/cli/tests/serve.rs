@@ -1,4 +1,4 @@
-//! `prony serve` from outside, on stores with made-up runs.
+//! `prony serve` on stores with sample runs.
 
 use crate::made::{self, filled, keep, sample};
 use prony_store::{Progress, Store};
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// `prony serve` on a free port; ends with the value.
+/// `prony serve` on a free port; it ends when this value is dropped.
 struct Server {
     process: Child,
     address: String,
@@ -51,7 +51,7 @@ impl Server {
         stream
     }
 
-    /// Asks with further lines of the head, each with its end.
+    /// Sends a request with further header lines, each with its line end.
     fn ask(&self, line: &str, more: &str, body: &str) -> (String, String) {
         let length = body.len();
         let text =
@@ -66,7 +66,7 @@ impl Server {
         self.ask(&format!("GET {path}"), &format!("Host: {}\r\n", self.address), "")
     }
 
-    /// Asks as a page of this server does; gives the status.
+    /// Sends a request as a page of this server does; returns the status and the body.
     fn change(&self, line: &str, body: &str) -> (u16, String) {
         let own = &self.address;
         let more = format!("Host: {own}\r\nOrigin: http://{own}\r\nContent-Type: application/json\r\n");
@@ -160,7 +160,7 @@ fn killed_runs_are_listed_without_reading_all_their_trials() {
     run.ended_at = None;
     keep(&store, &run, &sample::trials());
     drop(store);
-    // What an earlier version wrote, and nobody can read any more.
+    // Written by an earlier version, and no longer readable.
     let database = rusqlite::Connection::open(&path).expect("opens");
     let broken = "UPDATE trial SET head = x'00' WHERE sequence < (SELECT max(sequence) FROM trial)";
     assert!(database.execute(broken, []).expect("breaks") > 1);
@@ -186,7 +186,7 @@ fn only_from_here_and_only_its_own_pages() {
     ];
     for line in &lines {
         for more in [
-            // No page asks, or one of nowhere, of another server, of another port, or one that has rebound its name.
+            // The request is not from a page, or from one without an origin, of another server, on another port, or with a rebound name.
             format!("Host: {own}\r\n"),
             format!("Host: {own}\r\nOrigin: null\r\n"),
             format!("Host: {own}\r\nOrigin: http://evil.example\r\n"),
@@ -199,7 +199,7 @@ fn only_from_here_and_only_its_own_pages() {
             assert_eq!(status(&head), 403, "{line}: {more}");
         }
     }
-    // Nobody is told that another page may ask.
+    // No other page may learn that it may send requests.
     let more =
         format!("Host: {own}\r\nOrigin: http://evil.example\r\nAccess-Control-Request-Method: DELETE\r\n");
     let (head, _) = server.ask(&lines[0].replacen("DELETE", "OPTIONS", 1), &more, "");
@@ -222,7 +222,7 @@ fn beyond_loopback_it_only_shows() {
     let id = sample::run().id;
     assert_eq!(server.json("/api/rights")["change"], false);
     let (status, told) = server.change(&format!("DELETE /api/runs/{id}"), "");
-    assert!(status == 405 && told.contains("only shows"), "{status} {told}");
+    assert!(status == 405 && told.contains("is read-only"), "{status} {told}");
     assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
 }
 
@@ -259,7 +259,7 @@ fn a_run_gets_a_label() {
             .0,
         404
     );
-    // A part of a name shows a run, but changes none.
+    // A part of the name is enough to show a run, but not to change it.
     assert_eq!(
         server.change("PUT /api/runs/latest/label", "{\"label\":\"x\"}").0,
         404
@@ -278,7 +278,7 @@ fn a_run_is_deleted_unless_it_runs() {
     let id = sample::run().id;
     let answer = server.json(&format!("/api/runs/{id}/answer"));
     assert!(answer["answer"].is_string(), "{answer}");
-    // One that was heard of just now, and one that ended but is measured again.
+    // A recently active run, and one that ended but is being measured again.
     let lock = store.lock_run(&id).expect("free");
     for run in ["next", &id] {
         let (status, told) = server.change(&format!("DELETE /api/runs/{run}"), "");
@@ -356,7 +356,7 @@ fn progress(at: String) -> Progress {
     }
 }
 
-/// The page's tests read this file: it keeps the two sides of what is served together.
+/// The tests of the page read this file, which keeps the server and the page consistent.
 #[test]
 fn the_page_tests_read_what_is_served() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -369,7 +369,7 @@ fn the_page_tests_read_what_is_served() {
         let group = serde_json::json!({ "contract": "hello", "workload": "hello" });
         run.plan = serde_json::json!({ "services": sample::services(), "groups": [group] });
         store.begin_run(&run).expect("begins");
-        // From the fifth run on everything is a fifth slower; before it and after it, it wobbles by some per mille.
+        // From the fifth run on everything is 20 % slower; before and after that it varies by some tenths of a percent.
         let level = if day < 5 { 1.0 } else { 0.8 } * (1.0 + f64::from(day * 7 % 4) / 1000.0);
         for mut trial in sample::trials() {
             if let Ok(measured) = &mut trial.result {

@@ -1,4 +1,4 @@
-//! `prony store` from outside.
+//! `prony store`: export and import.
 
 use crate::made::{keep, sample};
 use prony_store::Store;
@@ -61,7 +61,7 @@ fn a_store_goes_through_a_file_into_another_one() {
     drop(two);
     let import = said(&prony(folder, "two.db", &["store", "import", "one.db"]));
     assert_eq!(import.0, Some(3), "{import:?}");
-    assert!(import.1.contains("--rename keeps both"), "{import:?}");
+    assert!(import.1.contains("use --rename to keep both"), "{import:?}");
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn what_is_no_store_and_no_export_is_bad_input() {
             &["store", "export", "all.jsonl"],
             "there is no store at",
         ),
-        ("notes.txt", &["list", "runs"], "notes.txt is no store of prony"),
+        ("notes.txt", &["list", "runs"], "notes.txt is not a prony store"),
         ("songs.db", &["list", "runs"], "a database of another program"),
     ] {
         let refused = said(&prony(folder, store, arguments));

@@ -1,5 +1,5 @@
-//! The verdict: a load that fails says so in its first line, in its JSON and in its exit code, whatever fails and however it
-//! is loaded. Each server here once passed for a good one.
+//! The verdict: a load that fails says so in its headline, in its JSON and in its exit code, whatever fails and however it
+//! is loaded. Each server here was once taken for a good one.
 
 use crate::common::{Request, json_of, listen, prony, recording_of, reply, serve, server, told};
 use crate::ports;
@@ -28,7 +28,7 @@ fn redirects() -> String {
     always("HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\n\r\n")
 }
 
-/// Takes every request, and answers none.
+/// Accepts every request, and answers none.
 fn silent() -> String {
     serve(|_| None)
 }
@@ -38,7 +38,7 @@ fn garbage() -> String {
     always("not http at all\r\n\r\n")
 }
 
-/// Answers as a TLS server answers to plain HTTP: with an alert, and the end.
+/// Answers plain HTTP as a TLS server does: with an alert, and the end of the connection.
 fn tls_port() -> String {
     let port = listen(|mut stream| {
         let mut hello = [0; 1024];
@@ -49,7 +49,7 @@ fn tls_port() -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-/// Ends each connection when its request has come.
+/// Closes each connection when its request has arrived.
 fn hangs_up() -> String {
     let port = listen(|mut stream| {
         let mut request = [0; 1024];
@@ -59,7 +59,7 @@ fn hangs_up() -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-/// Ends each connection in the middle of the reply.
+/// Closes each connection in the middle of the reply.
 fn cuts_short() -> String {
     let port = listen(|mut stream| {
         let mut request = [0; 1024];
@@ -71,7 +71,7 @@ fn cuts_short() -> String {
     format!("http://127.0.0.1:{port}")
 }
 
-/// Takes the connection that tries whether somebody is there, and refuses all others.
+/// Accepts the connection of the port probe, and refuses all others.
 fn refuses() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
@@ -87,7 +87,7 @@ fn closed_port() -> String {
     format!("http://127.0.0.1:{}/", ports::reserved())
 }
 
-/// Answers one of three requests well, and the others with a 500.
+/// Answers one of three requests correctly, and the others with a 500.
 fn mostly_broken() -> String {
     let count = AtomicU64::new(0);
     serve(move |_: &Request| {
@@ -124,7 +124,7 @@ fn load_of(number: &str, arguments: &[&str]) -> Output {
     prony(&[&["load", "-n", number], arguments].concat())
 }
 
-/// Ways to load that must all come to the same verdict.
+/// Ways to load that must all lead to the same verdict.
 const WAYS: [&[&str]; 4] = [
     &[],
     &["--rate", "100"],
@@ -147,7 +147,7 @@ fn fails(what: &str, url: &str, reasons: &[&str]) {
             line.starts_with("FAILED: 0 % success: "),
             "{what}, {way:?}: {line}"
         );
-        // A long line goes on in the next one.
+        // A long line is wrapped.
         let whole = text(&output).split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             reasons.iter().any(|reason| whole.contains(reason)),
@@ -196,7 +196,7 @@ fn requests_without_a_reply_are_no_result() {
     );
 }
 
-/// Also where all requests were due in the warm-up, and are still open.
+/// Even if all requests were due in the warm-up, and are still open.
 #[test]
 fn a_server_that_never_answered_fails_after_a_warm_up_too() {
     for warm_up in ["0s", "200ms", "1s"] {
@@ -220,7 +220,7 @@ fn a_server_that_never_answered_fails_after_a_warm_up_too() {
 
 #[test]
 fn refused_connections_are_a_failure() {
-    // Each load needs a listener of its own: it is gone after the first connection.
+    // Each load needs a listener of its own, because it closes after the first connection.
     for way in WAYS {
         let output = load(&[&[refuses().as_str()], way].concat());
         let line = first_line(&output);
@@ -282,7 +282,7 @@ fn fewer_than_half_valid_is_a_failure_and_more_are_errors() {
         line.starts_with("ERRORS: 80.0 % success, ") && line.contains("p99 no bound"),
         "{line}"
     );
-    // To fail: an objective.
+    // With an objective it is a failure.
     let objective = load_of("1000", &[&url, "-c", "1", "--objective", "errors<1%"]);
     assert_eq!(objective.status.code(), Some(3));
     assert!(
@@ -302,7 +302,7 @@ fn a_good_load_says_so_with_its_objectives() {
     assert_eq!(output.status.code(), Some(0), "{}", told(&output));
     let text = text(&output);
     let line = first_line(&output);
-    // A busy machine may be a limit of the generator.
+    // On a busy machine the generator may be the limit.
     assert!(
         line.starts_with("OK: 100 % success, ") || line.starts_with("LOWER BOUND: at least "),
         "{line}"
@@ -320,7 +320,7 @@ fn a_good_load_says_so_with_its_objectives() {
     );
 }
 
-/// The sample of a wrong reply is shown once, on one line, without what a terminal would obey.
+/// The sample of an unexpected reply is shown once, on one line, without control characters that a terminal would interpret.
 #[test]
 fn a_wrong_reply_is_shown_once() {
     let output = load(&[&format!("{}/nothere", all_404())]);
@@ -421,12 +421,12 @@ fn an_error_is_one_json_object_too() {
     assert_eq!(help.status.code(), Some(0));
 }
 
-/// Paths, headers and data that cannot be used are told once.
+/// Invalid paths, headers and data are reported once.
 #[test]
 fn a_cause_is_told_once() {
     let url = server();
     for (arguments, cause) in [
-        (vec![format!("{url}/a b")], "it holds a space"),
+        (vec![format!("{url}/a b")], "it contains a space"),
         (
             vec![url.clone(), "--body".into(), "@/no/such/file".into()],
             "/no/such/file",
@@ -438,6 +438,6 @@ fn a_cause_is_told_once() {
         assert!(!output.status.success() && said.contains(cause), "{said}");
         let halves: Vec<&str> = said.trim().split(": ").collect();
         let unique: std::collections::BTreeSet<&&str> = halves.iter().collect();
-        assert_eq!(halves.len(), unique.len(), "said twice: {said}");
+        assert_eq!(halves.len(), unique.len(), "reported twice: {said}");
     }
 }

@@ -1,12 +1,12 @@
-//! `companions/<name>/companion.toml`: software that a service needs beside it, and how it is seeded, started and asked.
+//! `backing-services/<name>/backing.toml`: a backing service, and how to seed, start and query it.
 
 use crate::PlanError;
 use crate::contract::Most;
 use crate::error::known;
 use crate::read::Source;
-use crate::suite::{Limits, WrittenLimits};
+use crate::suite::{Limits, LimitsToml};
 use crate::toolchain::Requirement;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use regex::Regex;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -14,51 +14,47 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 
-/// Software that a service needs beside it: a database, a cache, a slow backend.
+/// A backing service: a database, a cache, a slow backend.
 #[derive(Debug, Clone)]
-pub struct Companion {
-    /// What contracts call it: its folder's name.
+pub struct BackingDefinition {
+    /// The name of its folder, which contracts use.
     pub name: String,
-    /// What people call it.
     pub title: String,
-    /// What its host must have.
+    /// Toolchains that its host must have.
     pub toolchains: Vec<Requirement>,
-    /// Users as whom it runs where prony is root: the first that is there. Empty: as prony.
+    /// If prony runs as root, the backing service runs as the first of these users that exists. Empty: as root.
     pub users: Vec<String>,
-    /// Shell commands that make its data out of seed files; `None`: it takes none.
+    /// Shell commands that create its data from seed files; `None`: it takes no seed.
     pub seed: Option<String>,
     /// Shell command that runs it, in the folder with its data.
     pub run: String,
-    /// How one knows that it is ready.
     pub ready: Ready,
-    /// Shell command that forgets what the check wrote; `None`: it is started anew with its data.
+    /// Shell command that removes what the check wrote; `None`: it is restarted with its original data.
     pub reset: Option<String>,
-    /// How it is told to end.
+    /// The signal that stops it.
     pub stop_signal: Option<StopSignal>,
-    /// How long it may take until it is ready.
+    /// The longest time until it is ready.
     pub start_timeout: Duration,
-    /// Added to the environment of the service.
+    /// Variables added to the environment of the service.
     pub exports: BTreeMap<String, String>,
-    /// How it is set up, by the names of its settings.
     pub settings: BTreeMap<String, String>,
-    /// The words of one setting on its command line.
+    /// The command-line arguments for one setting.
     pub setting: Vec<String>,
-    /// Where prony asks queries; `None`: it answers none.
+    /// The URL for queries; `None`: it cannot be queried.
     pub asked_at: Option<String>,
-    /// Query that says what the service's connections do there: a row for each thing that is done, with the number of
-    /// connections that do it; `None`: nobody can tell.
+    /// Query for the activity of the service's connections: a row for each activity, with the number of connections; `None`:
+    /// unknown.
     pub watch: Option<String>,
-    /// What it may use.
     pub limits: Limits,
-    /// What its log says when it failed: then nothing is known of the service.
+    /// Patterns in its log that mean that it failed: then the trial shows nothing about the service.
     pub faults: Vec<Regex>,
-    /// What its log says when the service asked too much of it, and what that means.
+    /// Patterns in its log that mean that the service overloaded it, each with an explanation.
     pub blames: Vec<(Regex, String)>,
-    /// The folder with `companion.toml`.
+    /// The folder with `backing.toml`.
     pub folder: PathBuf,
 }
 
-/// How one knows that a companion is ready.
+/// How prony checks that a backing service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
     /// It answers this query.
@@ -69,20 +65,18 @@ pub enum Ready {
     Get(String),
 }
 
-/// The signal that ends a companion in order. It is sent to its first process alone.
+/// The signal for an orderly stop. It is sent only to the first process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
-    /// Interrupt: a database ends its sessions and then itself.
+    /// Interrupt: PostgreSQL ends its sessions and then stops.
     Int,
-    /// Quit.
     Quit,
-    /// Terminate.
     Term,
 }
 
 impl StopSignal {
-    /// Its number, the same on all machines that prony runs on.
+    /// The number is the same on all platforms that prony runs on.
     pub const fn number(self) -> i32 {
         match self {
             Self::Int => 2,
@@ -94,7 +88,7 @@ impl StopSignal {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct BackingToml {
     name: Spanned<String>,
     title: String,
     #[serde(default)]
@@ -103,10 +97,10 @@ struct Written {
     user: Vec<Spanned<String>>,
     seed: Option<String>,
     run: String,
-    ready: Spanned<WrittenReady>,
+    ready: Spanned<ReadyToml>,
     reset: Option<String>,
     stop_signal: Option<StopSignal>,
-    start_timeout: Option<WrittenDuration>,
+    start_timeout: Option<DurationText>,
     #[serde(default)]
     exports: BTreeMap<String, String>,
     #[serde(default)]
@@ -116,7 +110,7 @@ struct Written {
     asked_at: Option<Spanned<String>>,
     watch: Option<Spanned<String>>,
     #[serde(default)]
-    limits: WrittenLimits,
+    limits: LimitsToml,
     #[serde(default)]
     faults: Vec<Spanned<String>>,
     #[serde(default)]
@@ -125,18 +119,25 @@ struct Written {
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-struct WrittenReady {
+struct ReadyToml {
     query: Option<String>,
     command: Option<String>,
     get: Option<String>,
 }
 
+/// The folders of backing services and the file that describes each; the older name first, so that the newer one wins.
+pub(crate) const PLACES: [(&str, &str); 2] = [
+    ("companions", "companion.toml"),
+    ("backing-services", "backing.toml"),
+];
+
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Reads `<folder>/companion.toml`.
-pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
-    let source = Source::read(&folder.join("companion.toml"))?;
-    let written: Written = source.parse()?;
+pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
+    let mut files = PLACES.iter().rev().map(|(_, file)| folder.join(file));
+    let file = files.find(|file| file.is_file());
+    let source = Source::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
+    let written: BackingToml = source.parse()?;
     let name = written.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         let message = format!("`name` is `{name}`: it must be the name of the folder");
@@ -154,29 +155,30 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
     }
     let ready = ready(&source, &written)?;
     if let (Some(watch), None) = (&written.watch, &written.asked_at) {
-        let message = "`watch` is a query, and there is no `asked_at`: say where prony asks it";
+        let message = "`watch` is a query, and there is no `asked_at`: give the URL for queries";
         return Err(source.invalid(watch.span(), message));
     }
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-".contains(letter);
     for user in &written.user {
         if user.get_ref().is_empty() || !user.get_ref().chars().all(plain) {
-            return Err(source.invalid(user.span(), "`user`: give names of users, like [\"postgres\"]"));
+            return Err(source.invalid(user.span(), "`user`: give user names, like [\"postgres\"]"));
         }
     }
     let mut blames = Vec::new();
     for (pattern, meaning) in written.blames {
-        let pattern = Regex::new(&pattern)
-            .map_err(|error| source.invalid(0..0, format!("`blames`: `{pattern}` is no pattern: {error}")))?;
+        let pattern = Regex::new(&pattern).map_err(|error| {
+            source.invalid(0..0, format!("`blames`: `{pattern}` is not a pattern: {error}"))
+        })?;
         blames.push((pattern, meaning));
     }
     let mut faults = Vec::new();
     for pattern in &written.faults {
         faults.push(Regex::new(pattern.get_ref()).map_err(|error| {
-            let message = format!("`faults`: `{}` is no pattern: {error}", pattern.get_ref());
+            let message = format!("`faults`: `{}` is not a pattern: {error}", pattern.get_ref());
             source.invalid(pattern.span(), message)
         })?);
     }
-    Ok(Companion {
+    Ok(BackingDefinition {
         title: written.title,
         toolchains,
         users: written.user.into_iter().map(Spanned::into_inner).collect(),
@@ -199,24 +201,24 @@ pub(crate) fn read(folder: &Path) -> Result<Companion, PlanError> {
     })
 }
 
-fn ready(source: &Source, written: &Written) -> Result<Ready, PlanError> {
+fn ready(source: &Source, written: &BackingToml) -> Result<Ready, PlanError> {
     let span = written.ready.span();
     let ready = written.ready.get_ref();
     match (&ready.query, &ready.command, &ready.get) {
         (Some(_), None, None) if written.asked_at.is_none() => Err(source.invalid(
             span,
-            "`ready` is a query, and there is no `asked_at`: say where prony asks it",
+            "`ready` is a query, and there is no `asked_at`: give the URL for queries",
         )),
         (Some(query), None, None) => Ok(Ready::Query(query.clone())),
         (None, Some(command), None) => Ok(Ready::Command(command.clone())),
         (None, None, Some(path)) => Ok(Ready::Get(path.clone())),
-        _ => Err(source.invalid(span, "`ready`: give one of `query`, `command` and `get`")),
+        _ => Err(source.invalid(span, "`ready`: give exactly one of `query`, `command` and `get`")),
     }
 }
 
-impl Companion {
-    /// The number that a contract bounds by: its own, or the one that the service is given in a variable. The error says why
-    /// there is none.
+impl BackingDefinition {
+    /// The limit that a contract sets: a number, or the name of a variable that the backing service exports. The error says
+    /// why there is none.
     pub fn number(&self, most: &Most) -> Result<u64, String> {
         let name = match most {
             Most::Number(number) => return Ok(*number),
@@ -224,13 +226,13 @@ impl Companion {
         };
         let Some(value) = self.exports.get(name) else {
             let allowed = known(self.exports.keys().map(String::as_str), name);
-            return Err(format!("`{}` gives no `{name}`: {allowed}", self.name));
+            return Err(format!("`{}` does not export `{name}`: {allowed}", self.name));
         };
         let number = value.parse();
-        number.map_err(|_| format!("`{name}` of `{}` is `{value}`, which is no number", self.name))
+        number.map_err(|_| format!("`{name}` of `{}` is `{value}`, which is not a number", self.name))
     }
 
-    /// Its settings with those of a contract, or the name of one that it does not have.
+    /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.
     pub fn settings_with<'a>(
         &self,
         of_contract: &'a BTreeMap<String, toml::Value>,

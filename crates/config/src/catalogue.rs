@@ -1,40 +1,40 @@
-//! All that a project has to offer: services, toolchains, contracts, suites.
+//! Everything that a project contains: services, toolchains, contracts, suites.
 
 use crate::contract::Contract;
 use crate::error::known;
-use crate::{Class, Companion, PlanError, Requirement, Service, Toolchain, backing, service, toolchain};
+use crate::{
+    BackingDefinition, Class, PlanError, Requirement, Service, Toolchain, backing, service, toolchain,
+};
 use globset::Glob;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// All that a project has to offer.
+/// Everything that a project contains.
 #[derive(Debug)]
 pub struct Catalogue {
-    /// The project's root.
+    /// The root folder of the project.
     pub root: PathBuf,
-    /// What prony brings along, of the same shape: it comes after the project's own.
+    /// The folder that ships with prony, with the same layout. The project's own files take precedence.
     pub shipped: Option<PathBuf>,
     /// Every service in every variant, by name, then in the order of `service.toml`.
     pub services: Vec<Service>,
-    /// The toolchains by name.
     pub toolchains: BTreeMap<String, Toolchain>,
-    /// The contracts by name.
     pub contracts: BTreeMap<String, Contract>,
-    /// What services may need beside them, by name.
-    pub companions: BTreeMap<String, Companion>,
+    /// The backing services by name.
+    pub backing_services: BTreeMap<String, BackingDefinition>,
 }
 
 impl Catalogue {
-    /// Reads `services/`, `contracts/` and the toolchains of the project at `root` alone.
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root` only.
     pub fn read(root: &Path) -> Result<Self, PlanError> {
         Self::read_with(root, None)
     }
 
-    /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains of what
-    /// is shipped: of two with one name, the project's own counts.
+    /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains that ship
+    /// with prony. The project's own take precedence over shipped ones of the same name.
     pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
         let mut toolchains = BTreeMap::new();
-        let (mut contract_folders, mut companion_folders) = (BTreeMap::new(), BTreeMap::new());
+        let (mut contract_folders, mut backing_service_folders) = (BTreeMap::new(), BTreeMap::new());
         let named = |folder: PathBuf| Some((folder.file_name()?.to_owned(), folder));
         for place in shipped.into_iter().chain([root]) {
             let file = place.join("services/toolchains.toml");
@@ -43,18 +43,20 @@ impl Catalogue {
             }
             let found = folders_with(&place.join("contracts"), "contract.toml")?;
             contract_folders.extend(found.into_iter().filter_map(named));
-            let found = folders_with(&place.join("companions"), "companion.toml")?;
-            companion_folders.extend(found.into_iter().filter_map(named));
+            for (folder, file) in backing::PLACES {
+                let found = folders_with(&place.join(folder), file)?;
+                backing_service_folders.extend(found.into_iter().filter_map(named));
+            }
         }
         let mut contracts = BTreeMap::new();
         for folder in contract_folders.values() {
             let contract = Contract::load(folder)?;
             contracts.insert(contract.name.clone(), contract);
         }
-        let mut companions = BTreeMap::new();
-        for folder in companion_folders.values() {
-            let companion = backing::read(folder)?;
-            companions.insert(companion.name.clone(), companion);
+        let mut backing_services = BTreeMap::new();
+        for folder in backing_service_folders.values() {
+            let backing_service = backing::read(folder)?;
+            backing_services.insert(backing_service.name.clone(), backing_service);
         }
         let mut services = Vec::new();
         for folder in folders_with(&root.join("services"), "service.toml")? {
@@ -66,12 +68,12 @@ impl Catalogue {
             services,
             toolchains,
             contracts,
-            companions,
+            backing_services,
         };
         catalogue
             .contracts
             .values()
-            .try_for_each(|contract| catalogue.verify_companions(contract))?;
+            .try_for_each(|contract| catalogue.verify_backing_services(contract))?;
         catalogue
             .services
             .iter()
@@ -79,7 +81,7 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// The names that a service refers to must be there.
+    /// Verifies that everything that a service refers to exists.
     fn verify(&self, service: &Service) -> Result<(), PlanError> {
         let place = |message| PlanError::Invalid {
             path: service.folder.join("service.toml"),
@@ -108,41 +110,44 @@ impl Catalogue {
         Ok(())
     }
 
-    /// What a contract says of companions must be so.
-    fn verify_companions(&self, contract: &Contract) -> Result<(), PlanError> {
-        for wanted in contract.companions() {
+    /// Verifies what a contract says about backing services.
+    fn verify_backing_services(&self, contract: &Contract) -> Result<(), PlanError> {
+        for wanted in contract.backing_services() {
             let at = |key: &str, reason: &str| {
-                Err(PlanError::from(contract.companion_error(
+                Err(PlanError::from(contract.backing_service_error(
                     wanted.name(),
                     key,
                     reason,
                 )))
             };
-            let Some(companion) = self.companions.get(wanted.uses()) else {
-                let allowed = known(self.companions.keys().map(String::as_str), wanted.uses());
+            let Some(backing_service) = self.backing_services.get(wanted.uses()) else {
+                let allowed = known(self.backing_services.keys().map(String::as_str), wanted.uses());
                 return at(
                     "use",
-                    &format!("there is no companion `{}`: {allowed}", wanted.uses()),
+                    &format!("no backing service `{}`: {allowed}", wanted.uses()),
                 );
             };
-            if companion.seed.is_none() && !wanted.seed().is_empty() {
-                return at("seed", &format!("companion `{}` takes no seed", companion.name));
+            if backing_service.seed.is_none() && !wanted.seed().is_empty() {
+                return at(
+                    "seed",
+                    &format!("backing service `{}` takes no seed", backing_service.name),
+                );
             }
-            if let Err(unknown) = companion.settings_with(wanted.settings()) {
-                let allowed = known(companion.settings.keys().map(String::as_str), unknown);
+            if let Err(unknown) = backing_service.settings_with(wanted.settings()) {
+                let allowed = known(backing_service.settings.keys().map(String::as_str), unknown);
                 return at(
                     unknown,
-                    &format!("`{}` has no such setting: {allowed}", companion.name),
+                    &format!("`{}` has no such setting: {allowed}", backing_service.name),
                 );
             }
             for during in contract.during() {
-                if during.companion() == wanted.name() {
-                    let bound = companion.number(during.connections());
-                    let bound = bound.and_then(|_| match &companion.watch {
+                if during.backing_service() == wanted.name() {
+                    let bound = backing_service.number(during.connections());
+                    let bound = bound.and_then(|_| match &backing_service.watch {
                         Some(_) => Ok(()),
                         None => Err(format!(
-                            "`{}` has no `watch`: nobody counts connections there",
-                            companion.name
+                            "`{}` has no `watch`: its connections cannot be counted",
+                            backing_service.name
                         )),
                     });
                     if let Err(reason) = bound {
@@ -151,31 +156,31 @@ impl Catalogue {
                 }
             }
             let asks = |name: &str| name == wanted.name();
-            let is_asked = contract.rows().iter().any(|rows| asks(rows.companion()))
-                || contract.after().iter().any(|after| asks(after.companion()));
-            if companion.asked_at.is_none() && is_asked {
+            let is_asked = contract.rows().iter().any(|rows| asks(rows.backing_service()))
+                || contract.after().iter().any(|after| asks(after.backing_service()));
+            if backing_service.asked_at.is_none() && is_asked {
                 return at(
                     "use",
-                    &format!("companion `{}` answers no queries", companion.name),
+                    &format!("backing service `{}` cannot be queried", backing_service.name),
                 );
             }
         }
         Ok(())
     }
 
-    /// What the machine must have for the companions of a contract.
-    pub fn toolchains_of_companions<'a>(
+    /// Toolchains that the backing services of a contract need.
+    pub fn toolchains_of_backing_services<'a>(
         &'a self,
         contract: &'a Contract,
     ) -> impl Iterator<Item = &'a Requirement> {
-        let companions = contract.companions().iter();
-        let companions = companions.filter_map(|wanted| self.companions.get(wanted.uses()));
-        companions.flat_map(|companion| &companion.toolchains)
+        let backing_services = contract.backing_services().iter();
+        let backing_services = backing_services.filter_map(|wanted| self.backing_services.get(wanted.uses()));
+        backing_services.flat_map(|backing_service| &backing_service.toolchains)
     }
 
-    /// The services that a pattern names: `go-gorilla` is its default variant, `go-gorilla/era` that variant,
-    /// `java-*` the default variants of all that match, `node-*/*` all variants. A pattern finds no reference service: one is
-    /// there only where it is named.
+    /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/pinned` that variant, also by an earlier name, `java-*` the
+    /// default variants of all matching services, `node-*/*` all variants. A wildcard never matches a reference service: it must be
+    /// named.
     pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
         let (name, variant) = pattern
             .split_once('/')
@@ -188,7 +193,7 @@ impl Catalogue {
         let glob = |text: &str| {
             Glob::new(text)
                 .map(|glob| glob.compile_matcher())
-                .map_err(|error| unknown(format!("it is no pattern: {error}")))
+                .map_err(|error| unknown(format!("it is not a pattern: {error}")))
         };
         let names = glob(name)?;
         let variants = variant.map(glob).transpose()?;
@@ -198,9 +203,10 @@ impl Catalogue {
             .filter(|service| names.is_match(&service.name))
             .filter(|service| service.class != Class::Reference || service.name == name)
             .filter(|service| {
-                variants
-                    .as_ref()
-                    .map_or(service.default, |glob| glob.is_match(&service.variant))
+                variants.as_ref().map_or(service.default, |glob| {
+                    let names = std::iter::once(&service.variant).chain(&service.formerly);
+                    names.into_iter().any(|name| glob.is_match(name))
+                })
             })
             .collect();
         if !found.is_empty() {
@@ -224,7 +230,6 @@ impl Catalogue {
         )))
     }
 
-    /// The contract of this name.
     pub fn contract(&self, name: &str) -> Result<&Contract, PlanError> {
         self.contracts.get(name).ok_or_else(|| PlanError::Unknown {
             kind: "contract",
@@ -242,7 +247,7 @@ impl Catalogue {
             } else {
                 Err(PlanError::Unreadable {
                     path: direct,
-                    reason: "there is no such file".into(),
+                    reason: "no such file".into(),
                 })
             };
         }
@@ -254,7 +259,7 @@ impl Catalogue {
         })
     }
 
-    /// The suites by name, the project's own before those that are shipped.
+    /// The suites by name. The project's own take precedence over shipped ones.
     pub fn suites(&self) -> BTreeMap<String, PathBuf> {
         let places = self.shipped.as_deref().into_iter().chain([self.root.as_path()]);
         places.flat_map(suites_in).collect()
@@ -274,7 +279,7 @@ fn suites_in(root: &Path) -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// The folders below `parent` that hold `file`, by name; none where there is no such folder.
+/// The folders in `parent` that contain `file`, by name; empty if `parent` does not exist.
 fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, PlanError> {
     let unreadable = |error: std::io::Error| PlanError::Unreadable {
         path: parent.to_owned(),

@@ -1,47 +1,43 @@
-//! What may be wrong with a file, with the place and the remedy.
+//! Errors of files, with their position and the remedy.
 
 use std::path::PathBuf;
 
-/// What is wrong with a suite, service or toolchain file, or with what was asked of it.
+/// An error in a suite, service or toolchain file, or in a query about them.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
     /// A file that cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// A file that breaks its format, or says something impossible.
+    /// A malformed file, or impossible values.
     #[error("{path}:{line}: {message}")]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
         line: usize,
         /// The key, what is wrong with it, and what is allowed.
         message: String,
     },
-    /// Something asked for that there is not.
+    /// A query for something that does not exist.
     #[error("no {kind} `{name}`: {allowed}")]
     Unknown {
         /// `service`, `suite`, `contract`, …
         kind: &'static str,
-        /// What was asked for.
         name: String,
-        /// What there is.
+        /// The existing names.
         allowed: String,
     },
-    /// A plan without a single trial.
+    /// A plan without any trial.
     #[error("nothing to run: {0}")]
     Empty(String),
-    /// A contract file that is wrong.
+    /// An error in a contract file.
     #[error(transparent)]
     Contract(#[from] crate::contract::ContractError),
 }
 
-/// The names as a sentence: `known are a, b, c`, with the nearest one first where it is near.
+/// The names as a sentence: `known are a, b, c`, preceded by the nearest one if it is similar.
 pub(crate) fn known<'a>(names: impl IntoIterator<Item = &'a str>, wanted: &str) -> String {
     let mut names: Vec<&str> = names.into_iter().collect();
     names.sort_unstable();

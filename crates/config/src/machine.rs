@@ -1,24 +1,23 @@
-//! What a plan needs to know of the machine and of the network, as plain data.
+//! Plain data about the machine and the network, for plans.
 
 use serde::{Deserialize, Serialize};
 
-/// What the machine has: what a suite asks beyond it is refused before anything starts.
+/// The resources of the machine. A suite that exceeds them is rejected before anything starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
-    /// CPUs that are online.
     pub cpus: u32,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// What prony and all that it starts may have of it, bytes; `None`: all.
+    /// The memory that prony and its child processes may use, bytes; `None`: all.
     pub memory_limit_bytes: Option<u64>,
-    /// Files that a process may have open.
+    /// The limit of open files of a process.
     pub open_files: Option<u64>,
-    /// Ports that connections to one address can come from.
+    /// The number of local ports for connections to one address.
     pub local_ports: Option<u32>,
 }
 
 impl Machine {
-    /// The memory that there is for services, bytes, and whose it is, in words.
+    /// The memory available for services, bytes, and a phrase that names its source.
     pub(crate) fn memory(&self) -> Option<(u64, &'static str)> {
         let granted = self.memory_limit_bytes.map(|bytes| {
             let whose = "prony may have here (the limit of its container or control group)";
@@ -28,20 +27,20 @@ impl Machine {
     }
 }
 
-/// Where services listen; what is absent is chosen anew for each start.
+/// Where services listen; absent values are chosen again for each start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Address {
-    /// Address of the interface; that of the host's loopback where absent.
+    /// Address of the interface; default: the loopback address of the host.
     #[serde(default)]
     pub host: Option<String>,
-    /// Port; a free one where absent.
+    /// Port; default: a free one.
     #[serde(default)]
     pub port: Option<u16>,
 }
 
 impl Address {
-    /// This address, and what it leaves open from another.
+    /// This address, with absent values taken from another.
     #[must_use]
     pub fn or(self, other: &Self) -> Self {
         Self {

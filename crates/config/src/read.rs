@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// A file's text, kept so that an error can name the line of a span.
+/// A file's text, kept to find the line of a span for errors.
 pub(crate) struct Source {
     pub(crate) path: PathBuf,
     text: String,
@@ -39,7 +39,7 @@ impl Source {
         }
     }
 
-    /// The line, from 1, on which a span begins.
+    /// The line, from 1, on which a span starts.
     pub(crate) fn line(&self, span: Range<usize>) -> usize {
         self.text[..span.start.min(self.text.len())].matches('\n').count() + 1
     }

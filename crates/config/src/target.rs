@@ -1,63 +1,59 @@
-//! A URL as the user wrote it, taken apart.
+//! Parses URLs that users give.
 
-use prony_load::{Reach, Target, Tls, TlsChoices};
+use prony_load::{ConnectOptions, Target, Tls, TlsChoices};
 use url::{Host, Url};
 
-/// What is wrong with a URL.
+/// An error in a URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// It is none.
-    #[error("`{url}` is no URL ({reason}): write it as http://host:port/path")]
+    /// Not a URL.
+    #[error("`{url}` is not a URL ({reason}): write it as http://host:port/path")]
     NoUrl {
-        /// As it was written.
+        /// The URL, as given.
         url: String,
-        /// Why.
         reason: String,
     },
-    /// Something else is spoken there.
-    #[error("`{url}`: prony speaks {spoken} here, not {scheme}")]
+    /// Another protocol.
+    #[error("`{url}`: prony supports {spoken} here, not {scheme}")]
     Scheme {
-        /// As it was written.
+        /// The URL, as given.
         url: String,
-        /// What is spoken there.
         scheme: String,
-        /// What can be spoken.
+        /// The supported schemes.
         spoken: &'static str,
     },
-    /// It has a fragment.
-    #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: leave it out")]
+    #[error("`{url}`: a fragment (`#{fragment}`) is never sent to a server: remove it")]
     Fragment {
-        /// As it was written.
+        /// The URL, as given.
         url: String,
-        /// The fragment.
         fragment: String,
     },
-    /// It has a name or a password.
+    /// It has a user name or a password.
     #[error("`{url}`: a name or password in a URL is not sent: use -H 'Authorization: Basic …' instead")]
     Credentials {
-        /// As it was written.
+        /// The URL, as given.
         url: String,
     },
 }
 
-/// What is spoken at a URL, by its scheme.
+/// The protocol of a URL, by its scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Spoken {
+enum UrlScheme {
     Http,
     WebSocket,
 }
 
-/// Takes the URL of a server of HTTP apart: where to connect, and the path with its query, as written.
+/// Splits the URL of an HTTP server into the address for the connection, and the path with its query, as written.
 pub fn parse(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
-    take_apart(url, insecure, Spoken::Http)
+    take_apart(url, insecure, UrlScheme::Http)
 }
 
 /// The same for the URL of a WebSocket.
 pub fn parse_web_socket(url: &str, insecure: bool) -> Result<(Target, String), TargetError> {
-    take_apart(url, insecure, Spoken::WebSocket)
+    take_apart(url, insecure, UrlScheme::WebSocket)
 }
 
-/// Whether a URL is that of a WebSocket.
+/// Whether a URL has a scheme of WebSockets.
 pub fn is_web_socket(url: &str) -> bool {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     ["ws", "wss"]
@@ -65,22 +61,22 @@ pub fn is_web_socket(url: &str) -> bool {
         .any(|known| scheme.eq_ignore_ascii_case(known))
 }
 
-fn take_apart(url: &str, insecure: bool, spoken: Spoken) -> Result<(Target, String), TargetError> {
+fn take_apart(url: &str, insecure: bool, spoken: UrlScheme) -> Result<(Target, String), TargetError> {
     let owned = || url.to_owned();
     let no_url = |reason: String| TargetError::NoUrl { url: owned(), reason };
-    // Places of templates are no part of a URL; what stands before the path has none.
+    // Placeholders of templates are not valid in a URL; the part before the path has none.
     let (authority, path) = split(url).ok_or_else(|| no_url("there is no `://`".to_owned()))?;
     let parsed = Url::parse(authority).map_err(|error| no_url(error.to_string()))?;
     let tls = match (spoken, parsed.scheme()) {
-        (Spoken::Http, "http") | (Spoken::WebSocket, "ws") => false,
-        (Spoken::Http, "https") | (Spoken::WebSocket, "wss") => true,
+        (UrlScheme::Http, "http") | (UrlScheme::WebSocket, "ws") => false,
+        (UrlScheme::Http, "https") | (UrlScheme::WebSocket, "wss") => true,
         (_, scheme) => {
             return Err(TargetError::Scheme {
                 url: owned(),
                 scheme: scheme.to_owned(),
                 spoken: match spoken {
-                    Spoken::Http => "http and https",
-                    Spoken::WebSocket => "ws and wss",
+                    UrlScheme::Http => "http and https",
+                    UrlScheme::WebSocket => "ws and wss",
                 },
             });
         }
@@ -120,12 +116,12 @@ fn take_apart(url: &str, insecure: bool, spoken: Spoken) -> Result<(Target, Stri
         host: name,
         port,
         authority,
-        reach: Reach::default(),
+        connect: ConnectOptions::default(),
     };
     Ok((target, path))
 }
 
-/// Everything before the path, and the path with its query.
+/// The part before the path, and the path with its query.
 fn split(url: &str) -> Option<(&str, String)> {
     let begin = url.find("://")? + 3;
     let end = url[begin..]
@@ -197,8 +193,8 @@ mod tests {
         assert!(told("ftp://h/").contains("not ftp"));
         assert!(told("http://h/#top").contains("`#top`"));
         assert!(told("http://u:p@h/").contains("Authorization"));
-        assert!(told("http://").contains("no URL"));
+        assert!(told("http://").contains("not a URL"));
         assert!(told("http://h:99999/").contains("port"));
-        assert!(told("http://[::1/").contains("no URL"));
+        assert!(told("http://[::1/").contains("not a URL"));
     }
 }

@@ -1,4 +1,4 @@
-//! Toolchains: what a service needs on the machine, how to see whether it is there, and how to get it.
+//! Toolchains: how to detect those that services need, and how to install them.
 
 use crate::PlanError;
 use crate::read::Source;
@@ -12,27 +12,26 @@ use toml::Spanned;
 /// A toolchain of `services/toolchains.toml`.
 #[derive(Debug, Clone)]
 pub struct Toolchain {
-    /// What services call it.
+    /// The name used by services.
     pub name: String,
-    /// What people call it.
     pub title: String,
-    /// A shell command that prints the toolchain's folder, and the variable that carries it into build and run.
+    /// A shell command that prints the toolchain's folder, and the environment variable that passes it to build and run.
     pub locate: Option<(String, String)>,
     /// A shell command that prints the version.
     pub probe: String,
-    /// Finds the version in what the probe prints; its first group is the version.
+    /// Finds the version in the output of the probe; its first group is the version.
     pub version: Regex,
-    /// The folder below the located one that comes first on the PATH of its probe, and of builds and runs.
+    /// The folder below the located one that is first on the PATH of the probe, and of builds and runs.
     pub path: Option<String>,
-    /// Packages that bring it, by distribution.
+    /// Packages that contain it, by distribution.
     pub packages: BTreeMap<System, Vec<String>>,
-    /// Another command that brings it, by package name; it comes before the distribution's packages.
+    /// Another command that installs it; it takes precedence over the distribution's packages.
     pub install: Option<String>,
-    /// Toolchains that `install` uses.
+    /// Toolchains that `install` requires.
     pub needs: Vec<String>,
 }
 
-/// A distribution, as its package manager names it.
+/// A distribution, identified by its package manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum System {
     /// Debian, Ubuntu: apt.
@@ -44,10 +43,9 @@ pub enum System {
 }
 
 impl System {
-    /// All that are known.
     pub const ALL: [Self; 3] = [Self::Debian, Self::Fedora, Self::Arch];
 
-    /// The program by which a machine is known to be one.
+    /// The program whose presence identifies the distribution.
     pub const fn manager(self) -> &'static str {
         match self {
             Self::Debian => "apt-get",
@@ -56,7 +54,7 @@ impl System {
         }
     }
 
-    /// What a person types to install packages.
+    /// The command that a user runs to install packages.
     fn install(self, packages: &[String]) -> String {
         let verb = match self {
             Self::Debian | Self::Fedora => "install",
@@ -66,12 +64,10 @@ impl System {
     }
 }
 
-/// A toolchain that a service needs, with the least version.
+/// A toolchain that a service needs, with its minimum version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requirement {
-    /// Name of the toolchain.
     pub toolchain: String,
-    /// The least version.
     pub minimum: Option<Version>,
 }
 
@@ -81,7 +77,7 @@ pub struct Requirement {
 pub struct Version(pub Vec<u64>);
 
 impl Version {
-    /// Reads `1.26.8`. `None` where a part is no number.
+    /// Parses `1.26.8`. `None` if a part is not a number.
     pub fn parse(text: &str) -> Option<Self> {
         text.trim()
             .split('.')
@@ -99,7 +95,7 @@ impl fmt::Display for Version {
 }
 
 impl Requirement {
-    /// Reads `go` or `go >= 1.22`.
+    /// Parses `go` or `go >= 1.22`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (toolchain, minimum) = match text.split_once(">=") {
             Some((name, version)) => (name, Some(Version::parse(version)?)),
@@ -117,12 +113,12 @@ impl Requirement {
 }
 
 impl Toolchain {
-    /// The version in what the probe printed.
+    /// The version in the output of the probe.
     pub fn version_in(&self, printed: &str) -> Option<Version> {
         Version::parse(self.version.captures(printed)?.get(1)?.as_str())
     }
 
-    /// What a person types to get it on this system.
+    /// The command that a user runs to install it on this system.
     pub fn how_to_install(&self, system: Option<System>) -> String {
         let packages = system.and_then(|system| Some((system, self.packages.get(&system)?)));
         match (&self.install, packages) {
@@ -132,7 +128,7 @@ impl Toolchain {
         }
     }
 
-    /// What a person does where the version that is there is too old. The package that brought it is no way out.
+    /// Instructions if the installed version is too old. The distribution's package would not help.
     pub fn how_to_renew(&self, minimum: &Version) -> String {
         self.install.as_ref().map_or_else(
             || {
@@ -148,7 +144,7 @@ impl Toolchain {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ToolchainToml {
     title: String,
     #[serde(default)]
     locate: Option<String>,
@@ -173,7 +169,7 @@ struct Written {
 /// Reads `services/toolchains.toml`.
 pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError> {
     let source = Source::read(path)?;
-    let written: BTreeMap<Spanned<String>, Written> = source.parse()?;
+    let written: BTreeMap<Spanned<String>, ToolchainToml> = source.parse()?;
     let names: BTreeSet<String> = written.keys().map(|name| name.get_ref().clone()).collect();
     for (name, one) in &written {
         if let Some(unknown) = one.needs.iter().find(|need| !names.contains(*need)) {
@@ -190,13 +186,13 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError
         .collect()
 }
 
-fn one(source: &Source, name: &Spanned<String>, written: Written) -> Result<Toolchain, PlanError> {
+fn one(source: &Source, name: &Spanned<String>, written: ToolchainToml) -> Result<Toolchain, PlanError> {
     let locate = match (written.locate, written.env) {
         (Some(locate), Some(env)) => Some((locate, env)),
         (None, None) => None,
         _ => {
             let message = format!(
-                "`{}`: `locate` and `env` belong together: give both, or neither",
+                "`{}`: `locate` and `env` need each other: give both, or neither",
                 name.get_ref()
             );
             return Err(source.invalid(name.span(), message));
@@ -215,7 +211,7 @@ fn one(source: &Source, name: &Spanned<String>, written: Written) -> Result<Tool
         .ok_or_else(|| {
             source.invalid(
                 written.version.span(),
-                "`version` must be a regular expression with a group that holds the version",
+                "`version` must be a regular expression with a group for the version",
             )
         })?;
     Ok(Toolchain {

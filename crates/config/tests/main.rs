@@ -1,4 +1,4 @@
-//! What people write: contracts, catalogues and suites, and what is imported.
+//! Files that users write: contracts, catalogues and suites, and imports.
 
 mod contract;
 mod import;

@@ -14,7 +14,7 @@ pub(crate) const SHOWN: usize = 512;
 
 /// Parts of a reply that are judged when it is complete.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
+pub(crate) struct PartialReply {
     pub(crate) body: Vec<u8>,
     /// Parser state of JSON rules, for a body that is judged as it arrives.
     pub(crate) json: JsonWalk,
@@ -24,7 +24,7 @@ pub(crate) struct Kept {
     pub(crate) headers: KeptHeaders,
 }
 
-impl Kept {
+impl PartialReply {
     /// Forgets the last reply. Memory beyond a fair share is returned to the budget.
     pub(crate) fn clear(&mut self, budget: &Budget) {
         if self.charged > budget.share {
@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn all_bodies_together_hold_no_more_than_their_budget() {
         let budget = budget(1 << 20, 1 << 10);
-        let mut all: Vec<Kept> = (0..256).map(|_| Kept::default()).collect();
+        let mut all: Vec<PartialReply> = (0..256).map(|_| PartialReply::default()).collect();
         let piece = vec![0; 20 << 10];
         let results: Vec<_> = all.iter_mut().map(|kept| kept.add(&piece, &budget)).collect();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 51);
         assert!(results[51..].iter().all(|result| *result == Err(Excess::Load)));
-        let held = |all: &[Kept]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
+        let held = |all: &[PartialReply]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
         assert!(held(&all) <= 1 << 20);
         for kept in &mut all {
             kept.clear(&budget);
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn a_usual_body_keeps_its_memory_for_the_next_one() {
         let budget = budget(1 << 20, 1 << 18);
-        let mut kept = Kept::default();
+        let mut kept = PartialReply::default();
         for _ in 0..1_000 {
             kept.add_begin(&[0; 100]);
             kept.add(&[1; 6_000], &budget).expect("room");
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn a_body_has_a_limit_of_its_own() {
         let budget = budget(usize::MAX, 0);
-        let mut kept = Kept::default();
+        let mut kept = PartialReply::default();
         assert_eq!(kept.add(&vec![0; LONGEST], &budget), Ok(()));
         assert_eq!(kept.add(&[0], &budget), Err(Excess::Body));
     }

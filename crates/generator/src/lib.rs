@@ -22,4 +22,4 @@ mod worker;
 mod workload;
 
 pub use error::EngineError;
-pub use run::{CallError, exchange, run, run_part};
+pub use run::{run, run_part};

@@ -18,7 +18,7 @@ const WAITING: usize = 256;
 
 /// The result of one request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line {
+pub(crate) struct RequestLogEntry {
     pub(crate) operation: u16,
     /// When it was due, ns since the start of the measurement; negative: before it. The other times have the same
     /// origin.
@@ -33,7 +33,7 @@ pub(crate) struct Line {
     pub(crate) bytes: u64,
 }
 
-impl Line {
+impl RequestLogEntry {
     /// The line of a request that was due at `due` and was not sent.
     pub(crate) const fn unsent(operation: u16, due: i64, outcome: Outcome) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Line {
 /// The log of one worker.
 #[derive(Debug)]
 pub(crate) struct Logbook {
-    lines: Vec<Line>,
+    lines: Vec<RequestLogEntry>,
     to_writer: SyncSender<Batch>,
     /// Lines dropped since the last batch that was accepted.
     lost: u64,
@@ -63,14 +63,14 @@ pub(crate) struct Logbook {
 
 #[derive(Debug, Default)]
 struct Batch {
-    lines: Vec<Line>,
+    lines: Vec<RequestLogEntry>,
     /// Lines dropped before these because the disk was too slow.
     lost: u64,
 }
 
 impl Logbook {
     /// Logs a request, if it belongs to the logged share.
-    pub(crate) fn note(&mut self, line: Line) {
+    pub(crate) fn note(&mut self, line: RequestLogEntry) {
         self.key = mix(self.key);
         if !self.is_on || self.key > self.below {
             return;
@@ -224,7 +224,7 @@ fn quoted(name: &str, format: LogFormat) -> String {
     }
 }
 
-fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+fn write_csv(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
     write!(out, "{name},{},", line.due)?;
     if let Some(sent) = line.sent {
         write!(out, "{sent}")?;
@@ -236,7 +236,7 @@ fn write_csv(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<(
     writeln!(out, ",{}", line.bytes)
 }
 
-fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<()> {
+fn write_json(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
     let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
     writeln!(
         out,
@@ -254,12 +254,12 @@ fn write_json(out: &mut impl Write, name: &str, line: &Line) -> std::io::Result<
 const fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Valid => "valid",
-        Outcome::WrongReply => "wrong_reply",
+        Outcome::Unexpected => "unexpected",
         Outcome::Status => "status",
         Outcome::Timeout => "timeout",
-        Outcome::Refused => "refused",
+        Outcome::ConnectError => "connect_error",
         Outcome::Reset => "reset",
-        Outcome::NotSent => "not_sent",
+        Outcome::Dropped => "dropped",
     }
 }
 
@@ -281,7 +281,7 @@ mod tests {
         };
         let logging = std::thread::spawn(move || {
             for due in 0..3 * BATCH as i64 + 5 {
-                book.note(Line::unsent(0, due, Outcome::NotSent));
+                book.note(RequestLogEntry::unsent(0, due, Outcome::Dropped));
             }
             book
         });

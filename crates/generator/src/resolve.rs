@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The connect options of a load, after probing.
 #[derive(Debug)]
-pub(crate) struct Reached {
+pub(crate) struct ResolvedTarget {
     /// The peers that accepted a connection, and the source addresses.
     pub(crate) route: Route,
     /// The peers that did not, and why.
@@ -20,8 +20,8 @@ pub(crate) struct Reached {
 
 /// Connects once to every address of the target. A service that is down is thus reported immediately, not by a recording
 /// full of errors. Addresses that accept no connection are left out.
-pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
-    let sources = job.target.reach.sources.clone();
+pub(crate) fn reach(job: &Job) -> Result<ResolvedTarget, EngineError> {
+    let sources = job.target.connect.sources.clone();
     let mut route = Route {
         peers: Vec::new(),
         sources,
@@ -35,7 +35,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
             peers[0]
         )));
     }
-    let limit = Duration::from_nanos(job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns))
+    let limit = Duration::from_nanos(job.target.connect.connect_timeout_ns.unwrap_or(job.timeout_ns))
         .max(Duration::from_millis(100));
     let tried = std::thread::scope(|scope| {
         let tries: Vec<_> = peers
@@ -63,7 +63,7 @@ pub(crate) fn reach(job: &Job) -> Result<Reached, EngineError> {
             address: peer.to_string(),
             reason: reason.clone(),
         }),
-        _ => Ok(Reached { route, left_out }),
+        _ => Ok(ResolvedTarget { route, left_out }),
     }
 }
 
@@ -80,7 +80,7 @@ fn check_sources(sources: &[IpAddr]) -> Result<(), EngineError> {
 }
 
 pub(crate) fn peers(target: &Target) -> Result<Vec<Peer>, EngineError> {
-    let reach = &target.reach;
+    let reach = &target.connect;
     if let Some(path) = &reach.unix {
         return Ok(vec![Peer::Unix(path.into())]);
     }

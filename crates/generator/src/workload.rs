@@ -29,7 +29,7 @@ pub(crate) struct PreparedOperation<P: Protocol> {
     /// Whether the method is safe, so that the request may be sent twice (RFC 9110, section 9.2.1).
     pub(crate) is_safe: bool,
     /// The parts of each reply that are needed for captures.
-    pub(crate) takes: Takes,
+    pub(crate) takes: CapturePlan,
 }
 
 impl<P: Protocol> PreparedOperation<P> {
@@ -43,7 +43,7 @@ impl<P: Protocol> PreparedOperation<P> {
 
 /// The parts of each reply that later requests need, whether it is checked or not.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Takes {
+pub(crate) struct CapturePlan {
     pub(crate) body: bool,
     pub(crate) head: bool,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Takes {
 /// The prepared operations of a job, shared by all threads.
 pub(crate) struct PreparedWorkload<P: Protocol> {
     pub(crate) operations: Vec<PreparedOperation<P>>,
-    pub(crate) order: Arc<Ready>,
+    pub(crate) order: Arc<OperationPicker>,
     /// Whether requests contain values of earlier replies.
     pub(crate) takes: bool,
     /// Whether replies are streams.
@@ -62,7 +62,7 @@ pub(crate) struct PreparedWorkload<P: Protocol> {
 
 /// How the next operation is chosen.
 #[derive(Debug, Clone)]
-pub(crate) enum Ready {
+pub(crate) enum OperationPicker {
     /// Always this one.
     One(u16),
     /// By weight: cumulative weights with their operations.
@@ -71,7 +71,7 @@ pub(crate) enum Ready {
     Sequence(Vec<u16>),
 }
 
-impl Ready {
+impl OperationPicker {
     /// Number of requests of one arrival.
     pub(crate) const fn length(&self) -> u64 {
         match self {
@@ -139,7 +139,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
         deadline: operation.request.headers.iter().find_map(Header::deadline_ns),
         judges_json_alone: expectation.judges_json_alone(),
         judges_body: expectation.exact_body().is_none() && expectation.judges_body(),
-        takes: Takes {
+        takes: CapturePlan {
             body: expectation.takes_of_body(),
             head: expectation.takes_of_head(),
         },
@@ -148,7 +148,7 @@ fn prepare<P: Protocol>(operation: &Operation, job: &Job) -> Result<PreparedOper
     })
 }
 
-fn order(order: &Order) -> Ready {
+fn order(order: &Order) -> OperationPicker {
     match order {
         Order::Mix(steps) => {
             let mut sum = 0;
@@ -161,11 +161,13 @@ fn order(order: &Order) -> Ready {
                 })
                 .collect();
             match weighted.as_slice() {
-                [(_, only)] => Ready::One(*only),
-                _ => Ready::Mix(weighted),
+                [(_, only)] => OperationPicker::One(*only),
+                _ => OperationPicker::Mix(weighted),
             }
         }
-        Order::Sequence(steps) => Ready::Sequence(steps.iter().map(|step| step.operation as u16).collect()),
+        Order::Sequence(steps) => {
+            OperationPicker::Sequence(steps.iter().map(|step| step.operation as u16).collect())
+        }
     }
 }
 

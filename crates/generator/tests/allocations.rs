@@ -9,11 +9,11 @@ mod ports;
 mod toy;
 mod wire;
 
-use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{
-    Body, BodyRule, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation, Order,
-    Parameter, Part, Protocol, Series, Source, Spacing, Step, Take, Template, TransportChoice, WarmUp,
+    Body, BodyRule, Capture, Expectation, Header, HeaderRule, HeaderValue, Job, JsonRule, Load, Operation,
+    Order, Parameter, Part, Protocol, Series, Source, Spacing, Step, Template, TransportChoice, WarmUp,
     Workload,
 };
 use prony_records::{Event, Phase};
@@ -123,7 +123,7 @@ fn assert_allocates_nothing(mut job: Job) {
         0,
         "{:?} {:?}",
         recording.outcomes,
-        recording.wrong_replies
+        recording.unexpected_replies
     );
     // The first two intervals allocate the memory that later ones reuse.
     let (settled, rest) = seen.split_at(2);
@@ -270,7 +270,7 @@ fn judged_replies(transport: TransportChoice) {
 fn values_that_are_taken(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
-    let take = |name: &str, slot, from: &str| Take {
+    let take = |name: &str, slot, from: &str| Capture {
         name: name.into(),
         slot,
         from: from.parse().expect("an origin"),
@@ -448,9 +448,9 @@ fn streams_of_known_messages(transport: TransportChoice) {
     let mut job = toy::job(server.address, transport);
     job.workload.operations[0].expect = Expectation {
         events: Some(Events {
-            whole: Some(Whole {
+            whole: Some(ExactStream {
                 count: Template::literal("20"),
-                each: Shape {
+                each: MessageRule {
                     id: Some(Template::literal("{= i}")),
                     name: Some(Template::literal("tick")),
                     data: Some(Data::Json(Template::literal(r#"{"n":{= i},"of":20}"#))),

@@ -2,7 +2,7 @@
 
 use crate::toy::{self, HELLO, MS, Server, answer_all, job, ok, operation, run};
 use prony_load::{
-    Body, BodyRule, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Take, Template,
+    Body, BodyRule, Capture, HeaderRule, HeaderValue, Load, Order, Parameter, Part, Source, Step, Template,
     TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Command, Event, Phase, WarningKind};
@@ -73,7 +73,12 @@ fn pipelined_requests_keep_their_order(transport: TransportChoice) {
     job.workload.operations[0].expect.body = vec![BodyRule::Exact(path)];
     let recording = run(&job);
     assert!(recording.requests.valid > 100, "{recording:#?}");
-    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?}",
+        recording.unexpected_replies
+    );
 }
 
 fn several_threads_share_the_connections(transport: TransportChoice) {
@@ -152,12 +157,12 @@ fn a_counter_never_repeats_and_the_reply_is_judged_by_it(transport: TransportCho
     let recording = run(&job);
     let (numbers, requests) = seen.lock().expect("no panic").clone();
     assert_eq!(numbers.len() as u64, requests, "a number came twice");
-    let share = recording.outcomes.wrong_reply as f64 / recording.requests.completed as f64;
+    let share = recording.outcomes.unexpected as f64 / recording.requests.completed as f64;
     assert!((share - 0.1).abs() < 0.05, "{:?}", recording.outcomes);
-    assert_eq!(recording.wrong_replies.len(), 3);
+    assert_eq!(recording.unexpected_replies.len(), 3);
     assert!(
         recording
-            .wrong_replies
+            .unexpected_replies
             .iter()
             .all(|wrong| wrong.expected.ends_with('0') && wrong.got.ends_with('1'))
     );
@@ -554,7 +559,7 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
         name: "content-type".into(),
         value: HeaderValue::MediaType("text/plain".into()),
     }];
-    expect.take = vec![Take {
+    expect.take = vec![Capture {
         name: "word".into(),
         slot: 0,
         from: "regex:h\\w+".parse().expect("an origin"),
@@ -573,7 +578,12 @@ fn a_reply_that_gives_a_value_is_judged_with_its_headers(transport: TransportCho
     }];
     let recording = run(&job);
     assert!(recording.requests.valid > 10, "{recording:#?}");
-    assert_eq!(recording.outcomes.errors(), 0, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.errors(),
+        0,
+        "{:?}",
+        recording.unexpected_replies
+    );
 }
 
 /// Several names with values are one operation; requests without a reply are counted separately.

@@ -191,7 +191,7 @@ fn a_goodbye_with_the_first_word_costs_one_connection(transport: TransportChoice
     job.protocol = Protocol::Http2;
     let recording = run(&job);
     assert_eq!(
-        (recording.outcomes.valid, recording.outcomes.refused),
+        (recording.outcomes.valid, recording.outcomes.connect_error),
         (49, 1),
         "{recording:#?}"
     );
@@ -279,7 +279,7 @@ fn over_tls_a_bad_greeting_costs_one_connection(transport: TransportChoice) {
     let recording = run(&job);
     // Requests that waited at that moment had no connection; all others get a reply.
     assert_eq!(
-        recording.requests.valid + recording.outcomes.refused,
+        recording.requests.valid + recording.outcomes.connect_error,
         200,
         "{:?}",
         recording.outcomes
@@ -319,8 +319,8 @@ fn over_tls_a_body_until_the_end_needs_a_goodbye(transport: TransportChoice) {
         if says_goodbye {
             assert_all_valid(&recording);
         } else {
-            assert_eq!(recording.outcomes.wrong_reply, 20, "{:?}", recording.outcomes);
-            let shown = &recording.wrong_replies[0];
+            assert_eq!(recording.outcomes.unexpected, 20, "{:?}", recording.outcomes);
+            let shown = &recording.unexpected_replies[0];
             assert!(shown.got.contains("close_notify"), "{shown:?}");
         }
     }

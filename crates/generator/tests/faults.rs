@@ -37,10 +37,10 @@ fn kinds(recording: &Recording) -> Vec<WarningKind> {
 fn a_wrong_body_is_a_wrong_reply(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |_| ok("hellO")));
     let recording = run(&job(server.address, transport));
-    assert!(recording.outcomes.wrong_reply > 50);
-    assert_eq!(recording.outcomes.wrong_reply, recording.requests.completed);
+    assert!(recording.outcomes.unexpected > 50);
+    assert_eq!(recording.outcomes.unexpected, recording.requests.completed);
     assert_eq!(recording.outcomes.valid, 0);
-    let shown = &recording.wrong_replies[0];
+    let shown = &recording.unexpected_replies[0];
     assert_eq!((shown.expected.as_str(), shown.got.as_str()), ("hello", "hellO"));
     assert!(kinds(&recording).contains(&WarningKind::Errors));
 }
@@ -52,9 +52,9 @@ fn an_unexpected_status_is_told_with_its_body(transport: TransportChoice) {
     assert_eq!(recording.outcomes.status, recording.requests.completed);
     assert_eq!(recording.status_codes.keys().collect::<Vec<_>>(), ["503"]);
     assert!(
-        recording.wrong_replies[0].got.contains("too much"),
+        recording.unexpected_replies[0].got.contains("too much"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
 }
 
@@ -70,9 +70,9 @@ fn malformed_replies_are_wrong_replies(transport: TransportChoice) {
         let mut job = job(server.address, transport);
         job.phases.measurement_ns = 100 * MS;
         let recording = run(&job);
-        assert!(recording.outcomes.wrong_reply > 0, "{reply}");
+        assert!(recording.outcomes.unexpected > 0, "{reply}");
         assert_eq!(recording.requests.completed, 0, "{reply}");
-        assert_eq!(recording.wrong_replies[0].what, "reply");
+        assert_eq!(recording.unexpected_replies[0].what, "reply");
         assert!(recording.connections.reconnects > 0);
     }
 }
@@ -80,7 +80,7 @@ fn malformed_replies_are_wrong_replies(transport: TransportChoice) {
 fn more_than_was_asked_for_is_a_wrong_reply(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |_| format!("{HELLO}{HELLO}")));
     let recording = run(&job(server.address, transport));
-    assert!(recording.outcomes.wrong_reply > 0, "{:?}", recording.outcomes);
+    assert!(recording.outcomes.unexpected > 0, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.valid, 0);
 }
 
@@ -91,7 +91,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     });
     let mut job = job(server.address, transport);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.timeout, recording.requests.offered);
@@ -104,7 +104,7 @@ fn a_reply_that_stops_in_the_middle_is_a_timeout(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |_| HELLO[..HELLO.len() - 1].to_owned()));
     let mut job = job(server.address, transport);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.requests.completed, 0);
@@ -201,14 +201,14 @@ fn a_server_that_dies_refuses(transport: TransportChoice) {
     server.stop();
     let recording = runner.join().expect("a recording");
     assert!(recording.requests.valid >= 50, "{:?}", recording.outcomes);
-    assert!(recording.outcomes.refused > 0, "{:?}", recording.outcomes);
+    assert!(recording.outcomes.connect_error > 0, "{:?}", recording.outcomes);
 }
 
 fn a_server_that_closes_at_once_resets(transport: TransportChoice) {
     let server = Server::new(|_, _| {});
     let recording = run(&job(server.address, transport));
     assert!(
-        recording.outcomes.reset + recording.outcomes.refused > 0,
+        recording.outcomes.reset + recording.outcomes.connect_error > 0,
         "{:?}",
         recording.outcomes
     );
@@ -293,11 +293,11 @@ fn a_wrong_body_without_end_does_not_fill_the_memory(transport: TransportChoice)
     job.phases.measurement_ns = 60_000 * MS;
     let before = peak_kib();
     let recording = run(&job);
-    assert_eq!(recording.outcomes.wrong_reply, 1, "{recording:#?}");
+    assert_eq!(recording.outcomes.unexpected, 1, "{recording:#?}");
     assert!(
-        recording.wrong_replies[0].got.contains("xxx"),
+        recording.unexpected_replies[0].got.contains("xxx"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
     let grown = peak_kib() - before;
     assert!(grown < 128 * 1024, "{grown} KiB for a body of 256 MiB");

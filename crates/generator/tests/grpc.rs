@@ -65,7 +65,7 @@ fn go_answers_unary_calls() {
             recording.status_codes.get("grpc-5"),
             Some(&recording.requests.completed)
         );
-        assert_eq!(recording.wrong_replies[0].what, "grpc-status");
+        assert_eq!(recording.unexpected_replies[0].what, "grpc-status");
     });
     load.workload.operations[0].expect.grpc_status = Some(5);
     on_each_transport(&load, assert_all_valid);
@@ -109,24 +109,27 @@ fn tonic_streams_messages() {
         ..Events::default()
     };
     on_each_transport(&of(early), |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
+        assert_eq!(recording.outcomes.unexpected, 40);
         let streams = recording.messages.and_then(|messages| messages.streams);
         assert_eq!(streams.expect("how they ended").ended_early, 40);
-        assert_eq!(recording.wrong_replies[0].got, "40");
+        assert_eq!(recording.unexpected_replies[0].got, "40");
     });
     let long = Events {
         longest: 0,
         ..Events::default()
     };
     on_each_transport(&of(long), |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
-        assert_eq!(recording.wrong_replies[0].what, "events: an event is too long");
+        assert_eq!(recording.outcomes.unexpected, 40);
+        assert_eq!(
+            recording.unexpected_replies[0].what,
+            "events: an event is too long"
+        );
     });
     // A unary call has one message.
     let unary = forty(server.port, call("/toy.Echo/stream", &message, None));
     on_each_transport(&unary, |recording| {
-        assert_eq!(recording.outcomes.wrong_reply, 40);
-        assert_eq!(recording.wrong_replies[0].what, "number of messages");
+        assert_eq!(recording.outcomes.unexpected, 40);
+        assert_eq!(recording.unexpected_replies[0].what, "number of messages");
         assert!(recording.messages.is_none());
     });
 }
@@ -157,7 +160,7 @@ fn a_deadline_ends_a_stream_with_its_status() {
     on_each_transport(&forty(server.port, late), |recording| {
         assert_eq!(recording.outcomes.status, 40);
         assert_eq!(recording.status_codes.get("grpc-4"), Some(&40));
-        assert_eq!(recording.wrong_replies[0].got, "4 (after 60000000u)");
+        assert_eq!(recording.unexpected_replies[0].got, "4 (after 60000000u)");
         let messages = recording.messages.expect("messages of streams");
         assert_eq!(messages.received, 40);
         assert_eq!(messages.streams.expect("how they ended").ended_early, 40);
@@ -190,7 +193,7 @@ fn a_call_that_is_reset_at_its_deadline_is_late() {
     };
     on_each_transport(&of(20_000_000), |recording| {
         assert_eq!(recording.outcomes.status, 5);
-        assert_eq!(recording.wrong_replies[0].what, "grpc-status");
+        assert_eq!(recording.unexpected_replies[0].what, "grpc-status");
         let streams = recording.messages.and_then(|messages| messages.streams);
         assert_eq!(streams.expect("how they ended").ended_early, 5);
     });
@@ -257,7 +260,7 @@ fn tonic_says_why_it_fails() {
     );
     on_each_transport(&load, |recording| {
         assert_eq!(recording.outcomes.status, recording.requests.offered);
-        assert_eq!(recording.wrong_replies[0].got, "5 (no person is named Zoë)");
+        assert_eq!(recording.unexpected_replies[0].got, "5 (no person is named Zoë)");
     });
     let mut load = job(
         server.port,
@@ -314,13 +317,13 @@ fn replies_that_are_no_grpc_are_wrong() {
         let load = job(server.port, Protocol::Grpc, (1, 2), call("/a.B/c", b"", None));
         on_each_transport(&load, |recording| {
             assert_eq!(
-                recording.outcomes.wrong_reply, recording.requests.offered,
+                recording.outcomes.unexpected, recording.requests.offered,
                 "{reason}"
             );
             assert!(
-                recording.wrong_replies[0].got.contains(reason),
+                recording.unexpected_replies[0].got.contains(reason),
                 "{:?}",
-                recording.wrong_replies[0]
+                recording.unexpected_replies[0]
             );
         });
     }

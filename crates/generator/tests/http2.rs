@@ -78,7 +78,7 @@ fn nginx_says_no() {
             recording.status_codes.get("404"),
             Some(&recording.requests.completed)
         );
-        assert_eq!(recording.wrong_replies[0].what, "status");
+        assert_eq!(recording.unexpected_replies[0].what, "status");
     });
 }
 
@@ -546,7 +546,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
     });
     let mut load = job(stalling.port, Protocol::Http2, (1, 2), expecting(get("/"), HELLO));
     load.timeout_ns = 50_000_000;
-    load.target.reach.connect_timeout_ns = Some(10_000_000_000);
+    load.target.connect.connect_timeout_ns = Some(10_000_000_000);
     on_each_transport(&load, |recording| {
         assert!(recording.outcomes.timeout > 0 && recording.outcomes.valid > 0);
         assert_eq!(recording.outcomes.errors(), recording.outcomes.timeout);

@@ -163,9 +163,9 @@ fn what_does_not_fit_the_backlog_is_not_sent(transport: TransportChoice) {
     assert_eq!(recording.requests.offered, 300);
     // Two are in flight and ten wait; all others find the backlog full. If the machine stalls at the start, the ten
     // wait before the first two are sent.
-    let not_sent = recording.outcomes.not_sent;
-    assert!((288..=290).contains(&not_sent), "{:?}", recording.outcomes);
-    assert_eq!(recording.outcomes.timeout, 300 - not_sent);
+    let dropped = recording.outcomes.dropped;
+    assert!((288..=290).contains(&dropped), "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.timeout, 300 - dropped);
 }
 
 fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
@@ -179,7 +179,7 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
     let recording = run(&job);
     assert_eq!(recording.requests.offered, 300);
     assert_eq!(
-        (recording.outcomes.timeout, recording.outcomes.not_sent),
+        (recording.outcomes.timeout, recording.outcomes.dropped),
         (2, 298),
         "{:?}",
         recording.outcomes
@@ -276,7 +276,7 @@ fn users_beyond_the_limit_are_turned_away(transport: TransportChoice) {
     job.load = users(100.0, 2, 0, 3);
     let recording = run(&job);
     // Three are admitted; the other 27 would have sent two requests each.
-    assert_eq!(recording.outcomes.not_sent, 54, "{:?}", recording.outcomes);
+    assert_eq!(recording.outcomes.dropped, 54, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.valid, 3, "{:?}", recording.outcomes);
 }
 

@@ -2,7 +2,7 @@
 
 use crate::toy::{self, HELLO, MS, Server, fails, job, run};
 use prony_generator::EngineError;
-use prony_load::{Job, Load, Protocol, Reach, Spacing, Tls, TlsChoices, TransportChoice};
+use prony_load::{ConnectOptions, Job, Load, Protocol, Spacing, Tls, TlsChoices, TransportChoice};
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -64,7 +64,7 @@ fn every_address_of_the_target_is_used_and_recorded(transport: TransportChoice) 
         listen(listener, Arc::clone(&seen));
     }
     let mut job = job(SocketAddr::new(ip("127.0.0.1"), port), transport);
-    job.target.reach.addresses = vec![ip("127.0.0.1"), ip("127.0.0.2")];
+    job.target.connect.addresses = vec![ip("127.0.0.1"), ip("127.0.0.2")];
     job.threads = 2;
     let recording = run(&job);
     let network = recording.network.expect("a network");
@@ -91,7 +91,7 @@ fn an_address_that_takes_no_connection_is_left_out_and_told(transport: Transport
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     // No service listens on this port of the second address.
-    job.target.reach.addresses = vec![server.address.ip(), ip("127.0.0.77")];
+    job.target.connect.addresses = vec![server.address.ip(), ip("127.0.0.77")];
     let recording = run(&job);
     assert_eq!(recording.outcomes.errors(), 0);
     let warning = &recording
@@ -112,7 +112,7 @@ fn connections_come_from_every_source_in_turn(transport: TransportChoice) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let mut job = job(listener.local_addr().expect("an address"), transport);
     listen(listener, Arc::clone(&seen));
-    job.target.reach.sources = vec![ip("127.0.0.5"), ip("127.0.0.6")];
+    job.target.connect.sources = vec![ip("127.0.0.5"), ip("127.0.0.6")];
     assert_eq!(run(&job).outcomes.errors(), 0);
     let seen = seen.lock().expect("no panic");
     // The first connection is the probe before the load.
@@ -129,7 +129,7 @@ fn a_source_that_cannot_be_is_told() {
         ("::1", "address family"),
     ] {
         let mut job = job(server.address, TransportChoice::Epoll);
-        job.target.reach.sources = vec![ip(source)];
+        job.target.connect.sources = vec![ip(source)];
         let error = fails(&job);
         assert!(matches!(error, EngineError::Job(_)), "{error}");
         assert!(error.to_string().contains(part), "{error}");
@@ -155,9 +155,9 @@ fn a_socket_in_the_file_system_is_loaded(transport: TransportChoice) {
     let mut job = job("127.0.0.1:1".parse().expect("an address"), transport);
     job.protocol = Protocol::Http1;
     job.load = Load::closed(2, 1);
-    job.target.reach = Reach {
+    job.target.connect = ConnectOptions {
         unix: Some(path.display().to_string()),
-        ..Reach::default()
+        ..ConnectOptions::default()
     };
     let recording = run(&job);
     assert!(recording.outcomes.valid > 0 && recording.outcomes.errors() == 0);
@@ -177,11 +177,11 @@ fn hurried_users(address: SocketAddr, transport: TransportChoice) -> Job {
         max_users: 100,
     };
     (job.timeout_ns, job.phases.drain_ns) = (60_000 * MS, 30_000 * MS);
-    job.target.reach.connect_timeout_ns = Some(50 * MS);
+    job.target.connect.connect_timeout_ns = Some(50 * MS);
     job
 }
 
-/// A user whose connection is still in progress at the end of the drain has sent nothing: `not_sent`. So a timeout is
+/// A user whose connection is still in progress at the end of the drain has sent nothing: `dropped`. So a timeout is
 /// that of the connection.
 fn assert_all_timed_out(job: &Job) {
     let recording = run(job);
@@ -220,7 +220,7 @@ fn a_handshake_that_takes_too_long_is_a_timeout(transport: TransportChoice) {
 #[test]
 fn a_path_that_is_no_socket_is_told() {
     let mut job = job("127.0.0.1:1".parse().expect("an address"), TransportChoice::Epoll);
-    job.target.reach.unix = Some("/no/such/socket".to_owned());
+    job.target.connect.unix = Some("/no/such/socket".to_owned());
     let error = fails(&job).to_string();
     assert!(error.contains("unix:/no/such/socket"), "{error}");
 }

@@ -188,7 +188,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) -> Rooms {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -212,7 +215,7 @@ fn messages(recording: &Recording) -> (prony_records::Messages, Rooms) {
 fn violated(recording: &Recording, reason: &str) {
     let mut warnings = recording.warnings.iter();
     let told = warnings
-        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("broke the protocol"));
+        .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("violated the protocol"));
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",
@@ -306,7 +309,7 @@ fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
     let recording = run(&job);
     let (messages, rooms) = messages(&recording);
     // The very last message may be a lost one, with none after it.
-    let lost = recording.outcomes.wrong_reply + recording.outcomes.timeout;
+    let lost = recording.outcomes.unexpected + recording.outcomes.timeout;
     // If the member that misses one is ahead of all others, the next message to it counts as out of order, too.
     assert!(
         (200..260).contains(&lost) && recording.outcomes.timeout <= 1,
@@ -341,9 +344,9 @@ fn another_order_for_one_is_wrong(transport: TransportChoice) {
             .is_some_and(|ids| ids.late >= 140 && ids.doubled == 0),
         "{messages:?}"
     );
-    assert!(recording.outcomes.wrong_reply >= 140, "{:?}", recording.outcomes);
-    let told = &recording.wrong_replies[0];
-    assert!(told.got.contains("another order"), "{told:?}");
+    assert!(recording.outcomes.unexpected >= 140, "{:?}", recording.outcomes);
+    let told = &recording.unexpected_replies[0];
+    assert!(told.got.contains("out of order"), "{told:?}");
     assert!(rooms.reached <= rooms.expected);
 }
 
@@ -353,7 +356,7 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
-    violated(&recording, "a message came twice");
+    violated(&recording, "a message was delivered twice");
     let (messages, _) = messages(&recording);
     assert_eq!(messages.ids.map(|ids| ids.doubled), Some(1));
     assert!(recording.connections.reconnects >= 1);
@@ -363,7 +366,7 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
 fn a_message_of_another_room_is_told(transport: TransportChoice) {
     let setting = rooms(true, right);
     let recording = run(&texts(&setting, transport, (2, 2), 1));
-    violated(&recording, "a message of another room");
+    violated(&recording, "a message from another room");
 }
 
 fn an_altered_message_is_told(transport: TransportChoice) {
@@ -372,7 +375,7 @@ fn an_altered_message_is_told(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
-    violated(&recording, "a message that nobody said in this room");
+    violated(&recording, "a message that no member of this room sent");
     assert!(recording.requests.valid > 100, "{:?}", recording.outcomes);
 }
 
@@ -382,9 +385,9 @@ fn a_message_of_another_kind_is_wrong(transport: TransportChoice) {
         _ => vec![message.clone()],
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 100));
-    assert_eq!(recording.outcomes.wrong_reply, 100);
-    let told = &recording.wrong_replies[0];
-    assert!(told.got.contains("a binary message came"), "{told:?}");
+    assert_eq!(recording.outcomes.unexpected, 100);
+    let told = &recording.unexpected_replies[0];
+    assert!(told.got.contains("a binary one was received"), "{told:?}");
 }
 
 /// The others still receive each other's messages, and the member that reconnects is a member again.

@@ -4,7 +4,7 @@
 use crate::toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
 use crate::wire;
 use crate::wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
-use prony_load::events::{Chat, Data, EventRule, Events, Shape, Whole};
+use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
 };
@@ -112,7 +112,10 @@ fn ends(recording: &Recording) -> Streams {
 
 fn all_valid(recording: &Recording) {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?}",
         recording.outcomes
@@ -124,11 +127,11 @@ fn all_valid(recording: &Recording) {
 fn all_wrong(recording: &Recording, what: &str) {
     assert!(recording.requests.offered > 0);
     assert_eq!(
-        recording.outcomes.wrong_reply, recording.requests.offered,
+        recording.outcomes.unexpected, recording.requests.offered,
         "{:?} {:?}",
-        recording.outcomes, recording.wrong_replies
+        recording.outcomes, recording.unexpected_replies
     );
-    for wrong in &recording.wrong_replies {
+    for wrong in &recording.unexpected_replies {
         assert!(wrong.what.contains(what), "{wrong:?}");
     }
 }
@@ -166,9 +169,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
     let place = || Part::Value(0);
     let text = |text: &str| Part::Literal(text.into());
     let events = |gap_us: &str| Events {
-        whole: Some(Whole {
+        whole: Some(ExactStream {
             count: Template(vec![place()]),
-            each: Shape {
+            each: MessageRule {
                 id: Some(Template::literal("{= i}")),
                 name: Some(Template::literal("tick")),
                 data: Some(Data::Json(Template(vec![
@@ -177,9 +180,9 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
                     text("}"),
                 ]))),
             },
-            last: Some(Shape {
+            last: Some(MessageRule {
                 name: Some(Template::literal("end")),
-                ..Shape::default()
+                ..MessageRule::default()
             }),
             gap_us: Some(Template::literal(gap_us)),
             flushed: false,
@@ -454,7 +457,7 @@ fn an_end_before_the_bound_is_a_wrong_reply(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "ended early");
     assert_eq!(ends(&recording).ended_early, 10);
-    let wrong = &recording.wrong_replies[0];
+    let wrong = &recording.unexpected_replies[0];
     assert_eq!((wrong.expected.as_str(), wrong.got.as_str()), ("5 events", "3"));
 }
 
@@ -496,9 +499,9 @@ fn what_never_came_is_a_wrong_reply(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, events), 10));
     all_wrong(&recording, "events");
     assert!(
-        recording.wrong_replies[0].expected.contains("named `end`"),
+        recording.unexpected_replies[0].expected.contains("named `end`"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
 }
 
@@ -515,9 +518,9 @@ fn an_event_without_end_is_a_wrong_reply_at_once(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, Events::default()), 3));
     all_wrong(&recording, "too long");
     assert!(
-        recording.wrong_replies[0].expected.contains("1048576 bytes"),
+        recording.unexpected_replies[0].expected.contains("1048576 bytes"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
     assert!(recording.bytes.received < 3 * (50 << 20), "{:?}", recording.bytes);
 }
@@ -531,14 +534,17 @@ fn a_line_that_is_no_json_is_a_wrong_reply(transport: TransportChoice) {
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 5));
     all_wrong(&recording, "events");
-    assert_eq!(recording.wrong_replies[0].expected, "a JSON value in each line");
+    assert_eq!(
+        recording.unexpected_replies[0].expected,
+        "a JSON value in each line"
+    );
 }
 
 fn a_plain_reply_is_a_wrong_reply(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "content-type");
-    let wrong = &recording.wrong_replies[0];
+    let wrong = &recording.unexpected_replies[0];
     assert!(
         wrong.got.contains("text/plain") && wrong.got.contains("hello"),
         "{wrong:?}"
@@ -553,9 +559,9 @@ fn another_status_is_told_as_such(transport: TransportChoice) {
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     assert_eq!(recording.outcomes.status, 10, "{:?}", recording.outcomes);
     assert!(
-        recording.wrong_replies[0].got.contains("too much"),
+        recording.unexpected_replies[0].got.contains("too much"),
         "{:?}",
-        recording.wrong_replies
+        recording.unexpected_replies
     );
 }
 
@@ -568,7 +574,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     });
     let mut job = counted(streaming(&server, transport, until(5)), 4);
     job.timeout_ns = 100 * MS;
-    job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+    job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
     let long = serving(STREAM_HEAD, endless);
@@ -594,7 +600,7 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         let mut job = counted(job(server.address, transport), 4);
         job.workload.operations[0].expect = expect;
         job.timeout_ns = 200 * MS;
-        job.target.reach.connect_timeout_ns = Some(10_000 * MS);
+        job.target.connect.connect_timeout_ns = Some(10_000 * MS);
         let recording = run(&job);
         assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
         let told: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();

@@ -197,7 +197,11 @@ fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(streams);
     let recording = run(&job);
-    assert_eq!(recording.outcomes.valid, streams, "{:?}", recording.wrong_replies);
+    assert_eq!(
+        recording.outcomes.valid, streams,
+        "{:?}",
+        recording.unexpected_replies
+    );
     let messages = recording.messages.expect("messages");
     let sent: u64 = (1..=EVENTS).map(comes).sum();
     assert_eq!(sent, EVENTS - 2 + 1);

@@ -212,7 +212,10 @@ fn counted(mut job: Job, messages: u64) -> Job {
 
 fn all_valid(recording: &Recording) {
     assert_eq!(
-        (recording.outcomes.errors(), recording.wrong_replies.as_slice()),
+        (
+            recording.outcomes.errors(),
+            recording.unexpected_replies.as_slice()
+        ),
         (0, &[][..]),
         "{:?} {:?}",
         recording.outcomes,
@@ -230,11 +233,11 @@ fn all_valid(recording: &Recording) {
 fn all_wrong(recording: &Recording, reason: &str) {
     assert!(recording.requests.offered > 0);
     assert_eq!(
-        recording.outcomes.wrong_reply, recording.requests.offered,
+        recording.outcomes.unexpected, recording.requests.offered,
         "{:?} {:?}",
-        recording.outcomes, recording.wrong_replies
+        recording.outcomes, recording.unexpected_replies
     );
-    for wrong in &recording.wrong_replies {
+    for wrong in &recording.unexpected_replies {
         let told = format!("{} {} {}", wrong.what, wrong.expected, wrong.got);
         assert!(told.contains(reason), "{told}");
     }
@@ -243,7 +246,7 @@ fn all_wrong(recording: &Recording, reason: &str) {
 /// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
     let told = recording.warnings.iter().find(|warning| {
-        warning.kind == WarningKind::ProtocolError && warning.text.contains("broke the protocol")
+        warning.kind == WarningKind::ProtocolError && warning.text.contains("violated the protocol")
     });
     assert!(
         told.is_some_and(|warning| warning.text.contains(reason)),
@@ -409,7 +412,7 @@ fn an_altered_reply_is_wrong(transport: TransportChoice) {
 fn a_reply_of_the_other_kind_is_wrong(transport: TransportChoice) {
     let server = answering(|peer, _, payload| peer.write(BINARY, &payload));
     let recording = run(&counted(texts(&server, transport), 20));
-    all_wrong(&recording, "a text was sent");
+    all_wrong(&recording, "a text message was sent");
     assert_eq!(recording.connections.reconnects, 0);
 }
 
@@ -480,12 +483,12 @@ fn what_does_not_switch_is_told(transport: TransportChoice) {
         ("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404"),
         (
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n",
-            "something else than WebSocket",
+            "other than WebSocket",
         ),
         (
             "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n",
-            "another key",
+            "does not match the key",
         ),
     ];
     for (answer, reason) in cases {
@@ -496,7 +499,7 @@ fn what_does_not_switch_is_told(transport: TransportChoice) {
     let server = Server::new(|_, _| {});
     let error = fails(&texts(&server, transport)).to_string();
     assert!(
-        error.contains("before it answered the handshake of WebSocket"),
+        error.contains("before it answered the WebSocket handshake"),
         "{error}"
     );
 }

@@ -118,7 +118,7 @@ pub enum HostError {
 
 impl HostError {
     /// Whether the error concerns the testbed (a host or the connection to it), not the process that was to run on it.
-    pub const fn is_of_the_lab(&self) -> bool {
+    pub const fn is_of_the_testbed(&self) -> bool {
         matches!(
             self,
             Self::Taken { .. }

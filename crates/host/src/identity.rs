@@ -29,7 +29,7 @@ pub(crate) struct Owners {
 /// The text does not name owners.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is not the name of a process tree")]
-pub(crate) struct NoOwners;
+pub(crate) struct OwnerParseError;
 
 impl Identity {
     /// The process that has this id now. `None` for a zombie, which does nothing any more.
@@ -96,37 +96,37 @@ impl From<Owners> for String {
 }
 
 impl TryFrom<String> for Owners {
-    type Error = NoOwners;
+    type Error = OwnerParseError;
 
-    fn try_from(text: String) -> Result<Self, NoOwners> {
+    fn try_from(text: String) -> Result<Self, OwnerParseError> {
         text.parse()
     }
 }
 
 impl FromStr for Identity {
-    type Err = NoOwners;
+    type Err = OwnerParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoOwners> {
-        let (pid, started) = text.split_once('.').ok_or(NoOwners)?;
+    fn from_str(text: &str) -> Result<Self, OwnerParseError> {
+        let (pid, started) = text.split_once('.').ok_or(OwnerParseError)?;
         Ok(Self {
-            pid: pid.parse().map_err(|_| NoOwners)?,
-            started: started.parse().map_err(|_| NoOwners)?,
+            pid: pid.parse().map_err(|_| OwnerParseError)?,
+            started: started.parse().map_err(|_| OwnerParseError)?,
         })
     }
 }
 
 impl FromStr for Owners {
-    type Err = NoOwners;
+    type Err = OwnerParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoOwners> {
+    fn from_str(text: &str) -> Result<Self, OwnerParseError> {
         let parts: Vec<&str> = text.split('-').collect();
         let ["prony", caller, supervisor, namespace] = parts[..] else {
-            return Err(NoOwners);
+            return Err(OwnerParseError);
         };
         Ok(Self {
             caller: caller.parse()?,
             supervisor: supervisor.parse()?,
-            namespace: namespace.parse().map_err(|_| NoOwners)?,
+            namespace: namespace.parse().map_err(|_| OwnerParseError)?,
         })
     }
 }
@@ -159,7 +159,7 @@ mod tests {
             "prony-1.2-3.4",
             "prony-1.2-3.4-a",
         ] {
-            assert_eq!(other.parse::<Owners>(), Err(NoOwners), "{other}");
+            assert_eq!(other.parse::<Owners>(), Err(OwnerParseError), "{other}");
         }
     }
 

@@ -28,7 +28,7 @@ mod virtual_network;
 pub mod wire;
 
 pub use agent::agent;
-pub use cgroup::Granted;
+pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
 pub use cpu_lease::{Held, Locks, NotLocked};
 pub use cpus::{Cpus, CpusError};
@@ -44,8 +44,8 @@ pub use process::{
     AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
 };
 pub use remote::{
-    Binary, Channel, ClockSample, Conduit, Connect, LEASE, Pipe, Progress, Remote, RemoteClaim, Sent,
-    Silence, Ssh, Transport, WhySilent,
+    Binary, Channel, ClockSample, Connect, HandshakeErrorFn, HandshakeFailure, LEASE, Pipe, Progress, Remote,
+    RemoteClaim, Ssh, Transport, TransportGuard, UploadResult,
 };
 pub use supervisor::supervise;
 pub use topology::{Core, Split, Topology, Wants};

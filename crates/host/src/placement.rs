@@ -1,4 +1,4 @@
-//! The placement of a trial: which role runs on which host and CPUs. `prony-lab` computes it.
+//! The placement of a trial: which role runs on which host and CPUs. `prony-testbed` computes it.
 
 use crate::Cpus;
 use prony_records::Warning;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The placement of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
-    /// The name of the host in its lab file; empty: this machine, without a lab file.
+    /// The name of the host in its testbed file; empty: this machine, without a testbed file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// The address at which its servers are reachable.
@@ -26,7 +26,7 @@ pub struct Placement {
     /// The generator's workers; never empty.
     pub workers: Vec<Place>,
     /// The backing services.
-    pub companion: Option<Place>,
+    pub backing_service: Option<Place>,
     /// Deviations from the ideal placement.
     pub warnings: Vec<Warning>,
 }
@@ -51,7 +51,11 @@ impl Placement {
         {
             std::mem::swap(&mut self.service.cpus, &mut worker.cpus);
             let keepers = worker.cpus.clone();
-            let places = [Some(&mut self.service), Some(worker), self.companion.as_mut()];
+            let places = [
+                Some(&mut self.service),
+                Some(worker),
+                self.backing_service.as_mut(),
+            ];
             for place in places.into_iter().flatten() {
                 place.keepers.clone_from(&keepers);
             }

@@ -43,9 +43,9 @@ pub struct ProcessSpec {
     pub stop_signal: Option<i32>,
     /// Time between two samples of its resources; `None`: no sampling.
     pub sample_every: Option<Duration>,
-    /// Whether to probe the speed of its CPUs in each window ([`Usage::yardstick_ns`]).
+    /// Whether to probe the speed of its CPUs in each window ([`Usage::cpu_speed_probe_ns`]).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub yardstick: bool,
+    pub cpu_speed_probe: bool,
 }
 
 /// A process that already runs. prony neither starts nor stops it, nor limits what it uses.
@@ -152,7 +152,7 @@ pub struct Usage {
     /// CPU time of a fixed amount of work on the CPUs of the tree (the CPU speed probe), ns: the longer, the slower the CPUs.
     /// `None` if it was not requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub yardstick_ns: Option<f64>,
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
 /// The usage of a whole machine in a window.

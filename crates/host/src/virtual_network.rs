@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// A veth pair, and the namespace that contains its far end.
 #[derive(Debug)]
-pub(crate) struct Cable {
+pub(crate) struct VirtualLink {
     namespace: OwnedFd,
     /// The address of the far end.
     pub(crate) address: Ipv4Addr,
@@ -29,7 +29,7 @@ const LONGEST_QUEUE_MS: u32 = 400;
 /// Smallest token bucket of the rate limit, bytes: one segment of the largest size that the kernel passes down (GSO).
 const SMALLEST_BUCKET: u64 = 65_536;
 
-impl Cable {
+impl VirtualLink {
     /// Creates a namespace and a veth pair into it. `number` makes names and addresses unique among pairs that exist at the same
     /// time. The error is a sentence with the reason and what to do.
     pub(crate) fn lay(network: &Network, number: u32) -> Result<Self, String> {
@@ -85,7 +85,7 @@ fn namespace() -> io::Result<OwnedFd> {
 }
 
 /// Sets delay and rate for outgoing packets of one end.
-fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), String> {
+fn shape(inside: Option<&VirtualLink>, device: &str, network: &Network) -> Result<(), String> {
     let delay = !network.delay.is_zero();
     if delay {
         let delay = format!("{}us", network.delay.as_micros());
@@ -117,14 +117,14 @@ fn shape(inside: Option<&Cable>, device: &str, network: &Network) -> Result<(), 
     Ok(())
 }
 
-fn ip(inside: Option<&Cable>, arguments: &[&str]) -> Result<(), String> {
+fn ip(inside: Option<&VirtualLink>, arguments: &[&str]) -> Result<(), String> {
     run(inside, "ip", arguments).map_err(|reason| {
         format!("cannot set up the network namespace: {reason}; run as root, or leave `[network]` out")
     })
 }
 
 /// Runs a tool of iproute2, inside the namespace or outside.
-fn run(inside: Option<&Cable>, tool: &str, arguments: &[&str]) -> Result<(), String> {
+fn run(inside: Option<&VirtualLink>, tool: &str, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new(tool);
     command.args(arguments);
     if let Some(cable) = inside {

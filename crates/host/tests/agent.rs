@@ -195,7 +195,7 @@ fn two_runs_do_not_get_the_same_cpus() {
     let error = two.claim(&cpus(&[1, 2])).expect_err("taken");
     let text = error.to_string();
     assert!(
-        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_lab(),
+        matches!(error, HostError::Taken { cpu: 1, .. }) && error.is_of_the_testbed(),
         "{error:?}"
     );
     assert!(
@@ -314,7 +314,7 @@ fn an_agent_that_is_silent_is_lost() {
         error.is_lost() && error.to_string().contains("received nothing from it for 1 s"),
         "{error}"
     );
-    assert!(remote.lost().is_some_and(|error| error.is_of_the_lab()));
+    assert!(remote.lost().is_some_and(|error| error.is_of_the_testbed()));
     let error = remote.clock_sample().expect_err("lost").to_string();
     assert!(error.contains("lost the connection to app"), "{error}");
 }
@@ -442,10 +442,10 @@ fn a_login_script_may_say_something_first() {
 /// Sends invalid messages to an agent, in place of a controller.
 #[test]
 fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
-    use prony_host::wire::{Answer, Frame, Inbox, Item, Welcome};
+    use prony_host::wire::{AgentResponse, ControllerHello, Frame, Inbox, Item};
     let here = folder();
     let mut channel = pipe(here.path()).open("app", &|_| {}).expect("opened");
-    let welcome = Welcome {
+    let welcome = ControllerHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         what: "a test".to_owned(),
         lease_ms: 60_000,
@@ -473,7 +473,10 @@ fn an_agent_refuses_what_it_does_not_know_and_ends_at_what_is_no_frame() {
         inbox.push(&buffer[..length]);
         while let Some(item) = inbox.pop().expect("frames") {
             if let Item::Message { id: id @ 1.., json } = item {
-                answers.insert(id, serde_json::from_slice::<Answer>(&json).expect("an answer"));
+                answers.insert(
+                    id,
+                    serde_json::from_slice::<AgentResponse>(&json).expect("an answer"),
+                );
             }
         }
     }

@@ -3,9 +3,6 @@
 mod agent;
 mod attached;
 mod common;
-#[path = "../../../tests/lab.rs"]
-#[expect(dead_code, reason = "the black-box tests use the rest")]
-mod lab;
 mod local;
 mod network;
 mod orphans;
@@ -14,3 +11,6 @@ mod rest;
 #[path = "../../../tests/skip.rs"]
 mod skip;
 mod ssh;
+#[path = "../../../tests/testbed.rs"]
+#[expect(dead_code, reason = "the black-box tests use the rest")]
+mod testbed;

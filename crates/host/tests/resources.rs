@@ -251,7 +251,7 @@ fn the_supervisor_looks_as_often_as_asked_and_its_cpu_time_is_its_own() {
 #[test]
 fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
     let toy = Toy::new();
-    let known = |yardstick| {
+    let known = |cpu_speed_probe| {
         let mut spec = toy.spec(&["wait"]);
         spec.cpus = toy
             .host
@@ -262,11 +262,11 @@ fn the_speed_of_its_cpus_is_known_of_each_window_where_asked_for() {
             .copied()
             .into_iter()
             .collect();
-        spec.yardstick = yardstick;
+        spec.cpu_speed_probe = cpu_speed_probe;
         let mut process = toy.host.start(&spec).expect("started");
         let window = |process: &mut Box<dyn Process>| {
             process.begin_window().expect("begun");
-            process.end_window().expect("ended").yardstick_ns
+            process.end_window().expect("ended").cpu_speed_probe_ns
         };
         let both = [window(&mut process), window(&mut process)];
         process.stop().expect("stopped");

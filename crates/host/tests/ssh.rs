@@ -1,8 +1,8 @@
 //! Agents on other hosts, connected through the system's ssh. The hosts are network namespaces of this machine.
 
 use crate::common::{TIME, Toy, marked, until, until_within};
-use crate::lab::{self, Lab, address};
 use crate::skip;
+use crate::testbed::{self, Testbed, address};
 use prony_host::{Connect, Cpus, Host as _, HostError, Progress, Remote, Ssh, Stdio};
 use std::cell::Cell;
 use std::fs;
@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 const TOY: &str = env!("CARGO_BIN_EXE_prony-host-toy");
 
 /// A testbed of `hosts` hosts; `None`, after reporting the skip, if it cannot be created.
-fn lab(hosts: usize, prepare: &str) -> Option<Lab> {
-    if let Some(reason) = lab::without_labs() {
+fn testbed(hosts: usize, prepare: &str) -> Option<Testbed> {
+    if let Some(reason) = testbed::without_testbeds() {
         skip::skipped(&reason);
         return None;
     }
-    Some(Lab::new(hosts, prepare))
+    Some(Testbed::new(hosts, prepare))
 }
 
-fn ssh(lab: &Lab, host: &str) -> Ssh {
+fn ssh(testbed: &Testbed, host: &str) -> Ssh {
     let mut ssh = Ssh::new(host);
-    ssh.command = lab.ssh();
+    ssh.command = testbed.ssh();
     ssh.binary = Some(TOY.into());
     ssh
 }
@@ -33,33 +33,35 @@ fn to(host: &str) -> Connect {
     Connect::to(host, format!("a test on {host}"))
 }
 
-fn connect(lab: &Lab, host: &str) -> Remote {
-    Remote::connect(&to(host), &ssh(lab, host), &|_| {}).expect("connected")
+fn connect(testbed: &Testbed, host: &str) -> Remote {
+    Remote::connect(&to(host), &ssh(testbed, host), &|_| {}).expect("connected")
 }
 
 fn refused(host: &str, ssh: &Ssh) -> String {
     let error = Remote::connect(&to(host), ssh, &|_| {}).expect_err("refused");
-    assert!(error.is_of_the_lab(), "{error:?}");
+    assert!(error.is_of_the_testbed(), "{error:?}");
     error.to_string()
 }
 
-fn agents(lab: &Lab, host: &str) -> Vec<PathBuf> {
-    let folder = lab.of(host, "home").join(".cache/prony/agent");
+fn agents(testbed: &Testbed, host: &str) -> Vec<PathBuf> {
+    let folder = testbed.of(host, "home").join(".cache/prony/agent");
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).collect()
 }
 
-fn works(lab: &Lab, host: &str) -> usize {
-    let folder = lab.of(host, "home").join(".cache/prony/work");
+fn works(testbed: &Testbed, host: &str) -> usize {
+    let folder = testbed.of(host, "home").join(".cache/prony/work");
     fs::read_dir(folder).map_or(0, Iterator::count)
 }
 
 #[test]
 fn the_binary_is_copied_once_and_everything_works_there() {
-    let Some(lab) = lab(2, "") else { return };
+    let Some(testbed) = testbed(2, "") else { return };
     let last = Cell::new(None);
     let began = Instant::now();
-    let first = Remote::connect(&to("h1"), &ssh(&lab, "h1"), &|progress| last.set(Some(progress)));
+    let first = Remote::connect(&to("h1"), &ssh(&testbed, "h1"), &|progress| {
+        last.set(Some(progress))
+    });
     let first = first.expect("connected");
     println!("connected, with the binary copied: {:?}", began.elapsed());
     let bytes = fs::metadata(TOY).expect("there").len();
@@ -68,14 +70,16 @@ fn the_binary_is_copied_once_and_everything_works_there() {
         total: bytes,
     };
     assert_eq!(last.take(), Some(all));
-    assert_eq!(agents(&lab, "h1").len(), 1, "and nothing half");
+    assert_eq!(agents(&testbed, "h1").len(), 1, "and nothing half");
     drop(first);
     let began = Instant::now();
-    let h1 = Remote::connect(&to("h1"), &ssh(&lab, "h1"), &|progress| last.set(Some(progress)));
+    let h1 = Remote::connect(&to("h1"), &ssh(&testbed, "h1"), &|progress| {
+        last.set(Some(progress))
+    });
     let h1 = h1.expect("connected");
     println!("connected, with the binary there: {:?}", began.elapsed());
     assert_eq!(last.take(), None, "it was there");
-    let h2 = connect(&lab, "h2");
+    let h2 = connect(&testbed, "h2");
     for (number, remote) in [(1, &h1), (2, &h2)] {
         assert_eq!(remote.address(), address(number));
         assert_eq!(
@@ -85,7 +89,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
         let own = remote.hello().hash.clone().expect("known");
         assert_eq!(
             own,
-            agents(&lab, &format!("h{number}"))[0]
+            agents(&testbed, &format!("h{number}"))[0]
                 .file_name()
                 .expect("a name")
                 .to_string_lossy()
@@ -99,7 +103,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
     drop((h1, h2));
     for host in ["h1", "h2"] {
         assert_eq!(
-            works(&lab, host),
+            works(&testbed, host),
             0,
             "{host}: its folder is removed with the connection"
         );
@@ -108,8 +112,8 @@ fn the_binary_is_copied_once_and_everything_works_there() {
 
 #[test]
 fn processes_and_files_are_there_as_they_are_here() {
-    let Some(lab) = lab(2, "") else { return };
-    let (h1, h2) = (connect(&lab, "h1"), connect(&lab, "h2"));
+    let Some(testbed) = testbed(2, "") else { return };
+    let (h1, h2) = (connect(&testbed, "h1"), connect(&testbed, "h2"));
     // Its service is reachable at its address from the other host.
     let port = h1.free_port().expect("a port");
     let toy = Toy::without_groups();
@@ -121,7 +125,7 @@ fn processes_and_files_are_there_as_they_are_here() {
         "exec 3<>/dev/tcp/{}/{port}; echo hi >&3; head -c 1000 <&3 | wc -c",
         address(1)
     );
-    let output = lab.run("h2", &format!("bash -c '{fetch}'"));
+    let output = testbed.run("h2", &format!("bash -c '{fetch}'"));
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "1000");
     service.begin_window().expect("begun");
     assert!(service.end_window().expect("ended").resources.cpu_ns.is_some());
@@ -149,7 +153,7 @@ fn processes_and_files_are_there_as_they_are_here() {
     drop((service, echo, h1, h2));
     for host in ["h1", "h2"] {
         assert_eq!(
-            works(&lab, host),
+            works(&testbed, host),
             0,
             "{host}: its folder is removed with the connection"
         );
@@ -159,10 +163,10 @@ fn processes_and_files_are_there_as_they_are_here() {
 
 #[test]
 fn each_way_not_to_get_there_has_its_advice() {
-    let Some(lab) = lab(1, "") else { return };
+    let Some(testbed) = testbed(1, "") else { return };
     let with = |config: &str| {
-        let mut ssh = ssh(&lab, "h1");
-        ssh.command = lab.ssh_with(config);
+        let mut ssh = ssh(&testbed, "h1");
+        ssh.command = testbed.ssh_with(config);
         refused("app", &ssh)
     };
     let contains = |text: &str, words: &[&str]| {
@@ -170,17 +174,17 @@ fn each_way_not_to_get_there_has_its_advice() {
             assert!(text.contains(word), "{word}: {text}");
         }
     };
-    lab.config("stranger.conf", "stranger", "known_hosts");
+    testbed.config("stranger.conf", "stranger", "known_hosts");
     contains(&with("stranger.conf"), &["Permission denied", "ssh-add"]);
-    fs::write(lab.path("no_hosts"), "").expect("written");
-    lab.config("unknown.conf", "id", "no_hosts");
+    fs::write(testbed.path("no_hosts"), "").expect("written");
+    testbed.config("unknown.conf", "id", "no_hosts");
     contains(
         &with("unknown.conf"),
         &["Host key verification failed", "log in once by hand"],
     );
-    let other = fs::read_to_string(lab.path("stranger.pub")).expect("a key");
-    fs::write(lab.path("changed"), format!("{} {other}", address(1))).expect("written");
-    lab.config("changed.conf", "id", "changed");
+    let other = fs::read_to_string(testbed.path("stranger.pub")).expect("a key");
+    fs::write(testbed.path("changed"), format!("{} {other}", address(1))).expect("written");
+    testbed.config("changed.conf", "id", "changed");
     contains(
         &with("changed.conf"),
         &["Host key verification failed", "ssh-keygen -R"],
@@ -189,10 +193,10 @@ fn each_way_not_to_get_there_has_its_advice() {
         &with("no-such.conf"),
         &["Can't open user config file", "configuration"],
     );
-    let mut ssh = ssh(&lab, "h1");
+    let mut ssh = ssh(&testbed, "h1");
     ssh.command.extend(["-p", "2222"].map(str::to_owned));
     contains(&refused("app", &ssh), &["Connection refused", "is sshd running"]);
-    ssh.command = lab.ssh();
+    ssh.command = testbed.ssh();
     ssh.within = Duration::from_secs(2);
     ssh.host = "h9".to_owned();
     let began = Instant::now();
@@ -204,33 +208,33 @@ fn each_way_not_to_get_there_has_its_advice() {
 
 #[test]
 fn a_host_that_is_not_as_it_should_be_is_told() {
-    let Some(lab) = lab(1, "") else { return };
+    let Some(testbed) = testbed(1, "") else { return };
     // Another CPU architecture.
     let uname = "#!/bin/sh\ncase $1 in -s) echo Linux ;; *) echo aarch64 ;; esac\n";
-    lab.program("h1", "uname", uname);
-    let text = refused("app", &ssh(&lab, "h1"));
+    testbed.program("h1", "uname", uname);
+    let text = refused("app", &ssh(&testbed, "h1"));
     assert!(
         text.contains("it is aarch64, but") && text.contains("`program = …`"),
         "{text}"
     );
     let darwin = "#!/bin/sh\necho Darwin\n";
-    lab.program("h1", "uname", darwin);
-    let text = refused("app", &ssh(&lab, "h1"));
+    testbed.program("h1", "uname", darwin);
+    let text = refused("app", &ssh(&testbed, "h1"));
     assert!(text.contains("Darwin") && text.contains("Linux only"), "{text}");
-    fs::remove_file(lab.of("h1", "bin").join("uname")).expect("removed");
+    fs::remove_file(testbed.of("h1", "bin").join("uname")).expect("removed");
     // A copy that is corrupted in transit.
-    lab.program("h1", "head", "#!/bin/sh\nexec /usr/bin/head -c 1000\n");
-    let text = refused("app", &ssh(&lab, "h1"));
+    testbed.program("h1", "head", "#!/bin/sh\nexec /usr/bin/head -c 1000\n");
+    let text = refused("app", &ssh(&testbed, "h1"));
     assert!(text.contains("is not what was sent"), "{text}");
     assert_eq!(
-        agents(&lab, "h1"),
+        agents(&testbed, "h1"),
         Vec::<PathBuf>::new(),
         "no partial file remains"
     );
-    fs::remove_file(lab.of("h1", "bin").join("head")).expect("removed");
+    fs::remove_file(testbed.of("h1", "bin").join("head")).expect("removed");
     // A binary that does not start there.
-    let mut broken = ssh(&lab, "h1");
-    let binary = lab.path("broken");
+    let mut broken = ssh(&testbed, "h1");
+    let binary = testbed.path("broken");
     let mut bytes = fs::read(TOY).expect("there");
     let at = bytes
         .windows(9)
@@ -242,11 +246,11 @@ fn a_host_that_is_not_as_it_should_be_is_told() {
     let text = refused("app", &broken);
     assert!(text.contains("static"), "{text}");
     // A login script may print something. One that prevents the login is reported.
-    let login = lab.of("h1", "home").join(".bashrc");
+    let login = testbed.of("h1", "home").join(".bashrc");
     fs::write(&login, "echo Welcome to h1; printf 'no end of line'\n").expect("written");
-    connect(&lab, "h1").free_port().expect("a port");
+    connect(&testbed, "h1").free_port().expect("a port");
     fs::write(&login, "echo Maintenance until noon; exit 0\n").expect("written");
-    let text = refused("app", &ssh(&lab, "h1"));
+    let text = refused("app", &ssh(&testbed, "h1"));
     assert!(
         text.contains("`Maintenance until noon`") && text.contains("login script"),
         "{text}"
@@ -255,12 +259,12 @@ fn a_host_that_is_not_as_it_should_be_is_told() {
 
 #[test]
 fn a_full_disk_is_told() {
-    let Some(lab) = lab(1, "mount -t tmpfs -o size=64k tmpfs $HOME") else {
+    let Some(testbed) = testbed(1, "mount -t tmpfs -o size=64k tmpfs $HOME") else {
         return;
     };
-    let text = refused("app", &ssh(&lab, "h1"));
+    let text = refused("app", &ssh(&testbed, "h1"));
     assert!(text.contains("full"), "{text}");
-    let output = lab.run("h1", "find $HOME -type f");
+    let output = testbed.run("h1", "find $HOME -type f");
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),
         "",
@@ -270,11 +274,11 @@ fn a_full_disk_is_told() {
 
 #[test]
 fn too_much_is_not_even_begun() {
-    let Some(lab) = lab(1, "mount -t tmpfs -o size=40m tmpfs $HOME") else {
+    let Some(testbed) = testbed(1, "mount -t tmpfs -o size=40m tmpfs $HOME") else {
         return;
     };
-    let remote = connect(&lab, "h1");
-    let large = lab.path("large");
+    let remote = connect(&testbed, "h1");
+    let large = testbed.path("large");
     fs::File::create(&large)
         .and_then(|file| file.set_len(100 << 20))
         .expect("made");
@@ -292,13 +296,14 @@ fn too_much_is_not_even_begun() {
 
 #[test]
 fn a_killed_agent_leaves_nothing_there() {
-    let Some(lab) = lab(1, "") else { return };
-    let remote = connect(&lab, "h1");
+    let Some(testbed) = testbed(1, "") else { return };
+    let remote = connect(&testbed, "h1");
     let toy = Toy::without_groups();
     let mut process = remote.start(&toy.spec(&["tree"])).expect("started");
     until("four processes run", || toy.leftovers().len() >= 4);
     assert!(
-        lab.run("h1", &format!("kill -9 {}", remote.hello().pid))
+        testbed
+            .run("h1", &format!("kill -9 {}", remote.hello().pid))
             .status
             .success()
     );
@@ -312,31 +317,31 @@ fn a_killed_agent_leaves_nothing_there() {
 
 #[test]
 fn a_killed_controller_leaves_nothing_there() {
-    let Some(lab) = lab(1, "") else { return };
+    let Some(testbed) = testbed(1, "") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let mark = folder.path().display().to_string();
     let mut child = Command::new(TOY)
         .args(["control", &mark, "h1"])
-        .args(lab.ssh())
+        .args(testbed.ssh())
         .spawn()
         .expect("the toy runs");
     until("four processes run", || marked(&mark).len() >= 4);
-    assert_eq!(works(&lab, "h1"), 1);
+    assert_eq!(works(&testbed, "h1"), 1);
     child.kill().expect("killed");
     child.wait().expect("waited for");
     until_within(Duration::from_secs(10), "nothing is left", || {
         marked(&mark).is_empty()
     });
-    until("its folder is gone", || works(&lab, "h1") == 0);
+    until("its folder is gone", || works(&testbed, "h1") == 0);
 }
 
 #[test]
 fn a_host_that_is_switched_off_is_lost() {
-    let Some(mut lab) = lab(2, "") else { return };
-    let (h1, h2) = (connect(&lab, "h1"), connect(&lab, "h2"));
+    let Some(mut testbed) = testbed(2, "") else { return };
+    let (h1, h2) = (connect(&testbed, "h1"), connect(&testbed, "h2"));
     let toy = Toy::without_groups();
     let mut process = h1.start(&toy.spec(&["tree"])).expect("started");
-    lab.switch_off(1);
+    testbed.switch_off(1);
     until("it is known", || h1.lost().is_some());
     assert!(process.ended().is_some() && process.begin_window().is_err());
     assert!(
@@ -349,17 +354,17 @@ fn a_host_that_is_switched_off_is_lost() {
 
 #[test]
 fn a_short_cut_is_survived_and_a_long_one_ends_both_sides() {
-    let Some(lab) = lab(1, "") else { return };
-    let remote = connect(&lab, "h1");
+    let Some(testbed) = testbed(1, "") else { return };
+    let remote = connect(&testbed, "h1");
     let toy = Toy::without_groups();
     let mut process = remote.start(&toy.spec(&["tree"])).expect("started");
     until("four processes run", || toy.leftovers().len() >= 4);
-    lab.cut("h1");
-    lab.until_a_cut_is_felt(1);
-    lab.mend("h1");
+    testbed.cut("h1");
+    testbed.until_a_cut_is_felt(1);
+    testbed.mend("h1");
     process.begin_window().expect("it goes on");
     assert!(remote.lost().is_none() && process.ended().is_none());
-    lab.cut("h1");
+    testbed.cut("h1");
     let began = Instant::now();
     // Both sides must detect it by themselves.
     let error = process.end_window().expect_err("lost").to_string();
@@ -369,22 +374,22 @@ fn a_short_cut_is_survived_and_a_long_one_ends_both_sides() {
     );
     println!("the controller gave it up after {:?}", began.elapsed());
     until("nothing is left", || toy.leftovers().is_empty());
-    until("its folder is gone", || works(&lab, "h1") == 0);
+    until("its folder is gone", || works(&testbed, "h1") == 0);
     println!("the host was empty after {:?}", began.elapsed());
-    lab.mend("h1");
-    connect(&lab, "h1").free_port().expect("a new connection");
+    testbed.mend("h1");
+    connect(&testbed, "h1").free_port().expect("a new connection");
 }
 
 #[test]
 fn two_runs_on_one_host_refuse_each_other() {
-    let Some(lab) = lab(2, "") else { return };
+    let Some(testbed) = testbed(2, "") else { return };
     let cpus = Cpus::from(vec![0]);
-    let (one, two) = (connect(&lab, "h1"), connect(&lab, "h1"));
+    let (one, two) = (connect(&testbed, "h1"), connect(&testbed, "h1"));
     let _held = one.claim(&cpus).expect("free");
     let error = two.claim(&cpus).expect_err("taken").to_string();
     assert!(
         error.contains("CPU 0 of h1") && error.contains("a test on h1"),
         "{error}"
     );
-    connect(&lab, "h2").claim(&cpus).expect("another host");
+    connect(&testbed, "h2").claim(&cpus).expect("another host");
 }

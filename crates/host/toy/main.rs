@@ -240,7 +240,7 @@ fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
         grace: Duration::from_millis(50),
         stop_signal: None,
         sample_every: Some(Duration::from_millis(10)),
-        yardstick: false,
+        cpu_speed_probe: false,
     }
 }
 

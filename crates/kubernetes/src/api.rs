@@ -50,7 +50,7 @@ pub enum ClusterError {
 const fn remedy(code: u16) -> &'static str {
     match code {
         401 => ": the credentials are not accepted, or have expired: log in again",
-        403 => ": rights are missing: `prony lab rbac` prints the role that has them",
+        403 => ": rights are missing: `prony testbed rbac` prints the role that has them",
         404 => ": does the namespace exist in this cluster? `kubectl create namespace NAME` creates it",
         422 => ": the cluster considers it invalid",
         _ => "",

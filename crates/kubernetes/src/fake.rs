@@ -2,7 +2,7 @@
 
 use crate::api::{Api, Call, ClusterError};
 use crate::manifest::tests::{cluster, groups};
-use crate::run::{Begin, Run};
+use crate::run::{PodRequest, Run};
 use prony_host::Channel;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -37,7 +37,7 @@ struct State {
 
 /// Creates pods for a service and two workers.
 pub(crate) fn begin(fake: &Arc<Fake>) -> Result<Run, ClusterError> {
-    let begin = Begin {
+    let begin = PodRequest {
         what: "prony run hello",
         tell: &|_| {},
         goes_on: &|| true,

@@ -4,7 +4,7 @@ use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, pods};
 use crate::connect::connect;
 use crate::manifest::MANAGED;
 use crate::spec::Cluster;
-use crate::status::{List, Named};
+use crate::status::{List, ObjectName};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ const OF_JOB: &str = "batch.kubernetes.io/job-name";
 
 /// An object of prony in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Left {
+pub struct LeftoverObject {
     /// `job` or `pod`. Pods of an existing job are removed with it, and are not listed.
     pub kind: &'static str,
     /// The name in the cluster.
@@ -27,22 +27,22 @@ pub struct Left {
 }
 
 /// Finds all objects with prony's label. They may belong to a run in progress.
-pub fn left(cluster: &Cluster) -> Result<Vec<Left>, ClusterError> {
+pub fn left(cluster: &Cluster) -> Result<Vec<LeftoverObject>, ClusterError> {
     left_at(&*connect(cluster)?, &cluster.namespace)
 }
 
 /// Removes objects found by [`left`]. Objects that no longer exist are ignored.
-pub fn remove(cluster: &Cluster, found: &[Left]) -> Result<(), ClusterError> {
+pub fn remove(cluster: &Cluster, found: &[LeftoverObject]) -> Result<(), ClusterError> {
     remove_at(&*connect(cluster)?, &cluster.namespace, found)
 }
 
-fn left_at(api: &dyn Api, namespace: &str) -> Result<Vec<Left>, ClusterError> {
+fn left_at(api: &dyn Api, namespace: &str) -> Result<Vec<LeftoverObject>, ClusterError> {
     let labelled = labelled(MANAGED.0, MANAGED.1);
-    let list = |path: String, what| ask::<List<Named>>(api, &Call::get(path + &labelled, what), PAUSE);
+    let list = |path: String, what| ask::<List<ObjectName>>(api, &Call::get(path + &labelled, what), PAUSE);
     let jobs = list(jobs(namespace), "list jobs")?.items;
     let pods = list(pods(namespace), "list pods")?.items;
     let of = |kind| {
-        move |one: &Named| Left {
+        move |one: &ObjectName| LeftoverObject {
             kind,
             name: one.metadata.name.clone(),
             what: one.metadata.annotations.get("prony/what").cloned(),
@@ -55,13 +55,13 @@ fn left_at(api: &dyn Api, namespace: &str) -> Result<Vec<Left>, ClusterError> {
         let goes = pod.metadata.deletion_timestamp.is_some();
         !goes && job.is_none_or(|job| !is_there(job))
     });
-    let going = |job: &&Named| job.metadata.deletion_timestamp.is_none();
-    let mut left: Vec<Left> = jobs.iter().filter(going).map(of("job")).collect();
+    let going = |job: &&ObjectName| job.metadata.deletion_timestamp.is_none();
+    let mut left: Vec<LeftoverObject> = jobs.iter().filter(going).map(of("job")).collect();
     left.extend(alone.map(of("pod")));
     Ok(left)
 }
 
-fn remove_at(api: &dyn Api, namespace: &str, found: &[Left]) -> Result<(), ClusterError> {
+fn remove_at(api: &dyn Api, namespace: &str, found: &[LeftoverObject]) -> Result<(), ClusterError> {
     for one in found {
         let folder = if one.kind == "job" {
             jobs(namespace)

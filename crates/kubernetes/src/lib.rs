@@ -19,8 +19,8 @@ mod transport;
 mod fake;
 
 pub use api::ClusterError;
-pub use leftovers::{Left, left, remove};
-pub use rights::{Right, Subject, lacking, rights, role};
-pub use run::{Begin, Run};
+pub use leftovers::{LeftoverObject, left, remove};
+pub use rights::{Right, RoleSubject, lacking, rights, role};
+pub use run::{PodRequest, Run};
 pub use spec::{Cluster, Group, Pod, Pull, is_label};
 pub use transport::PodWay;

@@ -23,7 +23,7 @@ const KEPT_S: u32 = 60;
 
 /// The origin of the objects, shown to people who find them in the cluster.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker {
+pub(crate) struct OwnerLabels {
     /// The id of the run: lower-case letters and digits.
     pub(crate) run: String,
     /// The command: `prony run hello`.
@@ -36,7 +36,12 @@ pub(crate) fn job_name(run: &str, group: &str) -> String {
 }
 
 /// The job of a group. `owner`: name and uid of the run's first job; deleting it deletes all others.
-pub(crate) fn job(cluster: &Cluster, group: &Group, asker: &Asker, owner: Option<(&str, &str)>) -> Value {
+pub(crate) fn job(
+    cluster: &Cluster,
+    group: &Group,
+    asker: &OwnerLabels,
+    owner: Option<(&str, &str)>,
+) -> Value {
     let labels = json!({ MANAGED.0: MANAGED.1, RUN: asker.run, GROUP: group.name });
     let owners: Vec<Value> = owner
         .map(|(name, uid)| json!({ "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": uid }))
@@ -164,8 +169,8 @@ pub(crate) mod tests {
         vec![group("app", 1, 4), group("load", 2, 2)]
     }
 
-    pub(crate) fn asker() -> Asker {
-        Asker {
+    pub(crate) fn asker() -> OwnerLabels {
+        OwnerLabels {
             run: "abc".to_owned(),
             what: "prony run hello".to_owned(),
         }

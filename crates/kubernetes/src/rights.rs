@@ -49,7 +49,7 @@ pub fn rights() -> impl Iterator<Item = Right> {
 
 /// The subject of a role binding.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
+pub enum RoleSubject {
     /// A user name, as known to the cluster.
     User(String),
     Group(String),
@@ -58,7 +58,7 @@ pub enum Subject {
 }
 
 /// A role with these rights and its binding, as YAML for `kubectl apply -f -`.
-pub fn role(namespace: &str, subject: &Subject) -> String {
+pub fn role(namespace: &str, subject: &RoleSubject) -> String {
     let mut text = format!(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {{name: prony, namespace: {namespace}}}\nrules:\n"
     );
@@ -70,15 +70,15 @@ pub fn role(namespace: &str, subject: &Subject) -> String {
         );
     }
     let subject = match subject {
-        Subject::User(name) => format!(
+        RoleSubject::User(name) => format!(
             "{{kind: User, name: {}, apiGroup: rbac.authorization.k8s.io}}",
             json!(name)
         ),
-        Subject::Group(name) => format!(
+        RoleSubject::Group(name) => format!(
             "{{kind: Group, name: {}, apiGroup: rbac.authorization.k8s.io}}",
             json!(name)
         ),
-        Subject::ServiceAccount(name) => {
+        RoleSubject::ServiceAccount(name) => {
             format!(
                 "{{kind: ServiceAccount, name: {}, namespace: {namespace}}}",
                 json!(name)
@@ -160,14 +160,14 @@ mod tests {
     fn a_role_has_every_right_and_is_of_one_namespace() {
         insta::assert_snapshot!(
             "role",
-            role("bench", &Subject::ServiceAccount("prony".to_owned()))
+            role("bench", &RoleSubject::ServiceAccount("prony".to_owned()))
         );
-        let user = role("bench", &Subject::User("oidc:ann@example.org".to_owned()));
+        let user = role("bench", &RoleSubject::User("oidc:ann@example.org".to_owned()));
         assert!(
             user.contains("{kind: User, name: \"oidc:ann@example.org\","),
             "{user}"
         );
-        let group = role("bench", &Subject::Group("perf".to_owned()));
+        let group = role("bench", &RoleSubject::Group("perf".to_owned()));
         assert!(group.contains("{kind: Group, name: \"perf\","), "{group}");
     }
 }

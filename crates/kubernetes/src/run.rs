@@ -2,9 +2,9 @@
 
 use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, named, pods, warnings};
 use crate::connect::connect;
-use crate::manifest::{Asker, RUN, job, job_name};
+use crate::manifest::{OwnerLabels, RUN, job, job_name};
 use crate::spec::{Cluster, Group, Pod};
-use crate::status::{Event, List, SeenJob, SeenPod, Standing, fate, standing};
+use crate::status::{Event, JobStatus, List, PodStatusView, PodsState, fate, standing};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(400);
 const TOLD_AFTER: Duration = Duration::from_secs(3);
 
 /// Parameters of [`Run::begin`].
-pub struct Begin<'a> {
+pub struct PodRequest<'a> {
     /// The command that creates the pods, shown to people who find them in the cluster: `prony run hello`.
     pub what: &'a str,
     /// Receives messages about long waits.
@@ -37,7 +37,7 @@ pub struct Run {
 
 impl Run {
     /// Creates the pods and waits until all of them run.
-    pub fn begin(cluster: &Cluster, groups: &[Group], begin: &Begin<'_>) -> Result<Self, ClusterError> {
+    pub fn begin(cluster: &Cluster, groups: &[Group], begin: &PodRequest<'_>) -> Result<Self, ClusterError> {
         Self::on(connect(cluster)?, cluster, groups, begin)
     }
 
@@ -46,7 +46,7 @@ impl Run {
         api: Arc<dyn Api>,
         cluster: &Cluster,
         groups: &[Group],
-        begin: &Begin<'_>,
+        begin: &PodRequest<'_>,
     ) -> Result<Self, ClusterError> {
         let mut run = Self {
             api,
@@ -85,7 +85,7 @@ impl Run {
         // Only this pod: many may be lost at the same time.
         let mut call = self.list();
         call.path += &named(pod);
-        let seen: List<SeenPod> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
+        let seen: List<PodStatusView> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
         fate(&seen.items, pod)
     }
 
@@ -97,7 +97,7 @@ impl Run {
 
     /// Creates one job per group. The first job owns all others.
     fn make(&mut self, groups: &[Group], what: &str) -> Result<(), ClusterError> {
-        let asker = Asker {
+        let asker = OwnerLabels {
             run: self.name.clone(),
             what: what.to_owned(),
         };
@@ -110,7 +110,7 @@ impl Run {
             let call = Call::post(path.clone(), body, format!("create the job {name}"));
             // Before the request, since its reply may be lost. Removing a job that does not exist does no harm.
             self.jobs.push(name.clone());
-            let made: SeenJob = ask(&*self.api, &call, self.pause)?;
+            let made: JobStatus = ask(&*self.api, &call, self.pause)?;
             // An old cluster drops the unknown field, and would replace a lost pod.
             if made.spec.backoff_limit_per_index.is_none() {
                 return Err(ClusterError::Old);
@@ -120,24 +120,24 @@ impl Run {
         Ok(())
     }
 
-    fn wait(&self, groups: &[Group], begin: &Begin<'_>) -> Result<Vec<Pod>, ClusterError> {
+    fn wait(&self, groups: &[Group], begin: &PodRequest<'_>) -> Result<Vec<Pod>, ClusterError> {
         let since = Instant::now();
         let seen = self.list();
         let warned = Call::get(warnings(&self.cluster.namespace), "list events");
         let mut told = String::new();
         loop {
-            let seen: List<SeenPod> = ask(&*self.api, &seen, self.pause)?;
+            let seen: List<PodStatusView> = ask(&*self.api, &seen, self.pause)?;
             let mut now = standing(groups, &self.name, &seen.items, &[]);
-            if !matches!(now, Standing::Ready(_)) {
+            if !matches!(now, PodsState::Ready(_)) {
                 // Events only explain the wait. Without the right to read them the explanation is shorter.
                 let events: Result<List<Event>, _> = ask(&*self.api, &warned, self.pause);
                 let events = events.map(|list| list.items).unwrap_or_default();
                 now = standing(groups, &self.name, &seen.items, &events);
             }
             let waits = match now {
-                Standing::Ready(pods) => return Ok(pods),
-                Standing::Never(text) => return Err(ClusterError::Pods { text }),
-                Standing::Waiting(text) => text,
+                PodsState::Ready(pods) => return Ok(pods),
+                PodsState::Never(text) => return Err(ClusterError::Pods { text }),
+                PodsState::Waiting(text) => text,
             };
             if !(begin.goes_on)() {
                 return Err(ClusterError::Ended);
@@ -170,7 +170,7 @@ impl Run {
 }
 
 impl Drop for Run {
-    /// Jobs that cannot be removed now end at their deadline, and `prony lab clean` finds them.
+    /// Jobs that cannot be removed now end at their deadline, and `prony testbed clean` finds them.
     fn drop(&mut self) {
         for job in &self.jobs {
             let path = format!("{}/{job}", jobs(&self.cluster.namespace));
@@ -239,7 +239,7 @@ mod tests {
     fn refusals_say_what_to_do_and_leave_nothing() {
         for (code, part) in [
             (401, "log in again"),
-            (403, "`prony lab rbac`"),
+            (403, "`prony testbed rbac`"),
             (404, "kubectl create namespace"),
         ] {
             let fake = Arc::new(Fake::default());
@@ -347,14 +347,14 @@ mod tests {
         fake.no_node("0/2 nodes are available.");
         let began = Instant::now();
         let wanted = Cell::new(false);
-        let asked = Begin {
+        let asked = PodRequest {
             what: "",
             tell: &|_| {},
             goes_on: &|| wanted.get(),
         };
         let start = || Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups, &asked);
         ends(start(), &["cancelled before all pods ran"]);
-        let Standing::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
+        let PodsState::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
             panic!("pods exist")
         };
         assert!(told.ends_with("; and 497 more") && told.len() < 300, "{told}");
@@ -377,7 +377,7 @@ mod tests {
     fn it_ends_when_nobody_wants_it_any_more() {
         let fake = Arc::new(Fake::default());
         fake.no_node("none");
-        let begin = Begin {
+        let begin = PodRequest {
             what: "",
             tell: &|_| {},
             goes_on: &|| false,
@@ -392,7 +392,7 @@ mod tests {
         let fake = Arc::new(Fake::default());
         fake.one_node();
         let told = std::cell::RefCell::new(Vec::new());
-        let begin = Begin {
+        let begin = PodRequest {
             what: "",
             tell: &|text| told.borrow_mut().push(text.to_owned()),
             goes_on: &|| true,

@@ -54,7 +54,7 @@ impl Pull {
 /// Equal pods: the host of the service, the workers, or the host of backing services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
-    /// The name in the lab file: lower-case letters, digits and dashes.
+    /// The name in the testbed file: lower-case letters, digits and dashes.
     pub name: String,
     /// The number of pods, at least 1.
     pub replicas: u32,

@@ -26,7 +26,7 @@ pub(crate) const NO_SHELL: &str = "; the image has no shell: use one with a shel
 const NO_MEMORY: &str = "OOMKilled";
 /// What to do about [`NO_MEMORY`].
 const MORE_MEMORY: &str =
-    "; its processes needed more memory than the pod has: increase `memory` in the lab file";
+    "; its processes needed more memory than the pod has: increase `memory` in the testbed file";
 /// Number of waiting pods for which the reason is reported; of the others only the number is.
 const NAMED: usize = 4;
 /// A temporary refusal: the namespace was just created.
@@ -34,7 +34,7 @@ const PASSES: &str = "error looking up service account";
 
 /// The state of the pods of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum PodsState {
     /// All pods run.
     Ready(Vec<Pod>),
     /// Some pods do not run yet: the reasons.
@@ -66,14 +66,14 @@ pub(crate) struct Meta {
 /// An object of which only the metadata is relevant.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Named {
+pub(crate) struct ObjectName {
     pub(crate) metadata: Meta,
 }
 
 /// A job as accepted by the cluster.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct SeenJob {
+pub(crate) struct JobStatus {
     pub(crate) metadata: Meta,
     pub(crate) spec: JobSpec,
 }
@@ -87,7 +87,7 @@ pub(crate) struct JobSpec {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct SeenPod {
+pub(crate) struct PodStatusView {
     metadata: Meta,
     spec: PodSpec,
     status: PodStatus,
@@ -131,14 +131,14 @@ struct ContainerStatus {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct State {
-    waiting: Option<Said>,
+    waiting: Option<TerminationState>,
     running: Option<serde_json::Value>,
-    terminated: Option<Said>,
+    terminated: Option<TerminationState>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Said {
+struct TerminationState {
     reason: Option<String>,
     message: Option<String>,
     exit_code: Option<i32>,
@@ -150,18 +150,18 @@ struct Said {
 pub(crate) struct Event {
     reason: String,
     message: String,
-    involved_object: Involved,
+    involved_object: ObjectReference,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Involved {
+struct ObjectReference {
     name: String,
 }
 
 /// Derives the state of a run from its pods and from the events of its namespace.
-pub(crate) fn standing(groups: &[Group], run: &str, pods: &[SeenPod], events: &[Event]) -> Standing {
-    let placed: BTreeMap<(&str, usize), &SeenPod> =
+pub(crate) fn standing(groups: &[Group], run: &str, pods: &[PodStatusView], events: &[Event]) -> PodsState {
+    let placed: BTreeMap<(&str, usize), &PodStatusView> =
         pods.iter().filter_map(|pod| Some((pod.place()?, pod))).collect();
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
@@ -172,25 +172,25 @@ pub(crate) fn standing(groups: &[Group], run: &str, pods: &[SeenPod], events: &[
                 None => not_made(&host, &job_name(run, &group.name), events),
             };
             match one {
-                Standing::Ready(pods) => ready.extend(pods),
-                Standing::Waiting(text) => waiting.push(text),
-                never @ Standing::Never(_) => return never,
+                PodsState::Ready(pods) => ready.extend(pods),
+                PodsState::Waiting(text) => waiting.push(text),
+                never @ PodsState::Never(_) => return never,
             }
         }
     }
     if waiting.is_empty() {
-        return Standing::Ready(ready);
+        return PodsState::Ready(ready);
     }
     let more = waiting.len().saturating_sub(NAMED);
     waiting.truncate(NAMED);
     if more > 0 {
         waiting.push(format!("and {more} more"));
     }
-    Standing::Waiting(waiting.join("; "))
+    PodsState::Waiting(waiting.join("; "))
 }
 
 /// Why a pod does not run any more; `None`: as far as the cluster knows it still runs.
-pub(crate) fn fate(pods: &[SeenPod], name: &str) -> Option<String> {
+pub(crate) fn fate(pods: &[PodStatusView], name: &str) -> Option<String> {
     let Some(pod) = pods.iter().find(|pod| pod.metadata.name == name) else {
         return Some("the pod is gone: it was removed from the cluster".to_owned());
     };
@@ -208,7 +208,7 @@ pub(crate) fn fate(pods: &[SeenPod], name: &str) -> Option<String> {
 }
 
 /// The state of a pod that the cluster has not created: an event of its job may give the reason.
-fn not_made(host: &str, job: &str, events: &[Event]) -> Standing {
+fn not_made(host: &str, job: &str, events: &[Event]) -> PodsState {
     let mut refusals = events
         .iter()
         .filter(|event| event.involved_object.name == job && event.reason == "FailedCreate");
@@ -217,16 +217,16 @@ fn not_made(host: &str, job: &str, events: &[Event]) -> Standing {
             let remedy = if event.message.contains("exceeded quota") {
                 "request less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
             } else {
-                "change the policy of the namespace, or the lab file"
+                "change the policy of the namespace, or the testbed file"
             };
-            Standing::Never(format!("{host} is not allowed: {}: {remedy}", event.message))
+            PodsState::Never(format!("{host} is not allowed: {}: {remedy}", event.message))
         }
-        Some(event) => Standing::Waiting(format!("{host} is not created yet: {}", event.message)),
-        None => Standing::Waiting(format!("{host} is not created yet")),
+        Some(event) => PodsState::Waiting(format!("{host} is not created yet: {}", event.message)),
+        None => PodsState::Waiting(format!("{host} is not created yet")),
     }
 }
 
-impl SeenPod {
+impl PodStatusView {
     /// The name of its group, and its index in the group.
     fn place(&self) -> Option<(&str, usize)> {
         let meta = &self.metadata;
@@ -234,10 +234,10 @@ impl SeenPod {
         Some((meta.labels.get(GROUP)?, told?.parse().ok()?))
     }
 
-    fn standing(&self, host: &str, group: &Group, events: &[Event]) -> Standing {
+    fn standing(&self, host: &str, group: &Group, events: &[Event]) -> PodsState {
         let status = &self.status;
-        let never = |text: String| Standing::Never(format!("{host} ({}) {text}", self.metadata.name));
-        let waits = |text: &str| Standing::Waiting(format!("{host} {text}"));
+        let never = |text: String| PodsState::Never(format!("{host} ({}) {text}", self.metadata.name));
+        let waits = |text: &str| PodsState::Waiting(format!("{host} {text}"));
         if self.metadata.deletion_timestamp.is_some() {
             return never("is being removed by another user: start again".to_owned());
         }
@@ -263,7 +263,7 @@ impl SeenPod {
         }
         let runs = state.is_some_and(|state| state.running.is_some());
         match (&status.pod_ip, &self.spec.node_name) {
-            (Some(address), Some(node)) if runs => Standing::Ready(vec![Pod {
+            (Some(address), Some(node)) if runs => PodsState::Ready(vec![Pod {
                 host: host.to_owned(),
                 name: self.metadata.name.clone(),
                 address: address.clone(),
@@ -304,7 +304,7 @@ impl SeenPod {
     }
 
     /// Why it does not start. `ImagePullBackOff` itself gives no reason; the event of the failed pull does.
-    fn why(&self, stuck: &Said, events: &[Event]) -> String {
+    fn why(&self, stuck: &TerminationState, events: &[Event]) -> String {
         let own = events
             .iter()
             .filter(|event| event.involved_object.name == self.metadata.name);
@@ -330,7 +330,7 @@ impl Condition {
     }
 }
 
-impl Said {
+impl TerminationState {
     fn text(&self) -> String {
         let code = self.exit_code.map(|code| format!("exit code {code}"));
         let parts = [self.reason.clone(), code, self.message.clone()];
@@ -343,7 +343,7 @@ fn remedy(reason: &str) -> &'static str {
         "ErrImageNeverPull" => {
             "load the image into every node, or let them fetch it: `pull = \"IfNotPresent\"`"
         }
-        "InvalidImageName" => "correct `image` in the lab file",
+        "InvalidImageName" => "correct `image` in the testbed file",
         "ImagePullBackOff" | "ImageInspectError" => {
             "is the name correct, and can the nodes reach the registry and pull from it?"
         }
@@ -381,13 +381,13 @@ mod tests {
         })
     }
 
-    fn of(pods: Vec<Value>, events: Value) -> Standing {
-        let pods: Vec<SeenPod> = serde_json::from_value(Value::Array(pods)).expect("pods");
+    fn of(pods: Vec<Value>, events: Value) -> PodsState {
+        let pods: Vec<PodStatusView> = serde_json::from_value(Value::Array(pods)).expect("pods");
         let events: Vec<Event> = serde_json::from_value(events).expect("events");
         standing(&groups(), "abc", &pods, &events)
     }
 
-    fn with(status: Value, events: Value) -> Standing {
+    fn with(status: Value, events: Value) -> PodsState {
         let rest = vec![
             pod("load", 0, running("10.0.0.2")),
             pod("load", 1, running("10.0.0.3")),
@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     fn all_run() {
-        let Standing::Ready(pods) = with(running("10.0.0.1"), json!([])) else {
+        let PodsState::Ready(pods) = with(running("10.0.0.1"), json!([])) else {
             panic!("ready")
         };
         let told: Vec<_> = pods
@@ -418,8 +418,8 @@ mod tests {
 
     #[test]
     fn what_passes_is_waited_for_and_told() {
-        let waits = |standing: Standing, part: &str| match standing {
-            Standing::Waiting(text) => assert!(text.contains(part), "{text}"),
+        let waits = |standing: PodsState, part: &str| match standing {
+            PodsState::Waiting(text) => assert!(text.contains(part), "{text}"),
             other => panic!("{part}: {other:?}"),
         };
         waits(
@@ -452,8 +452,8 @@ mod tests {
 
     #[test]
     fn what_does_not_pass_ends_the_wait_with_its_reason() {
-        let ends = |standing: Standing, parts: &[&str]| match standing {
-            Standing::Never(text) => assert!(parts.iter().all(|part| text.contains(part)), "{text}"),
+        let ends = |standing: PodsState, parts: &[&str]| match standing {
+            PodsState::Never(text) => assert!(parts.iter().all(|part| text.contains(part)), "{text}"),
             other => panic!("{parts:?}: {other:?}"),
         };
         let quota = json!([{ "reason": "FailedCreate", "involvedObject": { "name": "prony-abc-app" },
@@ -464,7 +464,7 @@ mod tests {
         );
         let others = json!([{ "reason": "FailedCreate", "involvedObject": { "name": "prony-other-app" },
             "message": "forbidden" }]);
-        assert!(matches!(of(Vec::new(), others), Standing::Waiting(_)));
+        assert!(matches!(of(Vec::new(), others), PodsState::Waiting(_)));
         let stuck = |reason: &str| {
             json!({ "phase": "Pending", "containerStatuses": [{
                 "state": { "waiting": { "reason": reason, "message": "Back-off pulling image \"nowhere/x\"" } } }] })
@@ -507,7 +507,8 @@ mod tests {
     #[test]
     fn what_became_of_a_pod_is_told() {
         let told = |status: Value| {
-            let pods: Vec<SeenPod> = serde_json::from_value(json!([pod("app", 0, status)])).expect("a pod");
+            let pods: Vec<PodStatusView> =
+                serde_json::from_value(json!([pod("app", 0, status)])).expect("a pod");
             fate(&pods, "prony-abc-app-0-xyz12")
         };
         assert_eq!(told(running("10.0.0.1")), None);
@@ -517,7 +518,7 @@ mod tests {
             told(killed).as_deref(),
             Some(
                 "the pod has ended: OOMKilled: exit code 137; its processes needed more memory than the pod has: \
-                 increase `memory` in the lab file"
+                 increase `memory` in the testbed file"
             )
         );
         let mut deserted = running("10.0.0.1");

@@ -4,7 +4,7 @@ use crate::run::Run;
 use crate::spec::Pod;
 use crate::status::NO_SHELL;
 use prony_host::wire::Marker;
-use prony_host::{Binary, Channel, HostError, Progress, Silence, Transport};
+use prony_host::{Binary, Channel, HandshakeFailure, HostError, Progress, Transport};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -60,17 +60,17 @@ impl Transport for PodWay {
 }
 
 /// Explains why no agent announced itself.
-fn why(channel: &mut Channel, silence: (Silence, Option<String>), is_there: bool) -> String {
+fn why(channel: &mut Channel, silence: (HandshakeFailure, Option<String>), is_there: bool) -> String {
     let (silence, junk) = silence;
-    if silence != Silence::Ended {
+    if silence != HandshakeFailure::Ended {
         channel.conduit.end();
     }
     let said = channel.conduit.said().or(junk);
     let said = said.map_or_else(|| "no output".to_owned(), |said| said.replace('\n', " / "));
     let ended = match silence {
-        Silence::Ended => "no agent started there",
-        Silence::Late => "no agent started there in time",
-        Silence::Babble => "the program that started there is not an agent",
+        HandshakeFailure::Ended => "no agent started there",
+        HandshakeFailure::Late => "no agent started there in time",
+        HandshakeFailure::Babble => "the program that started there is not an agent",
     };
     format!("{ended}: {said}{}", remedy(&said, is_there))
 }
@@ -79,7 +79,7 @@ fn why(channel: &mut Channel, silence: (Silence, Option<String>), is_there: bool
 fn remedy(said: &str, is_there: bool) -> &'static str {
     let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
     if says(&["GLIBC_", "cannot open shared object"]) || (is_there && says(&["not found"])) {
-        "; prony's binary needs a library that is missing in the image: use a static binary (docs/LABS.md says how to build it)"
+        "; prony's binary needs a library that is missing in the image: use a static binary (docs/TESTBEDS.md says how to build it)"
     } else if says(&["executable file not found", "no such file or directory"]) {
         NO_SHELL
     } else if says(&["Exec format error"]) {

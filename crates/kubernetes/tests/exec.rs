@@ -7,7 +7,7 @@ mod ports;
 
 use cluster::{Cluster as Server, kubeconfig};
 use prony_host::{Connect, Host as _, HostError, Remote};
-use prony_kubernetes::{Begin, Cluster, ClusterError, Group, PodWay, Pull, Run, left, remove};
+use prony_kubernetes::{Cluster, ClusterError, Group, PodRequest, PodWay, Pull, Run, left, remove};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,7 +38,7 @@ fn begin(cluster: &Cluster) -> Result<Run, ClusterError> {
         memory_bytes: 64 << 20,
         node: BTreeMap::new(),
     };
-    let begin = Begin {
+    let begin = PodRequest {
         what: "a test",
         tell: &|_| {},
         goes_on: &|| true,
@@ -143,7 +143,7 @@ fn refusals_are_told_in_the_cluster_s_words() {
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");
     says(
         &error,
-        &["User \"ann\" cannot do that", "(403)", "`prony lab rbac`"],
+        &["User \"ann\" cannot do that", "(403)", "`prony testbed rbac`"],
     );
     server.state().refuses = Some((401, "POST"));
     let error = begin(&wanted(server.kubeconfig(), None)).err().expect("refused");

@@ -29,7 +29,7 @@ impl From<Vec<u8>> for Bytes {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Form {
+enum BytesEncoding {
     Text(String),
     Binary { base64: String },
 }
@@ -37,8 +37,8 @@ enum Form {
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
-            Ok(text) => Form::Text(text.to_owned()),
-            Err(_) => Form::Binary {
+            Ok(text) => BytesEncoding::Text(text.to_owned()),
+            Err(_) => BytesEncoding::Binary {
                 base64: STANDARD.encode(&self.0),
             },
         }
@@ -48,9 +48,9 @@ impl Serialize for Bytes {
 
 impl<'de> Deserialize<'de> for Bytes {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(Self(text.into_bytes())),
-            Form::Binary { base64 } => STANDARD.decode(base64).map(Self).map_err(D::Error::custom),
+        match BytesEncoding::deserialize(deserializer)? {
+            BytesEncoding::Text(text) => Ok(Self(text.into_bytes())),
+            BytesEncoding::Binary { base64 } => STANDARD.decode(base64).map(Self).map_err(D::Error::custom),
         }
     }
 }

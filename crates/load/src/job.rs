@@ -132,14 +132,14 @@ pub struct Target {
     /// TLS, where the URL is https.
     pub tls: Option<Tls>,
     /// Connect options.
-    #[serde(default, skip_serializing_if = "Reach::is_usual")]
-    pub reach: Reach,
+    #[serde(default, skip_serializing_if = "ConnectOptions::is_usual")]
+    pub connect: ConnectOptions,
 }
 
 /// Connect options, for cases in which the resolver and the kernel should not choose.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Reach {
+pub struct ConnectOptions {
     /// Addresses to connect to; empty: those that the resolver returns.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<IpAddr>,
@@ -154,7 +154,7 @@ pub struct Reach {
     pub connect_timeout_ns: Option<u64>,
 }
 
-impl Reach {
+impl ConnectOptions {
     fn is_usual(&self) -> bool {
         *self == Self::default()
     }

@@ -23,16 +23,16 @@ pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
 pub use expect::events;
 pub use expect::{
-    Bag, BodyRule, CompiledExpectation, Decoded, ExactBody, Expectation, ExpectationError, HeaderRule,
-    HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List, Memory,
-    Mismatch, Origin, Reply, Series, Take, excerpt, work_out,
+    Bag, BodyRule, Capture, CompiledExpectation, DecodedSize, ExactBody, Expectation, ExpectationError,
+    HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List,
+    Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
 };
 pub use job::{
-    Check, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Reach, Target, Tls, TlsChoices,
-    TlsVersion, TransportChoice, WarmUp,
+    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Target, Tls,
+    TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
-pub use load_text::{LoadError, WrittenDuration, WrittenLoad};
+pub use load_text::{DurationText, LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};

@@ -32,7 +32,7 @@ pub enum Load {
         connections: u32,
         /// Requests in flight on one connection.
         in_flight: u32,
-        /// Requests that may wait for a free slot; a request due beyond that is `not_sent`.
+        /// Requests that may wait for a free slot; a request due beyond that is `dropped`.
         backlog: u64,
         /// Set if connections are members of rooms: the size of a room.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ pub enum Load {
         /// Pause between a reply and the user's next request, ns.
         think_ns: u64,
         /// Most users present at once; a user who arrives beyond that is turned away, and its requests are
-        /// `not_sent`.
+        /// `dropped`.
         max_users: u32,
     },
 }

@@ -7,22 +7,22 @@ use std::time::Duration;
 
 /// A duration written as `250ms`, `30s`, `2m`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct WrittenDuration(pub Duration);
+pub struct DurationText(pub Duration);
 
-impl WrittenDuration {
+impl DurationText {
     /// Whole nanoseconds; a duration above 584 years is capped there.
     pub fn as_ns(self) -> u64 {
         u64::try_from(self.0.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
-impl fmt::Display for WrittenDuration {
+impl fmt::Display for DurationText {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         humantime::format_duration(self.0).fmt(formatter)
     }
 }
 
-impl std::str::FromStr for WrittenDuration {
+impl std::str::FromStr for DurationText {
     type Err = humantime::DurationError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -30,7 +30,7 @@ impl std::str::FromStr for WrittenDuration {
     }
 }
 
-impl<'de> Deserialize<'de> for WrittenDuration {
+impl<'de> Deserialize<'de> for DurationText {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         text.parse().map_err(|error| {
@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for WrittenDuration {
     }
 }
 
-impl Serialize for WrittenDuration {
+impl Serialize for DurationText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
@@ -50,7 +50,7 @@ impl Serialize for WrittenDuration {
 /// A [`Load`] as it is written in a TOML file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-pub enum WrittenLoad {
+pub enum LoadText {
     /// `{ kind = "closed", connections = 64 }`
     Closed {
         /// Connections kept open.
@@ -72,13 +72,13 @@ pub enum WrittenLoad {
         to: Option<Rate>,
         /// Length of the ramp.
         #[serde(default)]
-        over: Option<WrittenDuration>,
+        over: Option<DurationText>,
         /// Increase per step, requests per second.
         #[serde(default)]
         step: Option<Rate>,
         /// Length of a step.
         #[serde(default)]
-        every: Option<WrittenDuration>,
+        every: Option<DurationText>,
         /// How requests are spaced; default: even.
         #[serde(default)]
         spacing: Spacing,
@@ -103,7 +103,7 @@ pub enum WrittenLoad {
         to: Option<Rate>,
         /// Length of the ramp.
         #[serde(default)]
-        over: Option<WrittenDuration>,
+        over: Option<DurationText>,
         /// How users are spaced; default: even.
         #[serde(default)]
         spacing: Spacing,
@@ -111,7 +111,7 @@ pub enum WrittenLoad {
         requests_per_user: u32,
         /// Pause between a reply and the next request; default: none.
         #[serde(default)]
-        think: WrittenDuration,
+        think: DurationText,
         /// Most users present at once; default: 10,000.
         #[serde(default = "ten_thousand")]
         max_users: u32,
@@ -154,15 +154,15 @@ pub enum LoadError {
     },
     /// A ramp and a step load at once.
     #[error("`to` and `step` at once: give a ramp or a step load, not both")]
-    RampAndStaircase,
+    RampAndStepLoad,
 }
 
-impl TryFrom<WrittenLoad> for Load {
+impl TryFrom<LoadText> for Load {
     type Error = LoadError;
 
-    fn try_from(written: WrittenLoad) -> Result<Self, LoadError> {
+    fn try_from(written: LoadText) -> Result<Self, LoadError> {
         Ok(match written {
-            WrittenLoad::Closed {
+            LoadText::Closed {
                 connections,
                 in_flight,
                 members,
@@ -173,7 +173,7 @@ impl TryFrom<WrittenLoad> for Load {
                 growth: None,
                 members: whole_rooms(connections, members)?,
             },
-            WrittenLoad::Open {
+            LoadText::Open {
                 rate,
                 to,
                 over,
@@ -198,7 +198,7 @@ impl TryFrom<WrittenLoad> for Load {
                 backlog,
                 members: whole_rooms(connections, members)?,
             },
-            WrittenLoad::Users {
+            LoadText::Users {
                 rate,
                 to,
                 over,
@@ -219,7 +219,7 @@ impl TryFrom<WrittenLoad> for Load {
     }
 }
 
-type Change = Option<(Rate, WrittenDuration)>;
+type Change = Option<(Rate, DurationText)>;
 
 fn profile(rate: Rate, ramp: Change, stairs: Change) -> Result<Profile, LoadError> {
     match (ramp, stairs) {
@@ -229,18 +229,18 @@ fn profile(rate: Rate, ramp: Change, stairs: Change) -> Result<Profile, LoadErro
             to,
             over_ns: above_zero("over", over.as_ns())?,
         }),
-        (None, Some((step, every))) => Ok(Profile::Staircase {
+        (None, Some((step, every))) => Ok(Profile::StepLoad {
             from: rate,
             step,
             every_ns: above_zero("every", every.as_ns())?,
         }),
-        (Some(_), Some(_)) => Err(LoadError::RampAndStaircase),
+        (Some(_), Some(_)) => Err(LoadError::RampAndStepLoad),
     }
 }
 
 fn pair(
     rate: Option<Rate>,
-    time: Option<WrittenDuration>,
+    time: Option<DurationText>,
     names: [&'static str; 2],
 ) -> Result<Change, LoadError> {
     match (rate, time) {
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     fn read(json: &str) -> Result<Load, String> {
-        let written: WrittenLoad = serde_json::from_str(json).map_err(|error| error.to_string())?;
+        let written: LoadText = serde_json::from_str(json).map_err(|error| error.to_string())?;
         Load::try_from(written).map_err(|error| error.to_string())
     }
 

@@ -2,7 +2,7 @@
 //! rate that meets one.
 
 use crate::events::Chat;
-use crate::{Rate, WrittenDuration};
+use crate::{DurationText, Rate};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -201,8 +201,8 @@ fn condition(text: &str) -> Result<Condition, ObjectiveError> {
     };
     let below = |limit: &str| {
         limit
-            .parse::<WrittenDuration>()
-            .map(WrittenDuration::as_ns)
+            .parse::<DurationText>()
+            .map(DurationText::as_ns)
             .map_err(|_| wrong("not a duration"))
     };
     if let Some((name, limit)) = text.split_once('>') {

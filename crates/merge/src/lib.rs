@@ -1,13 +1,13 @@
-//! What was recorded in pieces, merged without loss: a [`Tally`] is what a thread counts in an interval, a [`Part`] is what a
-//! worker hands over at the end, and [`assemble`] makes the one recording of them and looks for reasons to doubt it.
+//! Merges results that were recorded in pieces, without loss. A [`Tally`] contains the counts of one thread in one interval, a
+//! [`Part`] is the result of one worker, and [`assemble`] turns the merged part into a recording and adds warnings.
 //!
-//! Merging is exact: all sums are of integers, all distributions are counts of the same buckets, and where one of several
-//! values is kept, a rule that does not look at their order says which. So parts may be merged in any order and grouping, and
-//! one process with four threads gives the recording that two with two threads give. Nothing here computes a percentile of
-//! percentiles, and nothing opens a socket or reads a clock.
+//! Merging is exact: all sums are of integers, all distributions are counts of the same buckets, and where only one of several
+//! values is kept, the choice does not depend on their order. So parts may be merged in any order and grouping, and one process
+//! with four threads gives the same recording as two processes with two threads each. This crate must never compute a percentile
+//! of percentiles, open a socket or read a clock.
 //!
-//! Start at [`Part`]. [`Live`] merges the intervals that workers tell while they run; [`clock`] has the arithmetic of their
-//! clocks and of their common start.
+//! Start at [`Part`]. [`Live`] merges the intervals that workers send while they run; [`clock`] computes the offsets of their
+//! clocks and their common start.
 
 mod assemble;
 pub mod clock;
@@ -18,10 +18,10 @@ mod tally;
 pub use assemble::assemble;
 pub use live::{Live, merge_intervals};
 pub use part::{
-    AddressPart, Answered, Begun, First, LogPart, Merger, Part, PartError, SampleEntry, ThreadPart, Totals,
-    WorkerPart, WrongSample,
+    AddressPart, LogPart, LowestThreadValue, MeasurementStart, Merger, Part, PartError, SampleEntry,
+    StatusCounts, ThreadPart, Totals, WorkerPart, WrongSample,
 };
 pub use tally::{
     Answer, GRPC_STATUSES, IdCounts, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
-    ReplyTimes, RoomTally, STATUSES, Shape, Tally, Window,
+    ReplyTimes, RoomTally, STATUSES, Tally, TallyLayout, Window,
 };

@@ -1,13 +1,13 @@
-//! Intervals of several workers while they run.
+//! Merges the intervals of several workers while they run.
 
 use prony_records::{Event, IntervalPart, Phase};
 use std::collections::BTreeMap;
 
-/// Intervals that may wait for a worker that is behind.
+/// Maximum number of intervals that wait for a slow worker.
 const WAITING: usize = 64;
 
-/// Merges the intervals that workers tell while they run (`Event::IntervalPart`), for whoever watches and for the judge of
-/// steadiness. A worker that is silent holds the others up for so many intervals and no more: then they are told without it.
+/// Merges the intervals that workers send while they run (`Event::IntervalPart`), for live output and for detecting a steady
+/// state. Intervals wait for a silent worker up to a limit; then they are reported without it.
 #[derive(Debug)]
 pub struct Live {
     workers: usize,
@@ -15,7 +15,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// For so many workers.
+    /// Merges the intervals of `workers` workers.
     pub const fn new(workers: usize) -> Self {
         Self {
             workers,
@@ -23,11 +23,11 @@ impl Live {
         }
     }
 
-    /// Takes an interval of one worker. Gives the events of those that are complete by it, as one generator would tell them:
-    /// in order.
+    /// Adds an interval of one worker. Returns the events of the intervals that it completes, in the order in which one generator
+    /// would send them.
     ///
-    /// The warm-ups of workers do not begin together: what is merged there are the pieces with the same number. Those that
-    /// not all workers have told when their measurement begins are left out.
+    /// The warm-ups of workers do not start together: there, intervals with the same index are merged. Those that are still
+    /// incomplete when the measurement starts are dropped.
     pub fn take(&mut self, phase: Phase, part: IntervalPart) -> Vec<Event> {
         if phase == Phase::Drain {
             return Vec::new();
@@ -44,7 +44,7 @@ impl Live {
         let mut done = Vec::new();
         if *told >= self.workers {
             done.push(event(phase, sum.clone()));
-            // Those before it were told by every worker that still tells any.
+            // Earlier intervals have arrived from every worker that still sends any.
             self.open.retain(|&other, _| other > key);
         }
         while self.open.len() > WAITING {
@@ -61,7 +61,7 @@ impl Live {
     }
 }
 
-/// The interval as one generator tells it.
+/// The event that a single generator would send for the interval.
 fn event(phase: Phase, part: IntervalPart) -> Event {
     Event::Interval {
         phase,
@@ -70,7 +70,7 @@ fn event(phase: Phase, part: IntervalPart) -> Event {
     }
 }
 
-/// What several workers recorded in the same interval; `None` of none.
+/// Merges the intervals of several workers with the same index; `None` without any.
 pub fn merge_intervals<'a>(parts: impl IntoIterator<Item = &'a IntervalPart>) -> Option<IntervalPart> {
     let mut parts = parts.into_iter();
     let mut sum = parts.next()?.clone();
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(told.len(), 1);
         let (phase, interval) = told[0];
         assert_eq!((phase, interval.completed), (Phase::Measurement, 4));
-        // Of all four, not of two medians.
+        // The median of all four, not of two medians.
         assert_eq!(interval.response_time_ns_p50, Some(10));
         assert_eq!(interval.response_time_ns_p99, Some(500));
     }

@@ -1,4 +1,4 @@
-//! Recordings of several workers become one.
+//! Merging the results of several workers into one recording.
 
 mod common;
 mod merging;

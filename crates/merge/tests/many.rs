@@ -1,19 +1,19 @@
-//! The end of a long load of 64 workers, or of as many as `PRONY_WORKERS` says: their parts are read and merged within bounds of memory, without loss. Alone in its
-//! process, since it counts what is allocated.
+//! The end of a long load of 64 workers, or of `PRONY_WORKERS`: decoding and merging their parts must stay within a memory limit
+//! and lose nothing. Runs in its own process, since it counts allocations.
 
 mod common;
 
 use common::{INTERVAL_NS, job, shared};
 use prony_load::Load;
-use prony_merge::{Begun, Live, Merger, Part, ThreadPart, assemble};
+use prony_merge::{Live, MeasurementStart, Merger, Part, ThreadPart, assemble};
 use prony_records::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Unless it is said otherwise.
+/// Default number of workers.
 const WORKERS: usize = 64;
-/// 600 s of 100 ms; a few where nothing is optimised.
+/// 600 s of 100 ms; only a few without optimisation.
 const INTERVALS: u64 = if cfg!(debug_assertions) { 60 } else { 6_000 };
 const MOST_BYTES: usize = 1 << 30;
 
@@ -22,18 +22,18 @@ struct Counting;
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is handed to the system's allocator as it comes; only sizes are counted.
+// SAFETY: all calls are forwarded unchanged to the system allocator; only sizes are counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of the trait.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: the caller upholds the contract of the trait.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -55,7 +55,7 @@ fn times(middle: f64, seed: u64) -> CompactHistogram {
     CompactHistogram::of(&histogram)
 }
 
-/// The interval of a worker.
+/// One interval of a worker.
 fn interval(index: u64, times: &CompactHistogram) -> IntervalPart {
     IntervalPart {
         index,
@@ -69,7 +69,7 @@ fn interval(index: u64, times: &CompactHistogram) -> IntervalPart {
     }
 }
 
-/// A second of a load as its workers tell it while it goes on: how long reading and merging that takes.
+/// The time to decode and merge one second of the intervals that workers send during a load.
 fn live(workers: usize, times: &CompactHistogram) -> Duration {
     const SECOND: u64 = 1_000_000_000 / INTERVAL_NS;
     let told: Vec<String> = (0..SECOND)
@@ -102,13 +102,13 @@ fn parts_of_many_workers_are_merged_in_bounds() {
     let workers =
         std::env::var("PRONY_WORKERS").map_or(WORKERS, |written| written.parse().expect("a number"));
     let mut job = job(false);
-    // Each has a connection.
+    // One connection per worker.
     job.load = Load::closed(u32::try_from(workers).expect("few"), 1);
     let jobs = shared(&job, &vec![1; workers]);
     let kinds: Vec<CompactHistogram> = (0..97).map(|kind| times(1e6 + kind as f64 * 1e4, kind)).collect();
     let kind = |worker: usize, index: u64| (worker * 31 + index as usize * 7) % kinds.len();
     println!(
-        "{workers} workers × a second of the load, read and merged while it goes on in {:.0} ms",
+        "{workers} workers: one second of intervals decoded and merged in {:.0} ms",
         live(workers, &kinds[0]).as_secs_f64() * 1e3
     );
     let (mut merging, mut reading, mut read) = (Duration::ZERO, Duration::ZERO, 0);
@@ -124,7 +124,7 @@ fn parts_of_many_workers_are_merged_in_bounds() {
         };
         part.threads.insert(own.first_thread(), noted);
         part.tally.window.completed = 5_000 * INTERVALS;
-        part.close(own, Begun::default());
+        part.close(own, MeasurementStart::default());
         let text = part.encode();
         drop(part);
         read += text.len();
@@ -141,7 +141,7 @@ fn parts_of_many_workers_are_merged_in_bounds() {
     merging += begin.elapsed();
     let peak = PEAK.load(Ordering::Relaxed);
     println!(
-        "{workers} workers × {INTERVALS} intervals ({} MiB as text) read in {:.2} s and merged in {:.2} s, {} MiB at most",
+        "{workers} workers × {INTERVALS} intervals ({} MiB as text) decoded in {:.2} s and merged in {:.2} s; peak memory {} MiB",
         read >> 20,
         reading.as_secs_f64(),
         merging.as_secs_f64(),

@@ -1,4 +1,4 @@
-//! Merging is exact: in any order and grouping it gives what one worker would have recorded, bit for bit.
+//! Merging is exact: any order and grouping give the recording that a single worker would have made, bit for bit.
 
 use crate::common::{self, Event, job, part, shared};
 use prony_load::Job;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 fn events(threads: u32) -> impl Strategy<Value = Vec<Event>> {
     let outcome =
-        prop_oneof![8 => Just(Outcome::Valid), 1 => Just(Outcome::Status), 1 => Just(Outcome::WrongReply)];
+        prop_oneof![8 => Just(Outcome::Valid), 1 => Just(Outcome::Status), 1 => Just(Outcome::Unexpected)];
     let time = prop_oneof![0..2_000_u64, 100_000..50_000_000_u64, Just(u64::MAX / 8)];
     let one = (0..threads, 0..5_u64, 0..2_u16, time, outcome, any::<bool>());
     let one = one.prop_map(|(thread, interval, operation, time_ns, outcome, split)| Event {
@@ -35,7 +35,7 @@ fn merged(job: &Job, parts: &[Part]) -> Part {
     sum
 }
 
-/// Merges two of them after the other, as `picks` says, until one is left.
+/// Merges two parts at a time, chosen by `picks`, until one is left.
 fn grouped(mut parts: Vec<Part>, picks: &[usize]) -> Part {
     let mut picks = picks.iter().copied().cycle();
     while parts.len() > 1 {
@@ -48,7 +48,7 @@ fn grouped(mut parts: Vec<Part>, picks: &[usize]) -> Part {
     parts.pop().expect("a part")
 }
 
-/// What the recordings of one and of several workers have in common: all but what is said of each worker.
+/// The common content of the recordings of one and of several workers: everything except results by worker.
 fn bytes(recording: &Recording) -> String {
     let mut recording = recording.clone();
     recording.workers.clear();
@@ -91,7 +91,7 @@ proptest! {
         }
     }
 
-    /// What comes from another machine is read or refused.
+    /// Input from another machine is either decoded or rejected.
     #[test]
     fn a_text_that_is_cut_or_changed_is_no_part(events in events(2), place: usize, byte: u8) {
         let job = job(true);
@@ -120,8 +120,7 @@ fn a_part_of_another_job_and_one_that_was_merged_are_refused() {
     assert!(matches!(Part::decode("AAAA"), Err(PartError::Version(0))));
 }
 
-/// Four workers of 16 connections each; `scale` says by how much the times of the last are longer, and `count` how many
-/// replies each has.
+/// Four workers of 16 connections each. `scale` multiplies the times of the last one, and `counts` are the numbers of replies.
 fn four(counts: [u64; 4], scale: f64) -> Recording {
     let job = job(false);
     let mut all = Vec::new();
@@ -172,7 +171,7 @@ fn workers_that_agree_are_left_in_peace_and_the_odd_one_is_named() {
         told.len() == 1 && told[0].contains("median") && told[0].contains("w3 (+60 %)"),
         "{told:?}"
     );
-    // So few replies that chance does the same.
+    // With few replies, chance causes the same differences.
     assert_eq!(disagreements(&four([30, 40, 35, 28], 1.0)), Vec::<&str>::new());
 }
 
@@ -228,7 +227,7 @@ fn a_start_that_may_be_far_apart_is_told() {
             .iter()
             .any(|warning| warning.kind == WarningKind::StartSpread)
     };
-    // Of a measurement of one second 1 % are 10 ms, so that 5 ms are the bound.
+    // 1 % of a measurement of one second is 10 ms, so the limit of 5 ms applies.
     assert!(!told(4_900_000));
     assert!(told(5_100_000));
 }
@@ -243,7 +242,7 @@ fn an_address_that_is_left_out_is_told_where_it_is_no_whole_kind() {
         let of_addresses = warnings.filter(|warning| warning.text.contains("addresses of the target"));
         of_addresses.map(|warning| warning.text).collect::<Vec<_>>()
     };
-    // The only one of IPv6.
+    // The only IPv6 address was left out, which is normal.
     assert_eq!(told(&part), Vec::<String>::new());
     let one = part.addresses.remove("[::1]:80").expect("an address");
     part.addresses.insert("127.0.0.3:80".into(), one);

@@ -1,5 +1,5 @@
-//! Workers with clocks of their own that begin together: a simulation without time, sockets or processes. Clocks are skewed and
-//! drift, ways are slow in one direction or lose messages; what is said of the start must hold whatever they do.
+//! Workers with their own clocks that start together: a simulation without time, sockets or processes. Clocks have offsets and
+//! drift, paths are slow in one direction or lose messages; whatever they do, the reported bounds must hold.
 
 use prony_merge::clock::{Clock, ClockError, FEWEST_TRIPS, LEAD_NS, RoundTrip, Start, common_start};
 use proptest::prelude::*;
@@ -8,29 +8,29 @@ use rand::rngs::SmallRng;
 
 const MS: u64 = 1_000_000;
 
-/// A machine with its clock and the way to it.
+/// A machine with its clock and the network path to it.
 #[derive(Debug, Clone)]
 struct Machine {
-    /// Its clock when the controller's says 0, ns.
+    /// Its clock when the controller's clock is 0, ns.
     begin_ns: u64,
     drift_ppb: i64,
-    /// The shortest time that a message takes there and back, ns.
+    /// Shortest time of a message there and back, ns.
     there_ns: u64,
     back_ns: u64,
-    /// What comes on top of it on average, ns.
+    /// Mean additional delay, ns.
     jitter_ns: u64,
-    /// Messages that are lost, of a thousand. A lost one is sent again after 200 ms.
+    /// Lost messages per thousand. A lost message is sent again after 200 ms.
     lost: u32,
 }
 
 impl Machine {
-    /// Its clock at a time of the controller's.
+    /// Converts a time of the controller's clock to its own clock.
     fn clock_ns(&self, local_ns: u64) -> u64 {
         let drifted = i128::from(local_ns) * i128::from(self.drift_ppb) / 1_000_000_000;
         (i128::from(self.begin_ns) + i128::from(local_ns) + drifted) as u64
     }
 
-    /// The controller's clock at a time of its own.
+    /// Converts a time of its own clock to the controller's clock.
     fn local_ns(&self, clock_ns: u64) -> u64 {
         let since = i128::from(clock_ns) - i128::from(self.begin_ns);
         (since * 1_000_000_000 / (1_000_000_000 + i128::from(self.drift_ppb))) as u64
@@ -45,7 +45,8 @@ impl Machine {
         shortest + jitter as u64 + again * 200 * MS
     }
 
-    /// Its clock by round trips that begin at this time of the controller's clock, and when they were over.
+    /// Measures its clock by round trips that start at this time of the controller's clock; also returns the time when they
+    /// ended.
     fn measured(&self, mut now_ns: u64, random: &mut SmallRng) -> (Clock, u64) {
         let trips: Vec<RoundTrip> = (0..24)
             .map(|_| {
@@ -75,19 +76,19 @@ fn machine(random: &mut SmallRng) -> Machine {
     }
 }
 
-/// What came of a start.
+/// The result of a start.
 #[derive(Debug)]
 struct Seen {
-    /// How far the workers truly began apart, ns of the controller's clock.
+    /// True spread of the workers' starts, ns of the controller's clock.
     spread_ns: u64,
-    /// What the plan said that it could be.
+    /// Upper limit of the spread according to the plan.
     planned_ns: u64,
-    /// What the record says that it was, at most.
+    /// Upper limit of the spread according to the record.
     bound_ns: u64,
     late: usize,
 }
 
-/// Workers are measured, rest, are measured again where `twice`, and are told to begin.
+/// Measures the workers, waits, measures them again if `twice` is set, and starts them.
 fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng) -> Seen {
     let mut now = MS;
     let mut measure = |now: &mut u64| -> Vec<Clock> {
@@ -111,7 +112,7 @@ fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng)
     let began: Vec<u64> = std::iter::zip(machines, &start.remote_ns)
         .map(|(machine, &at_ns)| {
             let told = machine.clock_ns(now + machine.way(machine.there_ns, random));
-            // As the engine does: it looks each 5 ms, and its threads begin 12 ms after that at the earliest.
+            // Like the generator, which polls every 5 ms and starts its threads at least 12 ms later.
             let soonest = told + random.random_range(0..5 * MS) + 12 * MS;
             late += usize::from(soonest > at_ns);
             at_ns.max(soonest)
@@ -131,7 +132,7 @@ fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng)
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// The record's bound holds always; the plan's holds where nobody was told too late.
+    /// The bound of the record always holds; the bound of the plan holds if every worker received the command in time.
     #[test]
     fn no_worker_begins_farther_off_than_the_record_says(seed: u64, workers in 1..65usize, rest_s in 0..120u64, twice: bool) {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -141,7 +142,7 @@ proptest! {
         prop_assert!(seen.late > 0 || seen.spread_ns <= seen.planned_ns, "{:?}", seen);
     }
 
-    /// A clock is never wronger than it says, long before and after it was measured.
+    /// The error of a clock never exceeds its stated limit, long before and after the measurement.
     #[test]
     fn a_clock_is_as_good_as_it_says(seed: u64, at_s in 0..10_000u64, twice: bool) {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -161,7 +162,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Drift alone never looks like a clock that was moved.
+    /// Drift alone is never mistaken for a clock that was set.
     #[test]
     fn a_clock_that_was_moved_is_told_from_one_that_drifts(seed: u64, after_s in 1..600u64) {
         let mut random = SmallRng::seed_from_u64(seed);
@@ -185,7 +186,7 @@ fn five_hundred_workers_begin_together() {
     in_one_network(500);
 }
 
-/// So many workers in one network, a hundred starts.
+/// A hundred starts of `workers` workers in one network.
 fn in_one_network(workers: usize) {
     let mut random = SmallRng::seed_from_u64(1);
     let (mut spreads, mut bounds, mut late) = (Vec::new(), Vec::new(), 0);
@@ -212,8 +213,8 @@ fn in_one_network(workers: usize) {
     bounds.sort_unstable();
     let ms = |ns: u64| ns as f64 / 1e6;
     println!(
-        "start of {workers} workers, {} of 100 with all told in time: spread {:.3} ms (median) {:.3} ms (largest), bound {:.3} ms \
-         (median) {:.3} ms (largest); {late} of {} began late",
+        "start of {workers} workers, {} of 100 with every command in time: spread {:.3} ms (median) {:.3} ms (largest), bound {:.3} ms \
+         (median) {:.3} ms (largest); {late} of {} started late",
         spreads.len(),
         ms(spreads[spreads.len() / 2]),
         ms(spreads[spreads.len() - 1]),

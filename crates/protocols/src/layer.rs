@@ -1,47 +1,47 @@
-//! What stands between the bytes of a connection and its protocol: nothing, or TLS. Without sockets as well.
+//! The layer between the bytes of a connection and its protocol: none, or TLS. It opens no sockets either.
 
-/// The layer cannot go on; the connection ends.
+/// The layer cannot continue; the connection ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LayerError(pub String);
 
-/// The state of one connection between transport and protocol.
+/// State of one connection between transport and protocol.
 pub trait Layer: Sized {
-    /// What all connections of a job share.
+    /// Configuration that all connections of a job share.
     type Config: Clone + Send + 'static;
 
-    /// Whether bytes pass unchanged: then the worker skips the layer, and nothing is copied.
+    /// Whether bytes pass unchanged. The worker then skips the layer, and nothing is copied.
     const IDENTITY: bool;
 
-    /// The state of a new connection.
+    /// Creates the state of a new connection.
     fn new(config: &Self::Config) -> Result<Self, LayerError>;
 
-    /// The TCP connection is up: what is sent first.
+    /// The TCP connection is up: appends the bytes to send first.
     fn open(&mut self, wire: &mut Vec<u8>) -> Result<(), LayerError>;
 
-    /// Whether the protocol may speak: the handshake is over, and it agreed on the protocol that was asked for.
+    /// Whether the protocol may start: the handshake is complete and both sides agreed on the requested protocol.
     fn is_established(&self) -> bool;
 
-    /// Whether an earlier session was resumed, once it is established.
+    /// Whether an earlier session was resumed; valid once the connection is established.
     fn is_resumed(&self) -> bool {
         false
     }
 
-    /// Whether the peer has said that it sends no more, so that the end of the connection is no accident.
+    /// Whether the peer has announced that it sends no more, so that the end of the connection is expected.
     fn is_closed_by_peer(&self) -> bool {
         true
     }
 
-    /// Takes bytes from the peer. Appends the plain bytes that they give to `plain`, and what must be sent in answer to
-    /// `wire`.
+    /// Processes bytes from the peer. Appends the decrypted bytes to `plain`, and bytes that must be sent in response
+    /// to `wire`.
     fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>)
     -> Result<(), LayerError>;
 
-    /// Appends the sealed form of `plain` to `wire`.
+    /// Encrypts `plain` and appends the result to `wire`.
     fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError>;
 }
 
-/// No layer: plain TCP.
+/// Plain TCP, without a layer.
 #[derive(Debug, Clone, Copy)]
 pub struct Plain;
 

@@ -1,11 +1,11 @@
-//! What is spoken on a connection, without the connection: bytes in, replies out; requests in, bytes out.
+//! A protocol without its connection: bytes in, replies out; requests in, bytes out.
 //!
-//! A [`Protocol`] is the state of one connection. It knows no socket, no clock and no statistics, so that a test can feed
+//! A [`Protocol`] is the state of one connection. It has no socket, no clock and no statistics, so that a test can feed
 //! it any bytes in any pieces. The worker owns it and calls:
 //!
 //! 1. [`Protocol::open`] once, when the connection is up;
 //! 2. [`Protocol::start`] for a request, while [`Protocol::places`] is above 0;
-//! 3. [`Protocol::receive`] with whatever came, which answers through a [`ReplySink`];
+//! 3. [`Protocol::receive`] with the received data; it reports replies through a [`ReplySink`];
 //! 4. [`Protocol::end_of_stream`] when the peer has closed its side.
 //!
 //! Bytes to send are appended to `out`; the worker sends them after each call.
@@ -13,25 +13,24 @@
 use crate::request_values::Values;
 use prony_load::events::IdStep;
 use prony_load::{Limits, Request, Target};
-use prony_records::Outcome;
 use smallvec::SmallVec;
 
-/// The worker's name for a request that is under way. A protocol stores it and gives it back, no more.
+/// The worker's handle for a request in flight. A protocol only stores it and returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Token(pub u32);
 
 /// One request to be started.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a, Prepared> {
-    /// The name under which the reply is given back.
+    /// The token with which the reply is reported.
     pub token: Token,
-    /// The request as [`Protocol::prepare`] made it.
+    /// The request as returned by [`Protocol::prepare`].
     pub prepared: &'a Prepared,
-    /// The values of its parameters.
+    /// The values of the request's parameters.
     pub values: Values<'a>,
-    /// Whether [`ReplySink::head`] must carry the headers; else it may give none.
+    /// Whether [`ReplySink::head`] must include the headers; otherwise it may omit them.
     pub wants_headers: bool,
-    /// Whether no request comes after it on this connection: the peer is told so where the protocol can.
+    /// Whether this is the last request on the connection; the peer is informed where the protocol allows it.
     pub is_last: bool,
 }
 
@@ -40,8 +39,53 @@ pub struct Call<'a, Prepared> {
 pub struct Head<'a> {
     /// HTTP status.
     pub status: u16,
-    /// Headers in the order they came, names as the peer wrote them; empty unless they were asked for.
+    /// Headers in the order received, with names as the peer wrote them; empty unless requested.
     pub headers: &'a [(&'a [u8], &'a [u8])],
+    /// The version that the peer answers in.
+    pub version: Version,
+    /// What ends the body.
+    pub framing: Framing,
+    /// Whether the peer says that the connection ends after this reply.
+    pub closes: bool,
+}
+
+/// Versions of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// HTTP/1.0.
+    Http10,
+    /// HTTP/1.1, or a higher minor version, which means the same to a client (RFC 9110, section 2.5).
+    Http11,
+    /// HTTP/2.
+    Http2,
+}
+
+/// What ends the body of a reply (RFC 9112, section 6.3).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// There is none, whatever the headers say: a reply to HEAD, 204, 304, or a switch of protocols.
+    NoBody,
+    /// `Content-Length`.
+    Length,
+    /// The chunked transfer coding.
+    Chunked,
+    /// The end of the connection.
+    UntilClose,
+    /// The end of the stream of HTTP/2, or of the message of a WebSocket.
+    Stream,
+}
+
+impl Framing {
+    /// The word for it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NoBody => "no body",
+            Self::Length => "length",
+            Self::Chunked => "chunked",
+            Self::UntilClose => "until close",
+            Self::Stream => "stream",
+        }
+    }
 }
 
 /// Headers put together for a [`Head`] without allocating, unless a reply has more of them than any usual one.
@@ -50,50 +94,51 @@ pub type HeaderList<'a> = SmallVec<[(&'a [u8], &'a [u8]); 32]>;
 /// The last part of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct End {
-    /// `grpc-status`, where gRPC is spoken.
+    /// `grpc-status`, if the protocol is gRPC.
     pub grpc_status: Option<u32>,
 }
 
-/// Why one request failed while its connection may go on.
+/// Why a single request failed; its connection may continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// The reply is not well-formed; what was wrong, for the user.
+    /// The reply is malformed; holds the reason, for the user.
     Malformed(&'static str),
-    /// The peer gave the request up (`RST_STREAM`).
-    Reset,
+    /// The peer gave the request up (`RST_STREAM`), with this error code (RFC 9113, section 7).
+    Reset(u32),
     /// The peer says that it has not begun with the request, so that it may be sent again (a stream that GOAWAY left out
     /// or that was refused: RFC 9113, section 8.7).
     Unprocessed,
 }
 
-/// Where the parts of replies go, in this order for each token: `first_byte`, `head`, `data` (never, once or more often),
-/// `end`; or `failed` at any point, after which nothing more comes.
+/// Receives the parts of replies, in this order for each token: `first_byte`, `head`, `data` (any number of times),
+/// `end`; or `failed` at any point, after which nothing follows.
 ///
-/// A sink does not start requests: the worker does, when `receive` has returned. So a protocol that finds bytes left
-/// over with no request under way knows that the peer sent more than was asked.
+/// A sink does not start requests: the worker does, after `receive` has returned. So if a protocol finds leftover bytes
+/// with no request in flight, the peer sent more than was requested.
 pub trait ReplySink {
-    /// The first byte of the reply was seen. Comes again after an interim (1xx) head: the last call counts.
+    /// The first byte of the reply arrived. Called again after an interim (1xx) head: the last call counts.
     fn first_byte(&mut self, token: Token);
     /// The head of the final reply.
     fn head(&mut self, token: Token, head: Head<'_>);
     /// The next piece of the body (for gRPC: of the message, without its five-byte prefix).
     fn data(&mut self, token: Token, piece: &[u8]);
-    /// One more message of a gRPC reply is complete.
+    /// Another message of a gRPC reply is complete.
     fn message(&mut self, _token: Token) {}
-    /// A member of a room heard a message, which is a request as long as somebody waits for it; how that is in order.
+    /// A member of a room received a message. `_token` is the message's request while its sender waits for it; `_step`
+    /// says whether the message arrived in order.
     fn delivered(&mut self, _token: Option<Token>, _step: IdStep) {}
-    /// A message came to so many of the members to whom it should come. Before its end, where it has one.
+    /// A message reached `_reached` of the `_expected` members of its room. Called before its `end`, if it has one.
     fn reached(&mut self, _token: Token, _expected: u32, _reached: u32) {}
-    /// What the service says about a `grpc-status` other than 0, percent-encoded as it came.
+    /// The `grpc-message` of a `grpc-status` other than 0, percent-encoded as received.
     fn grpc_message(&mut self, _token: Token, _text: &[u8]) {}
-    /// The reply is complete, and the place is free again.
+    /// The reply is complete, and its slot is free again.
     fn end(&mut self, token: Token, end: End);
-    /// The request failed, and the place is free again.
+    /// The request failed, and its slot is free again.
     fn failed(&mut self, token: Token, failure: Failure);
 }
 
-/// Bytes that end the connection: the peer does not speak the protocol. Every request that is still under way has no
-/// reply; the one that was being answered has been reported through [`ReplySink::failed`] where it is known.
+/// The peer violates the protocol, and the connection ends. Requests in flight get no reply; the one that was being
+/// answered has been reported through [`ReplySink::failed`] where it is known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ProtocolError(pub &'static str);
@@ -101,127 +146,128 @@ pub struct ProtocolError(pub &'static str);
 /// A request that the protocol cannot carry.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrepareError {
-    /// A method that is no token.
-    #[error("`{0}` is no HTTP method: use letters, as in GET or POST")]
+    /// The method is not a token.
+    #[error("`{0}` is not an HTTP method: use letters, as in GET or POST")]
     Method(String),
-    /// A kind of message that WebSocket does not have.
-    #[error("`{0}` is no kind of message: a WebSocket carries TEXT and BINARY")]
+    /// WebSocket does not have this type of message.
+    #[error("`{0}` is not a type of message: a WebSocket carries TEXT and BINARY")]
     Message(String),
     /// A header that cannot be sent.
     #[error("header `{name}` cannot be sent: {reason}")]
     Header {
-        /// Its name.
+        /// Name of the header.
         name: String,
-        /// Why not.
+        /// The rule that the header breaks.
         reason: &'static str,
     },
     /// A path that cannot be sent.
     #[error("path `{path}` cannot be sent: {reason}")]
     Path {
-        /// The path.
+        /// The path as the request has it.
         path: String,
-        /// Why not.
+        /// The rule that the path breaks.
         reason: &'static str,
     },
 }
 
-/// Whether a request of this method has content by its meaning: then it says so where there is none (RFC 9110, section 8.6).
+/// Whether requests of this method usually have content: then an empty body is sent as such (RFC 9110, section 8.6).
 pub(crate) fn expects_content(method: &str) -> bool {
     matches!(method, "POST" | "PUT" | "PATCH")
 }
 
-/// The place of a connection in rooms of a load, where what one says comes to all of its room.
+/// Position of a connection in the rooms of a load. A message that one member sends is delivered to its whole room.
 #[derive(Debug, Clone, Copy)]
 pub struct SeatOf<'a, Prepared> {
-    /// The number of the connection among those of its worker.
+    /// Number of the connection among those of its worker.
     pub connection: u32,
-    /// Members of a room: the first ones are those of the first room.
+    /// Members per room: the first `members` connections form the first room.
     pub members: u32,
     /// The first operation of the load.
     pub first: &'a Prepared,
-    /// The values of the room, the same for all of its members.
+    /// The values of the room, which all of its members share.
     pub values: Values<'a>,
 }
 
-/// One connection's state of a protocol.
+/// Protocol state of one connection.
 pub trait Protocol: Sized {
-    /// A request serialised as far as can be done before the run.
+    /// A request serialised as far as possible before the run.
     type Prepared: Send + Sync;
-    /// What the connections of one worker share: caches and scratch memory.
+    /// State that the connections of one worker share: caches and scratch memory.
     type Shared;
 
-    /// What the peer says before any request, where it says something (see [`Protocol::is_ready`]): the end of the sentence
-    /// "the server closed the connection before …".
+    /// What the peer must send before any request (see [`Protocol::is_ready`]), as the end of the sentence "the server
+    /// closed the connection before …".
     const GREETING: &'static str;
 
-    /// Why a connection is of no use whose peer ends it with the first thing that it says.
+    /// Error text for a connection that the peer ends with the first thing it sends.
     const GONE_AT_ONCE: &'static str;
 
-    /// Whether a safe request may be sent again whose connection ended as it came. HTTP/2 says itself which requests were not
-    /// processed.
+    /// Whether a safe request may be sent again if its connection closed at the same time. HTTP/2 itself reports which
+    /// requests were not processed.
     const MAY_RETRY: bool = false;
 
-    /// Whether replies may come in another order than their requests.
+    /// Whether replies may arrive in a different order than their requests.
     const MULTIPLEXES: bool = false;
 
-    /// The outcome of a request that waits behind one that timed out, where that costs the connection.
-    const BEHIND_A_TIMEOUT: Outcome = Outcome::Reset;
+    /// Whether a request that waits behind one that timed out has timed out as well, where that costs the connection; else its
+    /// connection was reset.
+    const TIMES_OUT_IN_TURN: bool = false;
 
-    /// Whether the protocol itself tells where each message of a reply ends ([`ReplySink::message`]).
+    /// Whether the protocol itself reports the end of each message of a reply ([`ReplySink::message`]).
     const TELLS_MESSAGES: bool = false;
 
-    /// Serialises what does not change from request to request.
+    /// Serialises the parts that are the same for each request.
     fn prepare(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError>;
 
-    /// The same for a load with rooms: what opens a connection may have places.
+    /// Like [`Protocol::prepare`], for a load with rooms: the opening of a connection may contain placeholders.
     fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError> {
         Self::prepare(request, target)
     }
 
-    /// The shared part for one worker.
+    /// Creates the shared state of one worker.
     fn shared() -> Self::Shared;
 
-    /// The same under the limits of a job.
+    /// Creates the shared state of one worker, with the limits of a job.
     fn shared_within(_: &Limits) -> Self::Shared {
         Self::shared()
     }
 
-    /// A connection that may have up to `depth` requests under way.
+    /// Creates a connection that may have up to `depth` requests in flight.
     fn new(shared: &mut Self::Shared, depth: u32) -> Self;
 
-    /// The connection is a member of a room. Before [`Protocol::open`].
+    /// Makes the connection a member of a room. Called before [`Protocol::open`].
     fn enter(&mut self, _: &mut Self::Shared, _: &SeatOf<'_, Self::Prepared>) {}
 
-    /// The connection is up: what is sent before any request (nothing in HTTP/1.1, the preface in HTTP/2, the handshake of
-    /// WebSocket). `first` is the first operation of the load.
+    /// The connection is up: appends the bytes to send before any request (nothing in HTTP/1.1, the preface in HTTP/2,
+    /// the handshake of WebSocket). `first` is the first operation of the load.
     fn open(&mut self, shared: &mut Self::Shared, first: &Self::Prepared, out: &mut Vec<u8>);
 
-    /// Whether the peer has said what it has to say before any request (its SETTINGS in HTTP/2, its part of the handshake of
-    /// WebSocket). Until then the connection counts as not established.
+    /// Whether the peer has sent everything it must send before any request (its SETTINGS in HTTP/2, its part of the
+    /// handshake in WebSocket). Until then the connection does not count as established.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Whether the peer may say something by itself before the first request, so that it is worth waiting a moment.
+    /// Whether the peer may send data on its own before the first request, so that it is worth waiting a moment.
     fn is_listening(&self) -> bool {
         false
     }
 
-    /// The moment is over.
+    /// That moment is over.
     fn stop_listening(&mut self, _: &mut Self::Shared) {}
 
-    /// How many requests the peer lets be under way at once, where that is less than was asked for.
+    /// The number of concurrent requests that the peer allows, if it is less than requested.
     fn stream_limit(&self) -> Option<u32> {
         None
     }
 
-    /// How many requests may be started now. 0 for good once the peer has said that it will close.
+    /// Number of requests that may be started now. 0 for good once the peer has announced that it will close.
     fn places(&self) -> u32;
 
-    /// Starts a request. Only while [`Protocol::places`] is above 0.
+    /// Starts a request. Call only while [`Protocol::places`] is above 0.
     fn start(&mut self, shared: &mut Self::Shared, call: &Call<'_, Self::Prepared>, out: &mut Vec<u8>);
 
-    /// Takes bytes from the peer, in pieces of any size.
+    /// Processes bytes from the peer, in pieces of any size.
     fn receive<S: ReplySink>(
         &mut self,
         shared: &mut Self::Shared,
@@ -230,29 +276,30 @@ pub trait Protocol: Sized {
         sink: &mut S,
     ) -> Result<(), ProtocolError>;
 
-    /// The peer closed its side: completes a reply whose body lasts until then. All other requests under way have no
-    /// reply; the worker knows them. `is_clean`: the end is the peer's own; else anybody on the way may have cut the
-    /// connection (TLS without `close_notify`).
+    /// The peer closed its side. Completes a reply whose body lasts until then; all other requests in flight get no
+    /// reply, which the worker handles. `is_clean`: the peer itself ended the connection; otherwise anyone on the path
+    /// may have cut it (TLS without `close_notify`).
     fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, is_clean: bool, sink: &mut S);
 
-    /// A request is about to be given up: what is known of it is told.
+    /// A request is about to be given up: reports what is known about it.
     fn give_up<S: ReplySink>(&mut self, _: &mut Self::Shared, _: Token, _: &mut S) {}
 
-    /// The connection has ended, and its requests are about to: nothing more comes on it.
+    /// The connection has ended, and its requests are about to fail: no more data arrives.
     fn gone<S: ReplySink>(&mut self, _: &mut Self::Shared, _: &mut S) {}
 
-    /// Gives a request up (it timed out). Returns whether the connection goes on; HTTP/1.1 cannot, since the late reply
-    /// would be taken for the next one's.
+    /// Gives up a request that timed out. Returns whether the connection can continue. HTTP/1.1 cannot, because the
+    /// late reply would be taken for the reply to the next request.
     fn cancel(&mut self, token: Token, out: &mut Vec<u8>) -> bool;
 
-    /// We are about to close the connection, since the load needs it no more: what the peer is told, where the protocol can.
+    /// The load no longer needs the connection and is about to close it: announces this to the peer where the protocol
+    /// allows it.
     fn goodbye(&mut self, _: &mut Self::Shared, _: &mut Vec<u8>) {}
 
-    /// Whether the peer takes no further request on the connection, while replies may still come.
+    /// Whether the peer accepts no further requests on the connection, while replies may still arrive.
     fn is_closing(&self) -> bool {
         false
     }
 
-    /// Whether the connection is used up: the peer said that it will close, and no reply can come any more.
+    /// Whether the connection is used up: the peer announced that it will close, and no more replies can arrive.
     fn is_spent(&self) -> bool;
 }

@@ -1,16 +1,16 @@
-//! What a request may hold, whatever protocol carries it.
+//! Rules for requests that hold for every protocol.
 
 use crate::protocol::PrepareError;
 use prony_load::{Header, Part, Request, Template};
 
-/// Headers that a protocol writes itself, or forbids, with the reason.
+/// Headers that a protocol writes itself or forbids, with the reason.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reserved {
     pub(super) names: &'static [&'static str],
     pub(super) reason: &'static str,
 }
 
-/// Checks all of a request but its body.
+/// Checks everything in a request except its body.
 pub(super) fn check(request: &Request, reserved: &[Reserved]) -> Result<(), PrepareError> {
     let method = request.method.as_str();
     if method.is_empty() || !method.bytes().all(is_token) || method == "CONNECT" {
@@ -30,17 +30,17 @@ fn check_path(method: &str, path: &Template) -> Result<(), PrepareError> {
             reason,
         })
     };
-    // `OPTIONS *` asks about the whole server (RFC 9110, section 9.3.7).
+    // `OPTIONS *` addresses the whole server (RFC 9110, section 9.3.7).
     let is_asterisk = method == "OPTIONS" && literals(path).eq([b'*']) && path.is_constant();
     match path.0.first() {
         _ if is_asterisk => {}
         Some(Part::Literal(bytes)) if bytes.as_slice().first() == Some(&b'/') => {}
-        // What an earlier reply gave, as a `Location`.
+        // A value captured from an earlier reply, such as `Location`.
         Some(Part::Value(_)) => {}
         _ => return wrong("it must begin with `/`"),
     }
     if literals(path).any(|byte| byte <= b' ' || byte == 0x7f) {
-        return wrong("it holds a space or a control character: write it as %20 and the like");
+        return wrong("it contains a space or a control character: percent-encode it (a space is %20)");
     }
     if literals(path).any(|byte| byte == b'#') {
         return wrong("a fragment (`#…`) is never sent: leave it out");
@@ -56,7 +56,7 @@ fn check_header(header: &Header, reserved: &[Reserved]) -> Result<(), PrepareErr
         })
     };
     if header.name.is_empty() || !header.name.bytes().all(is_token) {
-        return wrong("a name is made of letters, digits and `-`");
+        return wrong("a name consists of letters, digits and `-`");
     }
     for Reserved { names, reason } in reserved {
         if names.iter().any(|name| header.name.eq_ignore_ascii_case(name)) {
@@ -64,7 +64,7 @@ fn check_header(header: &Header, reserved: &[Reserved]) -> Result<(), PrepareErr
         }
     }
     if literals(&header.value).any(|byte| (byte < b' ' && byte != b'\t') || byte == 0x7f) {
-        return wrong("its value holds a control character");
+        return wrong("its value contains a control character");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The values that fill a template's places: pure functions of (seed, number of the request).
+//! The values that fill the placeholders of a template: pure functions of (seed, request number).
 
 use prony_load::{Bag, Parameter, Pick, Source};
 use std::io::Write as _;
@@ -10,19 +10,19 @@ pub struct Parameters {
     seed: u64,
 }
 
-/// The values for one request.
+/// The parameter values of one request.
 #[derive(Debug, Clone, Copy)]
 pub struct Values<'a> {
     parameters: &'a Parameters,
     number: u64,
-    /// Step of its sequence.
+    /// Step of its sequence, from 0.
     step: u16,
-    /// What earlier replies of the sequence gave.
+    /// Values captured from earlier replies of the sequence.
     taken: Option<&'a Bag>,
 }
 
 impl Parameters {
-    /// The parameters of a job with this seed.
+    /// Creates the parameters of a job with this seed.
     pub fn new(parameters: &[Parameter], seed: u64) -> Self {
         Self {
             sources: parameters
@@ -33,7 +33,7 @@ impl Parameters {
         }
     }
 
-    /// The values for the request with this number.
+    /// The values of the request with this number.
     #[inline]
     pub const fn values(&self, number: u64) -> Values<'_> {
         Values {
@@ -46,25 +46,29 @@ impl Parameters {
 }
 
 impl<'a> Values<'a> {
-    /// The same with what earlier replies of the sequence gave.
+    /// The same, with the values captured from earlier replies of the sequence.
     #[must_use]
     #[inline]
     pub const fn with_taken(self, taken: Option<&'a Bag>) -> Self {
         Self { taken, ..self }
     }
 
-    /// The same for this step of the sequence.
+    /// The same, for this step of the sequence.
     #[must_use]
     #[inline]
     pub const fn at_step(self, step: u16) -> Self {
         Self { step, ..self }
     }
 
-    /// Appends the value of parameter `index`.
+    /// Appends the value of parameter `index`; a place without a parameter is a slot of what earlier replies gave.
     pub fn append(&self, index: usize, out: &mut Vec<u8>) {
         let Parameters { sources, seed } = self.parameters;
         let random = |salt: u64| mix(seed ^ mix(self.number ^ mix(index as u64 ^ (salt << 32))));
-        match &sources[index] {
+        let taken = |slot: usize| self.taken.map_or(&[][..], |bag| bag.get(slot));
+        let Some(source) = sources.get(index) else {
+            return out.extend_from_slice(taken(index));
+        };
+        match source {
             Source::Counter { start } => decimal(start.wrapping_add(self.number), out),
             Source::Range { low, high } => decimal(low + self.number % (high - low).saturating_add(1), out),
             Source::Random { low, high } => {
@@ -90,7 +94,7 @@ impl<'a> Values<'a> {
                 let rows = values.len() as u64;
                 let row = match pick {
                     Pick::InTurn | Pick::Once => self.number % rows,
-                    // Of the number alone, so that all columns of a table give the same row.
+                    // Depends on the number alone, so that all columns of a table use the same row.
                     Pick::Random => below(mix(seed ^ mix(self.number)), u128::from(rows)),
                     Pick::Each => {
                         let request = self.number ^ (u64::from(self.step) << 48);
@@ -99,19 +103,19 @@ impl<'a> Values<'a> {
                 };
                 out.extend_from_slice(values[row as usize].as_bytes());
             }
-            Source::Taken(slot) => out.extend_from_slice(self.taken.map_or(&[], |bag| bag.get(*slot))),
+            Source::Taken(slot) => out.extend_from_slice(taken(*slot)),
         }
     }
 }
 
-/// The 16 hexadecimal digits of a number, the lowest first. Eight at a time, each in a byte of a register.
+/// The 16 hexadecimal digits of a number, lowest first. Computes eight at a time, one per byte of a register.
 fn hex(bits: u64) -> [[u8; 8]; 2] {
     const EACH: u64 = 0x0101_0101_0101_0101;
     let eight = |half: u64| {
         let spread = (half | half << 16) & 0x0000_ffff_0000_ffff;
         let spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff;
         let digits = (spread | spread << 4) & (EACH * 0x0f);
-        // What is above 9 reaches 16 with 6 more.
+        // Digits above 9 reach 16 when 6 is added.
         let letters = ((digits + EACH * 6) >> 4) & EACH;
         let text = digits + EACH * u64::from(b'0') + letters * u64::from(b'a' - b'0' - 10);
         text.to_le_bytes()
@@ -123,7 +127,7 @@ fn decimal(value: u64, out: &mut Vec<u8>) {
     write!(out, "{value}").expect("writing to memory does not fail");
 }
 
-/// 64 random bits as a number below `span`, which is 2^64 at most: the high half of their product, without a division.
+/// Maps 64 random bits to a number below `span` (at most 2^64): the high half of their product, without a division.
 #[inline]
 pub const fn below(random: u64, span: u128) -> u64 {
     ((random as u128 * span) >> 64) as u64

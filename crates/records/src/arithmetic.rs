@@ -1,21 +1,22 @@
-//! Arithmetic that every result has to satisfy, with and without errors. A contradiction is a warning on the figure concerned.
+//! Arithmetic identities that every result must satisfy, with and without errors. A violation becomes a warning on the figure
+//! concerned.
 //!
-//! 1. Replies that ended per second × CPU per request = busy CPUs.
-//! 2. The time that requests, connects and pauses occupied = slots × length of the measurement (Little, *A proof for the
+//! 1. Replies per second × CPU per request = busy CPUs.
+//! 2. The time occupied by requests, connects and pauses = slots × length of the measurement (Little, *A proof for the
 //!    queuing formula L = λW*, 1961).
 
 use crate::{Coverage, Measurement, Quantile, Recording, Warning, WarningKind};
 use serde_json::Value;
 
-/// How far busy CPUs may be from what CPU per request says, as a share.
+/// Allowed deviation of the busy CPUs from throughput × CPU per request, as a share.
 const CPU_TOLERANCE: f64 = 0.01;
-/// How far the time of the slots may be from what latency says, as a share.
+/// Allowed deviation between accounted time and slot time, as a share.
 const TIME_TOLERANCE: f64 = 0.05;
-/// Fewest replies from which the time of the slots can be judged: below, one slow reply at an edge decides.
+/// Fewest replies for judging the time of the slots: with fewer, one slow reply at the edge of the measurement decides.
 const FEWEST: u64 = 1_000;
 
 impl Measurement {
-    /// What in a trial contradicts itself, as warnings.
+    /// Contradictions within a trial, as warnings.
     pub fn contradictions(&self) -> Vec<Warning> {
         cpu(self)
             .into_iter()
@@ -25,7 +26,7 @@ impl Measurement {
 }
 
 impl Recording {
-    /// What in a load contradicts itself, as warnings.
+    /// A contradiction within a load, as a warning.
     pub fn contradictions(&self) -> Option<Warning> {
         if let Some(time) = self.occupancy {
             let at_a_time = |seconds: f64| seconds / self.duration_s.max(1e-9);
@@ -42,13 +43,13 @@ impl Recording {
     }
 }
 
-/// Slots of a closed load, by the record of the load.
+/// Slots of a closed load, from the JSON of the load.
 fn slots(load: &Value, connections: u64) -> Option<f64> {
     let in_flight = load["in_flight"].as_f64().unwrap_or(1.0);
     (load["kind"] == "closed").then_some(connections as f64 * in_flight)
 }
 
-/// The same where every slot is known to have a request in flight at any time.
+/// Slots of a closed load if every slot is known to have a request in flight at all times; else `None`.
 pub fn busy_slots(load: &Value, connections: u64) -> Option<f64> {
     let thinks = load["think_ns"].as_u64().unwrap_or(0) > 0;
     let is_steady = load["growth"].is_null() && load["members"].is_null();
@@ -69,10 +70,10 @@ fn cpu(measured: &Measurement) -> Option<Warning> {
     )
 }
 
-/// Whether throughput × CPU per request contradicts the busy CPUs.
+/// Warns if throughput × CPU per request contradicts the busy CPUs.
 pub fn cpu_per_request(throughput_per_s: f64, per_request_ns: f64, busy: f64) -> Option<Warning> {
     let told = throughput_per_s * per_request_ns / 1e9;
-    // Ticks of a clock, not work, decide below a hundredth of a CPU.
+    // Below a hundredth of a CPU, clock ticks dominate.
     (busy > 0.01 && (told / busy - 1.0).abs() > CPU_TOLERANCE).then(|| {
         let text = format!(
             "CPU per request contradicts the busy CPUs: {} × {throughput_per_s:.0} replies/s is {told:.3} CPUs, but \
@@ -83,7 +84,7 @@ pub fn cpu_per_request(throughput_per_s: f64, per_request_ns: f64, busy: f64) ->
     })
 }
 
-/// Whether throughput × mean response time contradicts the requests in flight.
+/// Warns if throughput × mean response time contradicts the requests in flight.
 pub fn little(throughput_per_s: f64, mean_ns: f64, slots: f64) -> Option<Warning> {
     occupied(throughput_per_s * mean_ns / 1e9, slots)
 }
@@ -91,8 +92,8 @@ pub fn little(throughput_per_s: f64, mean_ns: f64, slots: f64) -> Option<Warning
 fn occupied(told: f64, slots: f64) -> Option<Warning> {
     (slots > 0.0 && (told / slots - 1.0).abs() > TIME_TOLERANCE).then(|| {
         let text = format!(
-            "Latency contradicts throughput: requests, connects and pauses explain {told:.1} of {slots:.0} requests in \
-             flight ({:+.1} %).",
+            "Latency contradicts throughput: requests, connects and pauses account for {told:.1} of {slots:.0} \
+             requests in flight ({:+.1} %).",
             (told / slots - 1.0) * 100.0
         );
         Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn cpu_per_request_that_leaves_out_busy_time_is_told_with_both_values() {
-        // Rails at 7,500/s: the CPU of the measurement over the replies of measurement and drain.
+        // Rails at 7,500/s: CPU time of the measurement divided by the replies of measurement and drain.
         let told = cpu_per_request(1_477.0, 196_000.0, 1.0)
             .expect("a contradiction")
             .text;
@@ -127,11 +128,14 @@ mod tests {
 
     #[test]
     fn latency_that_leaves_out_waiting_is_told_with_both_values() {
-        // Rails in a closed load of 512: shown mean 21 ms.
+        // Rails under a closed load of 512: the reported mean was 21 ms.
         let told = little(680.0, 21e6, 512.0).expect("a contradiction").text;
         assert!(told.contains("14.3 of 512"), "{told}");
         assert_eq!(little(6_400.0, 10e6, 64.0), None);
-        assert!(little(6_400.0, 10.6e6, 64.0).is_some(), "above as well as below");
+        assert!(
+            little(6_400.0, 10.6e6, 64.0).is_some(),
+            "deviations upwards count too"
+        );
     }
 
     #[test]

@@ -1,50 +1,50 @@
-//! What checking services against contracts found: the JSON object of `prony check --json`.
+//! Results of checking services against contracts: the JSON object of `prony check --json`.
 
 use serde::{Deserialize, Serialize};
 
-/// What a check of services against contracts found.
+/// The result of checking services against contracts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckMatrix {
-    /// Version of the JSON.
+    /// Version of the JSON format.
     pub schema: u32,
-    /// A row per service, variant and contract.
+    /// One row per service, variant and contract.
     pub services: Vec<ServiceCheck>,
 }
 
-/// What the check of one service against one contract found.
+/// The result of checking one service against one contract.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceCheck {
-    /// The service's name, or the URL of a server that was already running.
+    /// Name of the service, or the URL of a server that was already running.
     pub service: String,
-    /// The variant's name.
+    /// Name of the variant.
     pub variant: String,
-    /// The contract.
+    /// Name of the contract.
     pub contract: String,
-    /// What was spoken: `http`, `http2`, `grpc`, `websocket`.
+    /// Protocol: `http`, `http2`, `grpc`, `websocket`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Whether every case passed.
     pub passed: bool,
-    /// Every case that was tried, in the contract's order.
+    /// Every case that was checked, in the contract's order.
     #[serde(default)]
     pub cases: Vec<String>,
     /// The cases that failed.
     #[serde(default)]
     pub failures: Vec<CaseFailure>,
-    /// What is worth saying though nothing failed.
+    /// Remarks that are no failures.
     #[serde(default)]
     pub warnings: Vec<String>,
-    /// Why the service could not be checked on this machine.
+    /// Why the service could not be checked on this machine; `None` if it was checked.
     pub unavailable: Option<String>,
 }
 
 /// A case that a service failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaseFailure {
-    /// The case.
+    /// Name of the case.
     pub case: String,
-    /// What should have come.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The received value.
     pub got: String,
 }

@@ -1,87 +1,87 @@
-//! Where and with what a run happened.
+//! The environment of a run: machine, system, versions, hosts.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Where and with what a run happened. `None`: this machine cannot tell.
+/// The environment of a run. `None` means that this machine does not provide the value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// Version of prony.
     pub prony: String,
-    /// Commit of the checkout, with `+dirty` where it had changes.
+    /// Commit of the checkout, with `+dirty` if it had changes.
     pub commit: Option<String>,
-    /// Address of the repository, as the project's `CITATION.cff` names it.
+    /// URL of the repository, from the project's `CITATION.cff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
     /// Name and release of the operating system.
     pub os: Option<String>,
     /// Release of the kernel.
     pub kernel: Option<String>,
-    /// The CPUs.
+    /// CPUs of the machine.
     pub cpu: Cpu,
     /// Memory of the machine, bytes.
     pub memory_bytes: Option<u64>,
-    /// Memory that the control group of prony may have, bytes, where that is less than the machine has.
+    /// Memory limit of prony's control group, bytes, if it is below the memory of the machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
-    /// Memory free when the run began, bytes.
+    /// Free memory at the start of the run, bytes.
     pub memory_available_bytes: Option<u64>,
-    /// `kvm`, `firecracker`, `docker`, …; `none` on bare metal.
+    /// Kind of virtualisation: `kvm`, `firecracker`, `docker`, …; `none` on bare metal.
     pub virtualisation: Option<String>,
-    /// `v2`, `v1`, `hybrid` or `none`.
+    /// Version of control groups: `v2`, `v1`, `hybrid` or `none`.
     pub cgroup: Option<String>,
-    /// Load average over one minute when the run began.
+    /// Load average over one minute at the start of the run.
     pub load_average: Option<f64>,
-    /// Most open files of one process.
+    /// Limit of open files per process.
     pub open_files_limit: Option<u64>,
-    /// Mitigations of the CPU's faults, by fault.
+    /// Mitigations of CPU vulnerabilities, by vulnerability.
     #[serde(default)]
     pub mitigations: BTreeMap<String, String>,
     /// Versions of the toolchains and runtimes used, by name.
     #[serde(default)]
     pub runtimes: BTreeMap<String, String>,
-    /// What costs accuracy here.
+    /// Properties of the machine that reduce accuracy.
     #[serde(default)]
     pub findings: Vec<Finding>,
-    /// The hosts of the lab, by name, where there were several; all else here is then said of the service's.
+    /// The hosts of the testbed, by name, if there were several. All other fields then describe the service's host.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub hosts: BTreeMap<String, LabHost>,
-    /// What the network between different hosts of the lab carried before the run.
+    pub hosts: BTreeMap<String, TestbedHost>,
+    /// Network between different hosts of the testbed, measured before the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub links: Vec<LabLink>,
+    pub links: Vec<TestbedLink>,
 }
 
-/// The network between two hosts of a lab.
+/// Measured network between two hosts of a testbed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct LabLink {
-    /// The host that begins connections.
+pub struct TestbedLink {
+    /// Host that opens the connections.
     pub from: String,
-    /// The host that they go to.
+    /// Host that accepts them.
     pub to: String,
-    /// Median time of a small message there and back, ns.
+    /// Median round-trip time of a small message, ns.
     pub round_trip_ns: u64,
-    /// Bits per second of one TCP connection.
+    /// Throughput of one TCP connection, bits per second.
     pub bits_per_s: f64,
 }
 
-/// A host of a lab.
+/// A host of a testbed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LabHost {
-    /// What it is for: `service`, `load`, `companion`.
+pub struct TestbedHost {
+    /// Roles of the host: `service`, `load`, `backing service`.
     pub roles: Vec<String>,
-    /// Where the others of the lab reach it.
+    /// Address at which the other hosts of the testbed connect to it.
     pub address: String,
-    /// The CPUs of it that prony uses.
+    /// CPUs of the host that prony uses.
     pub cpus: Vec<usize>,
-    /// Where and with what it runs.
+    /// The environment of the host.
     pub environment: Environment,
 }
 
-impl LabHost {
-    /// What the node of a pod is called among its runtimes.
+impl TestbedHost {
+    /// Key in `runtimes` that holds the node of a pod.
     pub const NODE: &str = "kubernetes node";
 
-    /// Whether it is a pod of a cluster, which gives another address and other CPUs to each.
+    /// Whether it is a pod of a cluster: address and CPUs then differ from run to run.
     pub fn is_pod(&self) -> bool {
         self.environment.runtimes.contains_key(Self::NODE)
     }
@@ -90,13 +90,13 @@ impl LabHost {
 /// The CPUs of a machine.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Model name.
+    /// Name of the CPU model.
     pub model: Option<String>,
-    /// CPUs that this process may use.
+    /// Number of CPUs that this process may use.
     pub online: u32,
-    /// Physical cores.
+    /// Number of physical cores.
     pub cores: Option<u32>,
-    /// Whether two CPUs share a core.
+    /// Whether simultaneous multithreading is on: two CPUs share a core.
     pub smt: Option<bool>,
     /// Frequency governor.
     pub governor: Option<String>,
@@ -104,11 +104,11 @@ pub struct Cpu {
     pub turbo: Option<bool>,
 }
 
-/// Something about the machine that costs accuracy, and how to mend it.
+/// A property of the machine that reduces accuracy, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What was found.
+    /// What was found, as a sentence.
     pub text: String,
-    /// How to mend it.
+    /// How to fix it.
     pub remedy: String,
 }

@@ -1,4 +1,4 @@
-//! What a generator and its caller say to each other while it runs: one JSON object a line.
+//! Messages between a generator and its caller while it runs: one JSON object per line.
 
 use crate::{CompactHistogram, Fault, Interval, IntervalPart, Recording, WorkerNow};
 use serde::{Deserialize, Serialize};
@@ -7,51 +7,51 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// A phase begins. The times of its intervals count from here.
+    /// A phase starts. The times of its intervals count from here.
     Phase {
-        /// Which.
+        /// The phase.
         phase: Phase,
-        /// Connections established so far.
+        /// Number of connections established so far.
         established: u64,
     },
     /// An interval of the current phase ended.
     Interval {
-        /// Which phase it belongs to.
+        /// Phase that the interval belongs to.
         phase: Phase,
-        /// What happened in it.
+        /// Counts of the interval.
         interval: Interval,
-        /// Its response times.
+        /// Response times of the interval.
         #[serde(default, skip_serializing_if = "CompactHistogram::is_empty")]
         times: CompactHistogram,
     },
-    /// The same of a worker whose job is a share of a larger load, instead of [`Event::Interval`]: with all that is needed to
-    /// merge the intervals of several workers.
+    /// Replaces [`Event::Interval`] for a worker whose job is a share of a larger load: contains everything needed to merge the
+    /// intervals of several workers.
     IntervalPart {
-        /// Which phase it belongs to.
+        /// Phase that the interval belongs to.
         phase: Phase,
-        /// What happened in it.
+        /// Counts of the interval.
         part: IntervalPart,
     },
-    /// What each worker of a lab does now. Said by who leads them, not by a generator.
+    /// Current state of each worker of a testbed. Sent by the process that leads the workers, not by a generator.
     Workers {
-        /// Each of them.
+        /// One entry per worker.
         workers: Vec<WorkerNow>,
     },
-    /// The end of a job that is a share of a larger load, instead of [`Event::Recording`].
+    /// Replaces [`Event::Recording`] at the end of a job that is a share of a larger load.
     Part {
-        /// What the worker recorded, as `Part::encode` of the recording crate writes it.
+        /// Result of the worker, encoded by `Part::encode` of the merge crate.
         part: String,
     },
-    /// The end: what the measurement gave.
+    /// The job ended with this recording.
     Recording {
-        /// The recording.
+        /// Result of the measurement.
         recording: Box<Recording>,
     },
-    /// The end: why there is no recording.
+    /// The job ended without a recording.
     Failed {
-        /// What failed and what to do.
+        /// What failed and what to do about it.
         reason: String,
-        /// Whose fault it is.
+        /// Who caused the failure.
         #[serde(default)]
         fault: Fault,
     },
@@ -63,26 +63,26 @@ pub enum Event {
 pub enum Phase {
     /// Load that is not part of the result.
     WarmUp,
-    /// Load that is.
+    /// Load that is part of the result.
     Measurement,
-    /// Waiting for the replies that are still due.
+    /// No new requests; waiting for outstanding replies.
     Drain,
 }
 
-/// A line of a generator's standard input in streaming mode. The end of the input means [`Command::Stop`]: a generator
-/// whose caller died does not go on.
+/// A line of a generator's standard input in streaming mode. End of input means [`Command::Stop`], so that a generator does not
+/// outlive its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// End the warm-up, begin the measurement.
+    /// End the warm-up and start the measurement.
     Measure,
-    /// End the warm-up and begin the measurement at this time of the generator's own monotonic clock (`CLOCK_MONOTONIC` of
-    /// its machine). A time that has passed, or is too near, means: at once; the worker's part says how late that was. It
-    /// holds instead of the limit of the warm-up; one that comes while the measurement is on changes nothing.
+    /// End the warm-up and start the measurement at this time of the generator's monotonic clock (`CLOCK_MONOTONIC` of its
+    /// machine). If the time has passed or is too near, the measurement starts at once and the worker's part reports how late
+    /// that was. The command overrides the limit of the warm-up and is ignored once the measurement has started.
     MeasureAt {
-        /// The time, ns.
+        /// Start time, ns.
         at_ns: u64,
     },
-    /// End the measurement now and record what there is.
+    /// End the measurement now and record the data so far.
     Stop,
 }

@@ -1,39 +1,39 @@
-//! What a result depends on, as a record of named parts.
+//! The inputs that a result depends on, as digests of named parts.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// A part of what decides a result. Each use of a [`Fingerprint`] lists the parts that must be equal.
+/// A group of inputs that determine a result. Each use of a [`Fingerprint`] lists the parts that must be equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// The files that are built, with those that are copied and the scripts that services share.
+    /// The source files, the files that are copied, and the scripts that services share.
     Source,
-    /// The commands or the image file that build it, and the toolchains that they ask for.
+    /// The build commands or image file, and the toolchains they require.
     Recipe,
-    /// The tools that build and run it. Where only pinned ones count, those whose version the project chooses.
+    /// The tools that build and run it. Users that compare only pinned tools use those whose version the project pins.
     Tools,
     /// Architecture, C library and the absolute path of the build.
     Platform,
-    /// How it is started: command, variables, protocols, time limits.
+    /// How it is started: command, environment variables, protocols, timeouts.
     Run,
-    /// What builds and services inherit from the environment.
+    /// The environment variables that builds and services inherit.
     Environment,
-    /// The backing services.
+    /// The backing services and their settings.
     Backing,
-    /// What is asked of it: contract, workload and load, as values.
+    /// The requests it receives: contract, workload and load, as values.
     Contract,
     /// The prony that measures.
     Prony,
 }
 
 impl Part {
-    /// The parts that decide whether a variant passes its check and its load. What differs from machine to machine
-    /// and the prony that looks are no part of it.
+    /// The parts that decide whether a variant passes its check and its load. Parts that differ from machine to machine, and
+    /// prony itself, are left out.
     pub const LEDGER: &[Self] = &[Self::Source, Self::Recipe, Self::Tools, Self::Run, Self::Contract];
 
-    /// Its name, as files and messages have it.
+    /// The name of the part in files and messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Source => "source",
@@ -55,8 +55,8 @@ impl fmt::Display for Part {
     }
 }
 
-/// What a result depends on: a digest for each part that is known. Values that are chosen anew for every start, such as ports,
-/// credentials and temporary paths, are in none of them.
+/// The inputs that a result depends on: one digest per known part. Values that change with every start, such as ports,
+/// credentials and temporary paths, are not included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fingerprint {
@@ -64,19 +64,20 @@ pub struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// The digest of a part; `None` where it is not known.
+    /// The digest of a part; `None` if unknown.
     pub fn part(&self, part: Part) -> Option<&str> {
         self.parts.get(&part).map(String::as_str)
     }
 
-    /// The same with this part.
+    /// Sets the digest of a part.
     #[must_use]
     pub fn with(mut self, part: Part, digest: impl Into<String>) -> Self {
         self.parts.insert(part, digest.into());
         self
     }
 
-    /// Those of these parts that differ. A part that one side does not know differs, because nothing shows that it is equal.
+    /// The parts of `parts` that differ. A part that one side does not know counts as different, since nothing shows that it is
+    /// equal.
     pub fn differences(&self, other: &Self, parts: &[Part]) -> Vec<Part> {
         let differs = |part: &Part| {
             let (ours, theirs) = (self.part(*part), other.part(*part));

@@ -1,50 +1,51 @@
-//! What services do that take turns: many short windows of one start, and the recording of all of them.
+//! Interleaved services: many short windows of one start, and the recording that joins them.
 
 use crate::{
     Answers, BytesMoved, Connections, Coverage, Generator, Histogram, HistogramError, Interval, Level,
-    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses, WrongReply,
+    Messages, Occupancy, OperationRecording, Outcomes, Quantile, Recording, Requests, Responses,
+    UnexpectedReply,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Wrong replies that are kept of all windows together.
+/// Number of unexpected replies that are kept from all windows together.
 const KEPT: usize = 5;
 
-/// The windows of one start of a service that took turns with others.
+/// The windows of one start of a service that was interleaved with others.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Turns {
-    /// Whether it stood still while others were loaded.
+pub struct InterleavedWindows {
+    /// Whether the service was suspended while others were loaded.
     pub rested: bool,
-    /// CPU time that it used until its first window, ns: start, check and warm-up.
+    /// CPU time that it used before its first window, ns: start, check and warm-up.
     #[serde(default)]
     pub warm_up_cpu_ns: Option<u64>,
-    /// Its windows, in the order of time.
-    pub windows: Vec<TurnWindow>,
+    /// Its windows, in order of time.
+    pub windows: Vec<InterleavedWindow>,
 }
 
 /// One window of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TurnWindow {
-    /// Services that were up at the same time, from 0: those of the same round, group and block took turns.
+pub struct InterleavedWindow {
+    /// Number of the block, from 0. Services of the same round, group and block ran at the same time and were interleaved.
     #[serde(default)]
     pub block: u32,
-    /// The cycle, from 0; different in each block. Windows of one cycle are compared with each other.
+    /// Number of the cycle, from 0, counted separately in each block. Windows of the same cycle are compared with each other.
     pub cycle: u32,
-    /// Its place within the cycle, from 0.
+    /// Position within the cycle, from 0.
     pub place: u32,
-    /// Length, s.
+    /// Length of the window, s.
     pub length_s: f64,
-    /// Complete replies that came within it.
+    /// Number of complete replies received in it.
     pub completed: u64,
-    /// Valid ones among them.
+    /// Number of valid replies received in it.
     pub valid: u64,
     /// CPU time of the service's whole process tree, ns.
     #[serde(default)]
     pub cpu_ns: Option<u64>,
-    /// CPU time of everything that is neither service nor generator, ns.
+    /// CPU time of all programs except service and generator, ns.
     #[serde(default)]
     pub other_cpu_ns: Option<u64>,
-    /// Time that the hypervisor took from the machine, ns.
+    /// Time that the hypervisor stole from the machine, ns.
     #[serde(default)]
     pub steal_ns: Option<u64>,
     /// Median response time of all requests, ns.
@@ -53,19 +54,21 @@ pub struct TurnWindow {
     /// 99th percentile of the response time of all requests, ns.
     #[serde(default)]
     pub response_time_ns_p99: Option<Quantile>,
-    /// Mean CPU time of a piece of work that is always the same, on the service's CPUs, ns: the longer, the slower these were.
+    /// CPU speed probe: mean CPU time of a constant piece of work on the service's CPUs, ns. The longer it takes, the slower they
+    /// were.
     #[serde(default)]
-    pub yardstick_ns: Option<f64>,
+    #[serde(alias = "yardstick_ns")]
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
-impl TurnWindow {
-    /// CPU time of the service per complete reply, ns; `None` where either is not known.
+impl InterleavedWindow {
+    /// CPU time of the service per complete reply, ns; `None` if either is unknown.
     pub fn cpu_ns_per_request(&self) -> Option<f64> {
         let cpu = self.cpu_ns.filter(|&ns| ns > 0)?;
         (self.completed > 0).then(|| cpu as f64 / self.completed as f64)
     }
 
-    /// CPUs that neither the service nor the generator kept busy, with what the hypervisor took; `None` where it is not known.
+    /// Number of CPUs kept busy by other programs or stolen by the hypervisor; `None` if unknown.
     pub fn others_cpus(&self) -> Option<f64> {
         let taken = self.other_cpu_ns? + self.steal_ns.unwrap_or(0);
         Some(taken as f64 / 1e9 / self.length_s.max(1e-9))
@@ -78,9 +81,9 @@ impl TurnWindow {
 }
 
 impl Recording {
-    /// One recording of several loads of the same job, in the order of time; `None` of none. Counts are added, distributions
-    /// of response times merged without loss. What cannot be merged without loss (service time, lag, first byte, sequences)
-    /// is left out.
+    /// Joins the recordings of several loads of the same job, in order of time; `None` without any. Counts are added and
+    /// distributions of response times are merged without loss. Data that cannot be merged without loss (service time, lag, first
+    /// byte, sequences) is left out.
     pub fn join(windows: &[Self]) -> Result<Option<Self>, HistogramError> {
         let Some(first) = windows.first() else {
             return Ok(None);
@@ -114,7 +117,7 @@ impl Recording {
             coverage: coverage(windows),
             response_time_ns: responses.times(),
             valid_time_ns: valid,
-            // In a closed load both are one.
+            // In a closed load both are the same.
             service_time_ns: valid.filter(|_| {
                 windows
                     .iter()
@@ -137,7 +140,7 @@ impl Recording {
             histogram: responses.valid.encode(),
             open_histogram: responses.open.as_ref().map(Histogram::encode).unwrap_or_default(),
             occupancy: Occupancy::join(windows.iter().map(|window| window.occupancy)),
-            wrong_replies: wrong_replies(windows),
+            unexpected_replies: unexpected_replies(windows),
             interrupted: windows.iter().any(|window| window.interrupted),
             network: None,
             log: None,
@@ -152,7 +155,7 @@ impl Recording {
         Ok(Some(joined))
     }
 
-    /// Each window on its own may have had too few requests to say whether there is a result.
+    /// Judges the joined recording as a whole: a single window may have had too few requests for a result.
     fn judge_as_one(&mut self) {
         self.warnings.retain(|warning| warning.level() != Level::Invalid);
         let failure = self.failure(None);
@@ -160,7 +163,7 @@ impl Recording {
     }
 }
 
-/// Messages of streams, where there are any. Of their times windows keep no histograms that could be merged.
+/// Stream messages, if the replies are streams. Windows keep no histograms of their times, which therefore cannot be merged.
 fn messages(windows: &[Recording], duration_s: f64) -> Option<Messages> {
     let each = windows.iter().map(|window| window.messages);
     let received = each.map(|messages| messages.map(|messages| messages.received));
@@ -204,7 +207,7 @@ fn merged(
     Ok(all)
 }
 
-/// Of windows that cover different requests the least.
+/// The narrowest coverage of all windows.
 fn coverage(windows: &[Recording]) -> Coverage {
     let all = windows
         .iter()
@@ -231,7 +234,7 @@ fn bytes(windows: &[Recording]) -> BytesMoved {
     }
 }
 
-/// Operations by name, in the order of the workload.
+/// Joins operations by name, in the order of the workload.
 fn operations(windows: &[Recording]) -> Result<Vec<OperationRecording>, HistogramError> {
     let names = windows[0].operations.iter().map(|operation| &operation.name);
     names
@@ -272,13 +275,13 @@ fn generator(windows: &[Recording]) -> Generator {
     Generator {
         cpu_s: windows.iter().map(|window| window.generator.cpu_s).sum(),
         busiest_thread: busiest.fold(0.0, f64::max),
-        // One disturbed window is not the load.
+        // A single disturbed window does not make the whole load saturated.
         saturated: 2 * saturated > windows.len(),
         ..windows[0].generator.clone()
     }
 }
 
-/// The intervals of all windows, each placed behind the windows before it.
+/// The intervals of all windows, shifted by the length of the windows before them.
 fn intervals(windows: &[Recording]) -> Vec<Interval> {
     let mut begin = 0.0;
     let mut all = Vec::new();
@@ -292,16 +295,16 @@ fn intervals(windows: &[Recording]) -> Vec<Interval> {
     all
 }
 
-fn wrong_replies(windows: &[Recording]) -> Vec<WrongReply> {
+fn unexpected_replies(windows: &[Recording]) -> Vec<UnexpectedReply> {
     windows
         .iter()
-        .flat_map(|window| &window.wrong_replies)
+        .flat_map(|window| &window.unexpected_replies)
         .take(KEPT)
         .cloned()
         .collect()
 }
 
-/// A doubt that most windows have, once. What one window alone has is a matter of that window.
+/// Each warning that more than half of the windows have, once. A warning of few windows says nothing about the whole.
 fn warnings(windows: &[Recording]) -> Vec<crate::Warning> {
     let mut kinds: BTreeMap<crate::WarningKind, (usize, &crate::Warning)> = BTreeMap::new();
     for window in windows {
@@ -407,7 +410,7 @@ mod tests {
             histogram: histogram.encode(),
             open_histogram: String::new(),
             occupancy: None,
-            wrong_replies: Vec::new(),
+            unexpected_replies: Vec::new(),
             interrupted: false,
             network: None,
             log: None,
@@ -427,10 +430,10 @@ mod tests {
         let whole = window(&all, Vec::new());
         assert_eq!(joined.valid_time_ns, whole.valid_time_ns);
         assert_eq!(joined.histogram, whole.histogram);
-        // One request in a hundred and one of each window had no reply.
+        // One request per window received no reply.
         let told = joined.response_time_ns.expect("requests");
         assert_eq!(told.max, Quantile::Unbounded);
-        // The 288th of 303.
+        // Rank 288 of 303.
         let p95 = told.p95.exact().expect("nineteen in twenty were answered");
         assert!((p95 as f64 / 288_000.0 - 1.0).abs() < 2e-3, "{p95}");
         assert_eq!(joined.operations[0].histogram, whole.histogram);

@@ -1,20 +1,20 @@
-//! Records of what was measured, and their format: what a generator says ([`Event`], [`Recording`]), what a service used
-//! ([`Resources`]), where it happened ([`Environment`]), and what the store keeps of a trial ([`TrialRecord`]) and of a
-//! run ([`RunRecord`]).
+//! Types of measured data and their JSON format: the output of a generator ([`Event`], [`Recording`]), the resources a service
+//! used ([`Resources`]), the environment ([`Environment`]), and the records that the store keeps of a trial ([`TrialRecord`]) and
+//! of a run ([`RunRecord`]).
 //!
-//! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: what is
-//! not known is `None`, never 0. Start at [`TrialRecord`].
+//! Plain data with units in the names. This crate must never measure anything itself, and never invent a number: an unknown value
+//! is `None`, never 0. Start at [`TrialRecord`].
 
 #![warn(missing_docs)]
 
 #[cfg(not(target_os = "linux"))]
 compile_error!(
-    "prony measures on Linux only: build and run it there, on a machine, a virtual machine or a container"
+    "prony measures on Linux only: build and run it on a Linux machine, virtual machine or container"
 );
 
 mod arithmetic;
+mod backing_service;
 mod check;
-mod companion;
 mod environment;
 mod event;
 mod fingerprint;
@@ -22,27 +22,29 @@ mod interleaved;
 mod recording;
 mod resources;
 mod trial;
+mod upgrade;
 mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
+pub use backing_service::{BackingUsage, Watched};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
-pub use companion::{CompanionUse, Watched};
-pub use environment::{Cpu, Environment, Finding, LabHost, LabLink};
+pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
-pub use interleaved::{TurnWindow, Turns};
+pub use interleaved::{InterleavedWindow, InterleavedWindows};
 pub use recording::{
     Address, Answers, BEYOND, BytesMoved, CommonStart, CompactHistogram, CompactSum, Connections, Coverage,
-    DecodedBodies, Generator, Good, Handshakes, Histogram, HistogramError, Interval, IntervalPart, Latency,
-    Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes, Quantile,
-    Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate, Streams, Usage,
-    WorkerNow, WorkerRow, WorkerState, WrongReply, is_supported,
+    DecodedBodies, Generator, GoodputStreams, Handshakes, Histogram, HistogramError, Interval, IntervalPart,
+    Latency, Llm, Log, MessageIds, Messages, Network, Occupancy, OperationRecording, Outcome, Outcomes,
+    Quantile, Recording, Requests, ResponseTimes, Responses, Rooms, SCHEMA, StageRecording, StreamRate,
+    Streams, UnexpectedReply, Usage, WorkerNow, WorkerRow, WorkerState, is_supported,
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
     AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
     Stage, Steadiness, TrialRecord, that_count,
 };
+pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, verdict};
 pub use warning::{Bottleneck, Facts, Figures, Level, Scope, Warning, WarningKind};

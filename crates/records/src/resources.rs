@@ -1,11 +1,11 @@
-//! What a process tree used.
+//! Resource usage of process trees.
 
 use serde::{Deserialize, Serialize};
 
-/// What a process tree used in the measurement. `None`: this machine cannot tell.
+/// Resources that a process tree used in the measurement. `None` means that this machine does not provide the value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Resources {
-    /// Where the numbers come from: `cgroup2`, `cgroup1` or `proc`.
+    /// Source of the numbers: `cgroup2`, `cgroup1` or `proc`.
     pub source: String,
     /// Length of the window, ns.
     pub window_ns: u64,
@@ -13,26 +13,26 @@ pub struct Resources {
     pub cpu_user_ns: Option<u64>,
     /// CPU time in the kernel, ns.
     pub cpu_system_ns: Option<u64>,
-    /// CPU time in all, ns.
+    /// Total CPU time, ns.
     pub cpu_ns: Option<u64>,
-    /// Time for which the tree was kept from its CPUs by its limit, ns.
+    /// Time during which the tree was throttled by its CPU limit, ns.
     pub cpu_throttled_ns: Option<u64>,
-    /// Peak memory, bytes: from a cgroup what is charged to it without cached files, from `proc` the resident sets.
+    /// Peak memory, bytes: for a cgroup its charged memory without cached files, for `proc` the resident sets.
     pub memory_bytes_peak: Option<u64>,
     /// Mean memory over the samples, bytes.
     pub memory_bytes_mean: Option<u64>,
-    /// Peak of the resident sets, bytes; pages that processes share count in each.
+    /// Peak of the resident sets, bytes; pages shared by processes count in each of them.
     #[serde(default)]
     pub rss_bytes_peak: Option<u64>,
-    /// Proportional set size at the end of the window, bytes: reading it oftener would disturb the tree.
+    /// Proportional set size at the end of the window, bytes: reading it more often would disturb the tree.
     pub pss_bytes_peak: Option<u64>,
     /// Peak anonymous memory, bytes.
     pub anon_bytes_peak: Option<u64>,
-    /// Most threads at once.
+    /// Highest number of threads at once.
     pub threads_peak: Option<u64>,
-    /// Most processes at once.
+    /// Highest number of processes at once.
     pub processes_peak: Option<u64>,
-    /// Most open file descriptors at once.
+    /// Highest number of open file descriptors at once.
     pub files_peak: Option<u64>,
     /// Context switches, voluntary and not.
     pub context_switches: Option<u64>,
@@ -40,19 +40,19 @@ pub struct Resources {
     pub page_faults_minor: Option<u64>,
     /// Major page faults.
     pub page_faults_major: Option<u64>,
-    /// Bytes sent to disk, by processes that still lived at the end of the window.
+    /// Bytes written to disk, by processes that were alive at the end of the window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_written_bytes: Option<u64>,
-    /// Energy of the package, J (the whole machine's, not the tree's alone).
+    /// Energy of the CPU package, J (of the whole machine, not only of the tree).
     pub energy_j: Option<f64>,
-    /// What was sampled, ten times a second.
+    /// Samples, ten per second.
     #[serde(default)]
     pub samples: Vec<ResourceSample>,
 }
 
 impl Resources {
-    /// What several trees used together, each on a host of its own. What one of them does not know is not known of all; there
-    /// are no samples, since theirs are of different moments.
+    /// The sum over several trees, each on its own host. A value that is unknown for one of them is unknown for all. There are no
+    /// samples, since theirs are from different moments.
     pub fn together(parts: &[Self]) -> Self {
         let sum = |of: fn(&Self) -> Option<u64>| -> Option<u64> { parts.iter().map(of).sum() };
         Self {
@@ -81,8 +81,8 @@ impl Resources {
 }
 
 impl Resources {
-    /// What one process tree used in several windows together: times and counts are added, of peaks the highest is taken.
-    /// What one window cannot tell, all cannot tell. Samples stay with their windows.
+    /// The sum over several windows of one process tree: times and counts are added, and peaks are the highest one. A value that
+    /// is unknown in one window is unknown in all. Samples stay with their windows.
     pub fn join(windows: &[Self]) -> Self {
         let sum = |of: fn(&Self) -> Option<u64>| windows.iter().map(of).sum::<Option<u64>>();
         let peak = |of: fn(&Self) -> Option<u64>| {
@@ -121,23 +121,23 @@ impl Resources {
 /// One sample of a process tree.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ResourceSample {
-    /// From the begin of the measurement, s; negative in the warm-up.
+    /// Time since the start of the measurement, s; negative in the warm-up.
     pub at_s: f64,
     /// CPU time so far, ns.
     pub cpu_ns: Option<u64>,
-    /// Memory, bytes.
+    /// Memory in use, bytes.
     pub memory_bytes: Option<u64>,
-    /// Threads.
+    /// Number of threads.
     pub threads: Option<u64>,
 }
 
-/// How a service came up.
+/// Times and memory of a service's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StartUp {
-    /// From the start of the process until it accepts a connection, ms.
+    /// Time from the start of the process until it accepts a connection, ms.
     pub listening_ms: Option<f64>,
-    /// From the start of the process until the first valid reply, ms.
+    /// Time from the start of the process until the first valid reply, ms.
     pub first_valid_ms: Option<f64>,
-    /// Memory when it is up and idle, bytes.
+    /// Memory when it is started and idle, bytes.
     pub idle_memory_bytes: Option<u64>,
 }

@@ -1,6 +1,8 @@
-//! What the store keeps: trials and runs.
+//! The records that the store keeps: trials and runs.
 
-use crate::{CompanionUse, Environment, Recording, ResourceSample, Resources, StartUp, Turns, Warning};
+use crate::{
+    BackingUsage, Environment, InterleavedWindows, Recording, ResourceSample, Resources, StartUp, Warning,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,9 +10,9 @@ use std::fmt;
 /// A service in one variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ServiceId {
-    /// The service's name.
+    /// Name of the service.
     pub service: String,
-    /// The variant's name.
+    /// Name of the variant.
     pub variant: String,
 }
 
@@ -20,143 +22,145 @@ impl fmt::Display for ServiceId {
     }
 }
 
-/// One trial: a service under a workload and a load, in one fresh start. The unit of every estimate.
+/// One trial: a service under a workload and a load, in one fresh process start. The unit of every estimate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Place in the plan, from 0. A repeated trial has the place of the first one.
+    /// Number of the trial in the plan, from 0. A repeated trial keeps the number of the first attempt.
     pub place: u32,
-    /// The round, from 0.
+    /// Number of the round, from 0.
     pub round: u32,
-    /// The build that it was started from, from 0; `None` where there was one alone.
+    /// Number of the build that it ran, from 0; `None` if there was only one build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<u32>,
-    /// Which process start it had, where that one served other trials too; `None`: it had one of its own.
+    /// The process start, if it is shared with other trials; `None` if the trial had its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
     /// Whether it was stored when its window ended, before its service was checked again and stopped. The trial that is complete
     /// takes its place; one stays where prony was killed in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provisional: bool,
-    /// Service and variant.
+    /// Service and variant under test.
     pub service: ServiceId,
-    /// The contract.
+    /// Name of the contract.
     pub contract: String,
-    /// The workload of the contract.
+    /// Name of the workload in the contract.
     pub workload: String,
-    /// The load, as the load crate writes it.
+    /// The load, as the load crate serialises it.
     pub load: serde_json::Value,
-    /// The metric that its group is ranked by, where the suite says so.
+    /// Metric that its group is ranked by, if the suite sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank_by: Option<String>,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
     /// Length of the whole trial, s.
     pub took_s: f64,
-    /// What it gave, or why it gave nothing.
+    /// The results, or the reason why there are none.
     pub result: Result<Measurement, Exclusion>,
 }
 
 impl TrialRecord {
-    /// Why it is void, where it is: the bench failed in it, not the service.
+    /// The failure, if it is an infrastructure failure rather than a failure of the service.
     pub fn void(&self) -> Option<&Exclusion> {
         let failed = self.result.as_ref().err();
-        failed.filter(|excluded| excluded.fault == Fault::Lab)
+        failed.filter(|excluded| excluded.fault == Fault::Infrastructure)
     }
 }
 
-/// A process start that serves several trials, one for each workload of a contract.
+/// A process start that is shared by several trials, one per workload of a contract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SharedStart {
-    /// Place of the first trial that it served: its name within the run.
+    /// Number of the first trial that it served, which identifies it within the run.
     pub first: u32,
-    /// Loads that it had served before this one.
+    /// Number of loads that it had served before this one.
     pub served: u32,
 }
 
-/// What a trial gave.
+/// The results of a trial.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// What the generator says.
+    /// Recording of the generator.
     pub recording: Recording,
-    /// What the service used.
+    /// Resources that the service used.
     pub service: Resources,
-    /// What the generator used, seen from outside.
+    /// Resources that the generator used, measured from outside.
     #[serde(default)]
     pub generator: Option<Resources>,
-    /// What stood beside the service, and what it used.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionUse>,
-    /// What was looked at behind it when the load was over.
+    /// Backing services and the resources they used.
+    #[serde(default, alias = "companions", skip_serializing_if = "Vec::is_empty")]
+    pub backing_services: Vec<BackingUsage>,
+    /// Checks in backing services after the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
-    /// How the service came up.
+    /// Start-up times of the service.
     pub start_up: StartUp,
-    /// How it warmed up.
+    /// Warm-up of the service; `None` if it was not examined.
     #[serde(default)]
     pub steadiness: Option<Steadiness>,
-    /// CPUs of the service.
+    /// CPUs that the service ran on.
     #[serde(default)]
     pub service_cpus: Vec<usize>,
-    /// CPUs of the generator.
+    /// CPUs that the generator ran on.
     #[serde(default)]
     pub generator_cpus: Vec<usize>,
-    /// CPU time of everything else on the machine in the measurement, ns.
+    /// CPU time of all other programs on the machine in the measurement, ns.
     #[serde(default)]
     pub other_cpu_ns: Option<u64>,
-    /// Time that the hypervisor took from the machine in the measurement, ns.
+    /// Time that the hypervisor stole from the machine in the measurement, ns.
     #[serde(default)]
     pub steal_ns: Option<u64>,
-    /// The windows, where it took turns with other services.
+    /// Windows of the load, if the service was interleaved with others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub turns: Option<Turns>,
-    /// Samples of the warm-up, for the time series.
+    #[serde(alias = "turns")]
+    pub interleaved: Option<InterleavedWindows>,
+    /// Resource samples of the warm-up, for the time series.
     #[serde(default)]
     pub warm_up_samples: Vec<ResourceSample>,
-    /// Reasons to doubt these numbers, beside those of the recording.
+    /// Warnings about these numbers, in addition to those of the recording.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
-/// A number behind a service that must be right when its load is over, and was.
+/// A number in a backing service that had to be right after the load, and was.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AfterLoad {
-    /// What must hold, in the contract's words.
+    /// Name of the check in the contract.
     pub name: String,
-    /// The companion that was asked.
-    pub companion: String,
-    /// What the number must be, as the contract writes it.
+    /// Backing service that was queried.
+    #[serde(alias = "companion")]
+    pub backing_service: String,
+    /// Expected value, as written in the contract.
     pub equals: String,
-    /// What it was before the load.
+    /// Value before the load.
     pub before: i64,
-    /// The lowest right number.
+    /// Lowest accepted value.
     pub low: i64,
-    /// The highest right number; above `low` only where the outcome of requests is not known.
+    /// Highest accepted value; above `low` only if the outcome of some requests is unknown.
     pub high: i64,
-    /// What was found.
+    /// Value after the load.
     pub found: i64,
-    /// Requests that may have changed it, of which nobody knows whether they were carried out.
+    /// Number of requests that may or may not have been executed and so may have changed the value.
     pub uncertain: u64,
 }
 
-/// How a service warmed up.
+/// The warm-up of a service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Steadiness {
-    /// The verdict.
+    /// Classification of the warm-up.
     pub classification: Classification,
     /// Length of the warm-up, s.
     pub warm_up_s: f64,
-    /// Highest p99 of an interval of the warm-up, ns.
+    /// Highest p99 of any interval of the warm-up, ns.
     pub worst_p99_ns: Option<u64>,
-    /// Intervals of the warm-up.
+    /// Time series of the warm-up.
     #[serde(default)]
     pub intervals: Vec<crate::Interval>,
 }
 
-/// How throughput went over a trial.
+/// How throughput developed over a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Classification {
-    /// The same from the start.
+    /// Steady from the start.
     Flat,
     /// Became faster, then steady.
     WarmedUp,
@@ -166,50 +170,51 @@ pub enum Classification {
     NoSteadyState,
     /// The warm-up had a fixed length; nothing was detected.
     Fixed,
-    /// Steady, but after too few intervals to tell flat from warmed up.
+    /// Steady, but after too few intervals to distinguish flat from warmed up.
     Short,
 }
 
-/// Why a trial gave nothing.
+/// Why a trial has no results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exclusion {
-    /// Where it failed.
+    /// Stage that failed.
     pub stage: Stage,
-    /// What failed, in a sentence.
+    /// What failed, in one sentence.
     pub reason: String,
-    /// Last lines of the service's or the build's log.
+    /// Last lines of the log of the service or the build.
     #[serde(default)]
     pub log_tail: Vec<String>,
-    /// Whose fault it is.
+    /// Who caused the failure.
     #[serde(default, skip_serializing_if = "Fault::is_service")]
     pub fault: Fault,
 }
 
-/// Whose fault it is that a trial gave nothing.
+/// Who caused a failed trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// The service's: it may be excluded for it.
+    /// The service, which may be excluded for it.
     #[default]
     Service,
-    /// The bench's, as of a generator that was killed: the trial is void, and says nothing of the service.
-    Lab,
+    /// The testbed, such as a generator that was killed: an infrastructure failure, which says nothing about the service.
+    #[serde(alias = "lab")]
+    Infrastructure,
 }
 
 impl Fault {
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_service(&self) -> bool {
         *self == Self::Service
     }
 }
 
-/// The trial that counts at each place of a plan, in the order of places: the last one that gave numbers, else the last one
-/// that failed by the service's fault, else the last one. What fails when it is repeated never replaces a valid trial; a provisional
-/// one counts where there is no other.
+/// Returns the record that counts for each trial number of a plan, in ascending order: the last successful one, else the last one
+/// that failed because of the service, else the last one. A failed repetition never replaces a valid trial.
+/// A provisional one counts if there is no other.
 pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let worth = |trial: &TrialRecord| match &trial.result {
         _ if trial.provisional => 0,
-        Err(excluded) if excluded.fault == Fault::Lab => 1,
+        Err(excluded) if excluded.fault == Fault::Infrastructure => 1,
         Err(_) => 2,
         Ok(_) => 3,
     };
@@ -223,83 +228,93 @@ pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     places.into_values().collect()
 }
 
-/// The steps of a trial.
+/// The stages of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// A toolchain is missing.
+    /// Checking that the toolchain is installed.
     Toolchain,
     /// Building the service.
     Build,
-    /// Starting it and waiting until it is ready.
+    /// Starting the service and waiting until it is ready.
     Start,
-    /// Checking the contract.
+    /// Checking the contract before the load.
     Check,
-    /// Warming up.
+    /// Warming up the service.
     WarmUp,
-    /// Measuring.
+    /// Measuring the load.
     Measure,
-    /// Checking again after the load.
+    /// Checking the contract again after the load.
     Recheck,
-    /// Stopping.
+    /// Stopping the service.
     Stop,
 }
 
-/// One run: the plan and the circumstances; its trials are stored apart.
+/// One run: its plan and environment. Its trials are stored separately.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Name: start and suite, `2026-11-21T08-30-00-hello`.
+    /// Name of the run: start time and suite, `2026-11-21T08-30-00-hello`.
     pub id: String,
-    /// The suite.
+    /// Name of the suite.
     pub suite: String,
     /// Start, RFC 3339 in UTC.
     pub started_at: String,
-    /// End; `None` while it runs or when it was killed.
+    /// End, RFC 3339 in UTC; `None` while the run is in progress or if it was killed.
     pub ended_at: Option<String>,
-    /// The circumstances.
+    /// Machine and versions.
     pub environment: Environment,
-    /// The plan as JSON: enough to continue the run.
+    /// The plan as JSON: sufficient to continue the run.
     pub plan: serde_json::Value,
-    /// Trials that the plan holds.
+    /// Number of trials in the plan.
     pub planned_trials: u32,
     /// Seed of every random choice.
     pub seed: u64,
-    /// Reasons to doubt the whole run.
+    /// Warnings about the whole run.
     #[serde(default)]
     pub warnings: Vec<Warning>,
 }
 
-/// What is known of a service in a variant beside its numbers. Stored with the plan, so that a report tells what was run
-/// and not what lies in the checkout today.
+/// Descriptive data of a variant of a service. Stored with the plan, so that a report describes what was run and not what is in
+/// the checkout today.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServiceInfo {
-    /// Its name.
+    /// Name of the service.
     pub service: String,
-    /// The variant's name.
+    /// Name of the variant.
     pub variant: String,
-    /// What people call it.
+    /// Display name of the service.
     pub title: String,
-    /// Its language.
+    /// Programming language.
     pub language: String,
-    /// Its framework.
+    /// Name of the framework.
     pub framework: String,
-    /// What kind of software it is: `platform`, `micro`, `full` or `stripped`.
+    /// Class of software: `platform`, `micro`, `fullstack` or `stripped`.
     pub class: String,
     /// Version of the framework.
     pub version: Option<String>,
-    /// How it uses CPUs, in a sentence.
+    /// How it uses CPUs, in one sentence.
     pub workers: Option<String>,
-    /// What is special about the variant.
+    /// Remark about the variant.
     pub note: Option<String>,
-    /// Whether the variant is that of a seed document.
-    #[serde(default)]
-    pub era: bool,
-    /// The container image that ran, with what tells it from every other: `name@sha256:…`. `None`: it ran in no container.
+    /// Whether the variant is the pinned one of a published benchmark.
+    #[serde(default, alias = "era")]
+    pub pinned: bool,
+    /// Earlier names of the variant, under which stored runs have it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub formerly: Vec<String>,
+    /// The container image that ran, with its digest: `name@sha256:…`. `None` if it did not run in a container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<String>,
-    /// The folder of its source, from the root of the project.
+    /// Folder of its source, relative to the root of the project.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+}
+
+impl ServiceInfo {
+    /// Whether `id` is this variant, under its name or an earlier one.
+    pub fn is_or_was(&self, id: &ServiceId) -> bool {
+        self.service == id.service && (self.variant == id.variant || self.formerly.contains(&id.variant))
+    }
 }
 
 #[cfg(test)]
@@ -338,7 +353,7 @@ mod tests {
             provisional: true,
             ..failed(0, Fault::Service)
         };
-        let complete = failed(0, Fault::Lab);
+        let complete = failed(0, Fault::Infrastructure);
         for both in [
             [provisional.clone(), complete.clone()],
             [complete.clone(), provisional.clone()],
@@ -360,11 +375,11 @@ mod tests {
     fn a_void_trial_replaces_no_other() {
         let trials = [
             failed(0, Fault::Service),
-            failed(0, Fault::Lab),
-            failed(1, Fault::Lab),
+            failed(0, Fault::Infrastructure),
+            failed(1, Fault::Infrastructure),
         ];
         let fault = |trial: &TrialRecord| trial.result.as_ref().map_err(|failed| failed.fault).err();
         let counted: Vec<Option<Fault>> = that_count(&trials).into_iter().map(fault).collect();
-        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Lab)]);
+        assert_eq!(counted, [Some(Fault::Service), Some(Fault::Infrastructure)]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a report is made from.
+//! The input of a report.
 
 use crate::ReportError;
 use prony_records::{CheckMatrix, RunRecord, ServiceInfo, TrialRecord};
@@ -7,22 +7,20 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// What a report is made from.
+/// Everything that a report is made from.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
-    /// The run.
     pub run: &'a RunRecord,
     /// Its trials so far.
     pub trials: &'a [TrialRecord],
-    /// What they say.
+    /// The statistics of the trials.
     pub summary: &'a Summary,
-    /// What is known of the services beside their numbers.
+    /// Metadata of the services.
     pub services: &'a [ServiceInfo],
-    /// Published figures of others.
+    /// Published results of others.
     pub references: &'a [References],
-    /// The contract checks of the run.
     pub checks: Option<&'a CheckMatrix>,
-    /// Whether the run still goes on, where it has no end.
+    /// Whether the run is still in progress, if it has no end.
     pub running: bool,
 }
 
@@ -31,17 +29,13 @@ pub struct Input<'a> {
 pub struct References {
     /// Short name of the source.
     pub source: String,
-    /// Its title.
     pub title: String,
-    /// When it was published.
+    /// Date of publication.
     pub date: String,
-    /// The machine that it used.
     pub machine: String,
-    /// How it measured.
+    /// How the source measured.
     pub parameters: String,
-    /// The contract that the figures are about.
     pub contract: String,
-    /// The figures.
     #[serde(rename = "figure", default)]
     pub figures: Vec<PublishedFigure>,
 }
@@ -49,24 +43,23 @@ pub struct References {
 /// One published figure.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct PublishedFigure {
-    /// The name that the source prints.
+    /// The name as the source prints it.
     pub service: String,
-    /// Our service and variant that it is about, `name/variant`; `*` stands for any text.
+    /// Our corresponding service and variant, `name/variant`; `*` matches any text.
     pub ours: String,
-    /// The workload of the contract.
     pub workload: String,
-    /// Users per second at the peak, where a source has several loads of arriving users.
+    /// Peak rate of users per second, if the source has several loads of arriving users.
     pub users_per_s: Option<f64>,
-    /// What to know about the figure.
+    /// Remarks on the figure.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The figures, each under the key of its metric, among other facts that the source prints.
+    /// The figures by metric key, mixed with other facts that the source prints.
     #[serde(flatten)]
     pub facts: BTreeMap<String, toml::Value>,
 }
 
 impl PublishedFigure {
-    /// What the source prints of a metric, in the unit of the metric.
+    /// The published value of a metric, in the unit of the metric.
     pub fn value(&self, metric: Metric) -> Option<f64> {
         let value = self.facts.get(metric.key())?;
         value
@@ -76,7 +69,7 @@ impl PublishedFigure {
 }
 
 impl References {
-    /// Reads a file of published figures; `file` names it in an error.
+    /// Parses a file of published figures; `file` names it in errors.
     pub fn read(file: &Path, text: &str) -> Result<Self, ReportError> {
         toml::from_str(text).map_err(|source| ReportError::References {
             file: file.to_owned(),

@@ -1,17 +1,16 @@
-//! Numbers for people: three significant digits, the unit chosen once per column so that they can be compared by eye.
+//! Numbers for people: three significant digits, with one unit per column so that they can be compared by eye.
 
 use prony_statistics::{Estimate, Metric, NoBound, Precision, Quantity};
 
-/// An interval that reaches further than this many times the largest point is cut in pictures: one without bound must not
-/// press all others flat.
+/// Charts cut off intervals at this multiple of the largest point: an unbounded interval must not flatten all others.
 pub(crate) const FARTHEST: f64 = 1.6;
 
 /// A unit to show numbers in.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Unit {
-    /// What stands behind a number.
+    /// Follows a number.
     pub(crate) symbol: &'static str,
-    /// How many of the metric's own units it has.
+    /// Size in the metric's own unit.
     pub(crate) factor: f64,
 }
 
@@ -55,7 +54,7 @@ impl Unit {
                 symbol: "s",
                 factor: 1.0,
             }],
-            // 100 % is one CPU that is busy all the time.
+            // 100 % is one CPU that is always busy.
             "cpus" => &[Self {
                 symbol: "%",
                 factor: 0.01,
@@ -137,11 +136,11 @@ pub(crate) fn grouped(value: f64) -> String {
     text
 }
 
-/// A share as a percentage with at most two digits behind the point.
+/// A share as a percentage with up to two decimals.
 pub(crate) fn percent(share: f64) -> String {
     let value = share * 100.0;
     match value {
-        // 99.9 % of confidence is not 100 %.
+        // A confidence of 99.9 % is not 100 %.
         _ if value > 99.0 && value < 99.995 => {
             let places = format!("{value:.2}");
             format!("{} %", places.trim_end_matches('0').trim_end_matches('.'))
@@ -152,7 +151,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A ratio: two digits behind the point, fewer where it is large.
+/// A ratio with two decimals, or fewer if it is large.
 pub(crate) fn ratio(value: f64) -> String {
     match value {
         _ if value >= 99.95 => grouped(value),
@@ -161,10 +160,10 @@ pub(crate) fn ratio(value: f64) -> String {
     }
 }
 
-/// Stands in place of a value whose interval says nothing.
+/// Replaces a value whose interval is too wide to be useful.
 pub(crate) const UNKNOWN: &str = "unknown";
 
-/// A value with its interval, in words of [`Precision`]: `72,086 ± 2.3 %`, `30,909–88,219`, `unknown`.
+/// A value with its interval, in the form of its [`Precision`]: `72,086 ± 2.3 %`, `30,909–88,219`, `unknown`.
 pub(crate) fn estimated(estimate: &Estimate, unit: Unit) -> String {
     match estimate.precision() {
         Precision::PlusMinus(half) => format!("{} ± {}", unit.show(estimate.point), percent(half)),
@@ -182,7 +181,8 @@ pub(crate) fn estimated_with(estimate: &Estimate, unit: Unit) -> String {
     }
 }
 
-/// The value alone where its interval is narrow, else what stands in its place: for pictures that show the interval themselves.
+/// The value alone if its interval is narrow, otherwise its replacement: for charts, which show the interval
+/// themselves.
 pub(crate) fn number(estimate: &Estimate, unit: Unit) -> String {
     match estimate.precision() {
         Precision::PlusMinus(_) => unit.show(estimate.point),
@@ -196,7 +196,7 @@ pub(crate) fn ends(estimate: &Estimate, unit: Unit) -> String {
     format!("{}–{}", unit.show(estimate.low), unit.show(estimate.high))
 }
 
-/// A quantity in its unit; a single trial's value says that it has no interval.
+/// A quantity in its unit; the value of a single trial is marked as such, because it has no interval.
 pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
     if let Some(none) = quantity.no_bound() {
         return Some(no_bound(*none));
@@ -209,7 +209,7 @@ pub(crate) fn with_interval(quantity: &Quantity, unit: Unit) -> Option<String> {
     }
 }
 
-/// `no bound`, or in how many trials there is none.
+/// `no bound`, or the number of trials that have none.
 pub(crate) fn no_bound(none: NoBound) -> String {
     if none.without_bound == none.trials {
         return "no bound".to_owned();
@@ -276,7 +276,7 @@ mod tests {
             shown(72_086.0, 70_428.0, 73_744.0),
             both("72,086 ± 2.3 %", "72,086/s ± 2.3 %")
         );
-        // Netty's capacity: ± 55 % read as 23,500 to 81,000.
+        // Netty's capacity: ± 55 % was read as 23,500 to 81,000.
         assert_eq!(
             shown(52_219.0, 30_909.0, 88_219.0),
             both("30,909–88,219", "30,909–88,219/s")

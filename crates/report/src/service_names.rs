@@ -1,10 +1,10 @@
-//! What services are called.
+//! Display names of services.
 
 use crate::ServiceInfo;
 use prony_records::ServiceId;
 
-/// A name that is unique in the report: the title, with the variant or the folder's name where two share one; the id of a
-/// service that nothing else is known of.
+/// A name that is unique in the report: the title, with the variant or the name of the folder if several services share
+/// it; the ID if nothing else is known of the service.
 pub(crate) fn name(services: &[ServiceInfo], id: &ServiceId) -> String {
     let Some(info) = info(services, id) else {
         return id.to_string();
@@ -24,14 +24,14 @@ pub(crate) fn name(services: &[ServiceInfo], id: &ServiceId) -> String {
     }
 }
 
-/// What is known of a service.
+/// Metadata of a service.
 pub(crate) fn info<'a>(services: &'a [ServiceInfo], id: &ServiceId) -> Option<&'a ServiceInfo> {
     services
         .iter()
         .find(|info| info.service == id.service && info.variant == id.variant)
 }
 
-/// Whether `text` fits `pattern`, in which `*` stands for any text.
+/// Whether `text` matches `pattern`, in which `*` matches any text.
 pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

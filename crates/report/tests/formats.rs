@@ -1,14 +1,14 @@
-//! One run to every format: the same numbers everywhere, and nothing that a service says becomes markup.
+//! One run in every format: the same numbers everywhere, and no text of a service becomes markup.
 
 use crate::sample::{self, HOSTILE, report};
 use prony_records::{AfterLoad, Messages, Resources};
-use prony_report::{Format, Input, Look, Report, charts, junit, page, page_data, render};
+use prony_report::{Format, Input, Report, TerminalStyle, charts, junit, page, page_data, render};
 use prony_schema::Schema;
 use prony_statistics::{Options, Summary, summarise};
 use serde_json::Value;
 
 fn text(format: Format) -> String {
-    render(&report(), format, Look::default()).expect("renders")
+    render(&report(), format, TerminalStyle::default()).expect("renders")
 }
 
 fn fits(shown: &str, columns: usize) {
@@ -18,9 +18,9 @@ fn fits(shown: &str, columns: usize) {
 
 #[test]
 fn terminal_of_eighty_columns() {
-    let look = Look {
+    let look = TerminalStyle {
         columns: 80,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     let shown = render(&report(), Format::Terminal, look).expect("renders");
     fits(&shown, 80);
@@ -33,14 +33,14 @@ fn terminal() {
     fits(&shown, 100);
     assert!(
         !shown.contains('\u{1b}'),
-        "an escape sequence without being asked for colour"
+        "an escape sequence although colour is off"
     );
     insta::assert_snapshot!(shown);
 }
 
 #[test]
 fn terminal_with_colour_and_room() {
-    let look = Look {
+    let look = TerminalStyle {
         colour: true,
         columns: 140,
     };
@@ -50,7 +50,7 @@ fn terminal_with_colour_and_room() {
 #[test]
 fn markdown() {
     let shown = text(Format::Markdown);
-    // Inside a fence all is text; outside of it a tag would be one.
+    // Inside a fence everything is text; outside of it a tag would be markup.
     let outside: String = shown.split("```").step_by(2).collect();
     assert!(!outside.contains("<script"), "a tag:\n{outside}");
     let bars: String = shown.split("```").skip(1).step_by(2).collect();
@@ -76,7 +76,7 @@ fn csv() {
 #[test]
 fn json() {
     let mut shown: Value = serde_json::from_str(&text(Format::Json)).expect("JSON");
-    assert_eq!(shown["schema"], 1);
+    assert_eq!(shown["schema"], 2);
     let row = &shown["groups"][0]["services"][0];
     assert_eq!(
         (row["service"].as_str(), row["rank"].as_u64()),
@@ -114,9 +114,9 @@ fn json_fits_its_schema() {
     assert!(schema.judge(&shown).is_err(), "the schema misses nothing");
 }
 
-/// What stood beside a service is named where its CPU time stands, and what was looked at behind it is told.
+/// A backing service is named where its CPU time is shown, and checks in it after the load are reported.
 #[test]
-fn companions() {
+fn backing_services() {
     let mut trials = sample::trials();
     for trial in &mut trials {
         let Ok(measured) = &mut trial.result else { continue };
@@ -126,12 +126,12 @@ fn companions() {
                 "name": title.to_lowercase(), "uses": "db", "title": title, "version": null,
                 "resources": Resources { cpu_ns: Some(cpu_ns), ..Resources::default() },
             }))
-            .expect("a companion")
+            .expect("a backing service")
         };
-        measured.companions = vec![beside("PostgreSQL"), beside("Redis")];
+        measured.backing_services = vec![beside("PostgreSQL"), beside("Redis")];
         measured.after = vec![AfterLoad {
             name: "none is lost".to_owned(),
-            companion: "postgresql".to_owned(),
+            backing_service: "postgresql".to_owned(),
             equals: "before + make.201".to_owned(),
             before: 10,
             low: 30,
@@ -141,9 +141,9 @@ fn companions() {
         }];
     }
     let report = sample::report_of(&trials);
-    let wide = Look {
+    let wide = TerminalStyle {
         columns: 140,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     for format in [Format::Terminal, Format::Markdown] {
         let shown = render(&report, format, wide).expect("renders");
@@ -151,27 +151,27 @@ fn companions() {
         assert!(shown.contains("80.0"), "{shown}");
     }
     let of_columns = |columns| {
-        let look = Look {
+        let look = TerminalStyle {
             columns,
-            ..Look::default()
+            ..TerminalStyle::default()
         };
         render(&report, Format::Terminal, look).expect("renders")
     };
     fits(&of_columns(80), 80);
-    // Where not even the head has room, it is the short one.
+    // If even the heading does not fit, the short one is used.
     let shown = of_columns(64);
-    assert!(shown.contains("companions' CPU/request, µs"), "{shown}");
+    assert!(shown.contains("backing CPU/request, µs"), "{shown}");
     let shown: Value =
         serde_json::from_str(&render(&report, Format::Json, wide).expect("renders")).expect("JSON");
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
     assert_eq!(Schema::compile(&schema).expect("a schema").judge(&shown), Ok(()));
     assert_eq!(
-        shown["groups"][0]["companions"],
+        shown["groups"][0]["backing_services"],
         serde_json::json!(["PostgreSQL", "Redis"])
     );
     let row = &shown["groups"][0]["services"][0];
     assert_eq!(
-        row["companion_cpu_ns_per_request"]["point"]
+        row["backing_service_cpu_ns_per_request"]["point"]
             .as_f64()
             .map(f64::round),
         Some(80_000.0)
@@ -179,7 +179,7 @@ fn companions() {
     assert_eq!(row["details"]["points"][0]["after"][0]["found"], 31);
 }
 
-/// Of streams, messages per second and the time to the first one stand behind the rate.
+/// For streams, messages per second and the time to the first message follow the rate.
 #[test]
 fn messages_of_streams() {
     let mut trials = sample::trials();
@@ -203,9 +203,9 @@ fn messages_of_streams() {
         });
     }
     let report = sample::report_of(&trials);
-    let wide = Look {
+    let wide = TerminalStyle {
         columns: 200,
-        ..Look::default()
+        ..TerminalStyle::default()
     };
     for format in [Format::Terminal, Format::Markdown] {
         let shown = render(&report, format, wide).expect("renders");
@@ -222,7 +222,7 @@ fn messages_of_streams() {
     assert!(point("first_message_ns_p50") > 0.0);
     let schema: Value = serde_json::from_str(include_str!("../../../docs/schema/report.json")).expect("JSON");
     assert_eq!(Schema::compile(&schema).expect("a schema").judge(&shown), Ok(()));
-    // What each trial says of them, and how many came over time, is drawn by the page.
+    // The page draws the messages of each trial, and their number over time.
     let data = page_data(&report).expect("plain data");
     let details = &data["groups"][0]["services"][0]["details"];
     assert!(
@@ -337,9 +337,9 @@ fn a_run_without_a_trial_is_a_report_too() {
         Format::Html,
         Format::Svg,
     ] {
-        render(&empty, format, Look::default()).expect("renders");
+        render(&empty, format, TerminalStyle::default()).expect("renders");
     }
-    let shown = render(&empty, Format::Terminal, Look::default()).expect("renders");
+    let shown = render(&empty, Format::Terminal, TerminalStyle::default()).expect("renders");
     assert!(shown.contains("No trial has ended yet"), "{shown}");
 }
 
@@ -361,7 +361,7 @@ fn one_round_gives_no_interval_and_says_so() {
         running: false,
     })
     .expect("renders");
-    let shown = render(&single, Format::Terminal, Look::default()).expect("renders");
+    let shown = render(&single, Format::Terminal, TerminalStyle::default()).expect("renders");
     assert!(shown.contains("(1 trial)") && !shown.contains('±'), "{shown}");
     for format in [
         Format::Markdown,
@@ -371,11 +371,11 @@ fn one_round_gives_no_interval_and_says_so() {
         Format::Prometheus,
         Format::OpenTelemetry,
     ] {
-        render(&single, format, Look::default()).expect("renders");
+        render(&single, format, TerminalStyle::default()).expect("renders");
     }
 }
 
-/// The page's tests read this file: it keeps the two sides of the data together.
+/// The tests of the page read this file: it keeps both sides of the data in step.
 #[test]
 fn the_page_tests_read_what_is_written() {
     let written = page_data(&report()).expect("plain data").to_string() + "\n";

@@ -1,10 +1,11 @@
-//! The published studies were measured before the rules for contradictions: each one that they hold carries its warning.
+//! The published studies were measured before the rules for contradictions existed: each contradiction in them carries
+//! its warning.
 
 use prony_records::{WarningKind, busy_slots, cpu_per_request, little};
 use serde_json::Value;
 use std::path::Path;
 
-/// What in a row contradicts itself.
+/// The contradictions within a row.
 fn contradictions(group: &Value, row: &Value) -> Vec<prony_records::Warning> {
     let point = |metric: &str| row[metric]["point"].as_f64();
     let load = &group["load"];

@@ -1,4 +1,4 @@
-//! Many runs to static pages: every link leads somewhere, nothing is loaded, and nothing that a run says becomes markup.
+//! Static pages of many runs: every link resolves, nothing is loaded, and no text of a run becomes markup.
 
 use crate::sample;
 use crate::sample::HOSTILE;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 const BASE: &str = "https://bench.example/all/";
 
-/// The report of a run of a day of November, in which every service had this share of its usual rate.
+/// The report of a run on a day of November, in which every service reached this share of its usual rate.
 fn report(day: u32, level: f64) -> Value {
     let mut trials = sample::trials();
     for trial in &mut trials {
@@ -62,7 +62,7 @@ fn made(reports: Vec<Value>, base_url: Option<&str>) -> BTreeMap<String, String>
     files
 }
 
-/// The pages that are not the report page of a run, which carries its script.
+/// The pages except the report pages of runs, which carry a script.
 fn pages(files: &BTreeMap<String, String>) -> impl Iterator<Item = (&String, &String)> {
     files
         .iter()
@@ -82,7 +82,7 @@ fn values<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Where a relative link of a page leads.
+/// The target of a relative link on a page.
 fn target(page: &str, link: &str) -> String {
     let mut folders: Vec<&str> = page.split('/').collect();
     folders.pop();
@@ -115,7 +115,7 @@ fn every_link_leads_to_a_file_that_is_there() {
         }
     }
     assert!(followed > 100, "{followed} links");
-    // Report pages lead on by their data.
+    // The links of report pages are in their data.
     for (path, text) in files.iter().filter(|(path, _)| path.starts_with("boards/")) {
         let data = text
             .split_once("type=\"application/json\">")
@@ -175,7 +175,7 @@ fn pages_load_nothing_and_say_so() {
     let without = made(reports(), None);
     for (path, text) in without.iter().filter(|(path, _)| !path.starts_with("boards/")) {
         let foreign = text.matches("://").count();
-        // The names of the two formats are addresses that nothing asks.
+        // The names of the two formats are URLs that nothing requests.
         let names = text.matches("\"http://www.w3.org/").count();
         assert_eq!(foreign, names, "{path} names a host");
     }
@@ -213,7 +213,7 @@ fn the_first_page_says_who_leads() {
         "{first}"
     );
     assert!(
-        first.contains("7 earlier runs") && first.contains("Since the run before"),
+        first.contains("7 earlier runs") && first.contains("Since the previous run"),
         "{first}"
     );
     assert!(first.contains("/s ± "), "a value with its interval");
@@ -236,7 +236,7 @@ fn a_service_has_its_boards_its_history_and_its_badges() {
     ] {
         assert!(page.contains(wanted), "{wanted} is missing:\n{page}");
     }
-    // One table for each of two boards over eight runs, and one of all boards.
+    // One table for each of two rankings over eight runs, and one of all rankings.
     assert_eq!(page.matches("<table>").count(), 3);
     let excluded = &files["services/python-flask.html"];
     assert!(
@@ -340,7 +340,7 @@ fn the_feed_is_well_formed_and_its_ids_stay() {
 fn badges_are_pictures_with_rank_and_value() {
     let files = made(reports(), None);
     let badges: Vec<(&String, &String)> = files.iter().filter(|(path, _)| ends(path, "svg")).collect();
-    // Four services on two boards of two suites.
+    // Four services in two rankings of two suites.
     assert_eq!(badges.len(), 16);
     for (path, text) in &badges {
         let document = roxmltree::Document::parse(text).expect(path);
@@ -385,7 +385,7 @@ fn exports_of_earlier_versions_are_read_and_others_refused() {
         json!({}),
     ] {
         let told = SiteRun::read(nonsense).expect_err("no report").to_string();
-        assert!(told.contains("no report of prony"), "{told}");
+        assert!(told.contains("not a prony report"), "{told}");
     }
 }
 
@@ -399,7 +399,7 @@ fn nothing_measured_is_a_site_too() {
     }
 }
 
-/// The browser tests open these pages: what prony writes and what they look at is kept together.
+/// The browser tests open these pages: this keeps the written pages in step with those tests.
 #[test]
 fn the_page_tests_open_what_is_written() {
     let opened = [

@@ -1,28 +1,34 @@
-//! Whether a companion was the limit of a load: a function of what each used and of what connections waited for, without a
+//! Whether a backing service was the limit of a load: a function of what each used and of what connections waited for, without a
 //! clock or a process.
 
 use prony_host::{Place, Placement};
-use prony_records::{CompanionUse, Measurement, Recording, Resources, Warning, WarningKind};
+use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
 
-/// From this share of its CPUs on a companion is busy.
+/// From this share of its CPUs on a backing service is busy.
 const BUSY: f64 = 0.9;
 /// What it uses itself of CPUs that it shares with the generator, at least: else it is the generator that is busy.
 const OWN: f64 = 0.3;
 /// Below this share of its CPUs a service is idle for a good part.
 const IDLE: f64 = 0.7;
-/// From this share of the connections in use on that wait in a companion, requests wait there more than anywhere else.
+/// From this share of the connections in use on that wait in a backing service, requests wait there more than anywhere else.
 const WAITING: f64 = 0.5;
 /// Waits that must have been seen at least: fewer may be chance.
 const SEEN: u64 = 10;
 
-/// Whether a companion kept its CPUs busy, or connections waiting, while the service had little to do.
-pub(crate) fn companion_bound(measured: &Measurement, placement: &Placement) -> Option<Warning> {
+/// Whether a backing service kept its CPUs busy, or connections waiting, while the service had little to do.
+pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placement) -> Option<Warning> {
     let generator = measured.generator.as_ref();
-    bound(&measured.service, &measured.companions, generator, placement).or_else(|| {
+    bound(
+        &measured.service,
+        &measured.backing_services,
+        generator,
+        placement,
+    )
+    .or_else(|| {
         let service = share(&measured.service, placement.service.cpus.len())?;
         let in_flight = in_flight(&measured.recording);
-        let mut companions = measured.companions.iter();
-        companions.find_map(|one| waits(one, service, in_flight))
+        let mut backing_services = measured.backing_services.iter();
+        backing_services.find_map(|one| waits(one, service, in_flight))
     })
 }
 
@@ -32,25 +38,25 @@ fn in_flight(recording: &Recording) -> Option<f64> {
     Some(recording.throughput_per_s * mean_ns as f64 / 1e9)
 }
 
-/// Whether connections of a service that had little to do waited in this companion.
-fn waits(companion: &CompanionUse, service: f64, in_flight: Option<f64>) -> Option<Warning> {
-    let waiting = Waiting::of(companion, in_flight)?;
+/// Whether connections of a service that had little to do waited in this backing service.
+fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -> Option<Warning> {
+    let waiting = Waiting::of(backing_service, in_flight)?;
     if service > IDLE {
         return None;
     }
     let text = format!(
         "{} was the limit, not the service: {} of the connections in use waited there ({}), while the service used {} of its CPUs",
-        companion.title,
+        backing_service.title,
         percent(waiting.share),
         waiting.what,
         percent(service)
     );
-    Some(Warning::new(WarningKind::CompanionBound, text))
+    Some(Warning::new(WarningKind::BackingServiceBound, text))
 }
 
 /// What connections waited for where nothing was answered, or little; `None`: few waited.
-pub(crate) fn waited<'a>(mut companions: impl Iterator<Item = &'a CompanionUse>) -> Option<String> {
-    companions.find_map(|one| {
+pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingUsage>) -> Option<String> {
+    backing_services.find_map(|one| {
         let waiting = Waiting::of(one, None)?;
         Some(format!(
             "meanwhile {} of its connections to {} waited there ({})",
@@ -61,7 +67,7 @@ pub(crate) fn waited<'a>(mut companions: impl Iterator<Item = &'a CompanionUse>)
     })
 }
 
-/// Connections that waited in a companion, where most of those in use did.
+/// Connections that waited in a backing service, where most of those in use did.
 struct Waiting {
     share: f64,
     what: String,
@@ -69,8 +75,8 @@ struct Waiting {
 
 impl Waiting {
     /// In use are no more connections than there are, and no more than there are requests.
-    fn of(companion: &CompanionUse, in_flight: Option<f64>) -> Option<Self> {
-        let watched = companion.watched.as_ref()?;
+    fn of(backing_service: &BackingUsage, in_flight: Option<f64>) -> Option<Self> {
+        let watched = backing_service.watched.as_ref()?;
         let mean = |count: u64| count as f64 / watched.samples.max(1) as f64;
         let open = mean(watched.connections());
         let used = in_flight.map_or(open, |requests| requests.min(open));
@@ -94,14 +100,14 @@ fn percent(share: f64) -> String {
 
 fn bound(
     service: &Resources,
-    companions: &[CompanionUse],
+    backing_services: &[BackingUsage],
     generator: Option<&Resources>,
     placement: &Placement,
 ) -> Option<Warning> {
     let service = share(service, placement.service.cpus.len())?;
-    let place = placement.companion.as_ref()?;
+    let place = placement.backing_service.as_ref()?;
     let part = |one: &Resources| share(one, place.cpus.len());
-    let used: Vec<(&str, f64)> = companions
+    let used: Vec<(&str, f64)> = backing_services
         .iter()
         .filter_map(|one| Some((one.title.as_str(), part(one.resources.as_ref()?)?)))
         .collect();
@@ -120,11 +126,11 @@ fn bound(
         String::new()
     };
     let text = format!(
-        "{most} was the limit, not the service: companions used {} of their CPUs{with}, the service {} of its own",
+        "{most} was the limit, not the service: backing services used {} of their CPUs{with}, the service {} of its own",
         percent(own),
         percent(service)
     );
-    Some(Warning::new(WarningKind::CompanionBound, text))
+    Some(Warning::new(WarningKind::BackingServiceBound, text))
 }
 
 /// The part of so many CPUs that was used.
@@ -159,22 +165,22 @@ mod tests {
         }
     }
 
-    /// Service, companion and generator in percent of one CPU each; the last two on the same one, or on their own.
-    fn verdict(service: u64, companion: u64, generator: u64, apart: bool) -> Option<String> {
+    /// Service, backing service and generator in percent of one CPU each; the last two on the same one, or on their own.
+    fn verdict(service: u64, backing_service: u64, generator: u64, apart: bool) -> Option<String> {
         let placement = Placement {
             service: place(1),
             workers: vec![place(0)],
-            companion: Some(place(if apart { 2 } else { 0 })),
+            backing_service: Some(place(if apart { 2 } else { 0 })),
             warnings: Vec::new(),
         };
-        let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": used(companion) });
-        let beside = serde_json::from_value(text).expect("a companion");
+        let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": used(backing_service) });
+        let beside = serde_json::from_value(text).expect("a backing service");
         let bound = bound(&used(service), &[beside], Some(&used(generator)), &placement);
         bound.map(|warning| warning.text)
     }
 
     #[test]
-    fn a_busy_companion_before_an_idle_service_is_the_limit() {
+    fn a_busy_backing_service_before_an_idle_service_is_the_limit() {
         let text = verdict(40, 62, 35, false).expect("bound");
         assert!(text.starts_with("PostgreSQL was the limit"), "{text}");
         assert!(
@@ -187,18 +193,18 @@ mod tests {
     /// A service that used so much of its CPU, with 4 connections in each of 20 samples.
     fn waiting(service: u64, doing: &[(&str, u64)], in_flight: f64) -> Option<String> {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
-        let mut companion: CompanionUse = serde_json::from_value(text).expect("a companion");
+        let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
         let mut watched = Watched::default();
         for _ in 0..20 {
             watched.add(doing.iter().map(|(what, count)| ((*what).to_owned(), *count)));
         }
-        companion.watched = Some(watched);
+        backing_service.watched = Some(watched);
         let share = service as f64 / 100.0;
-        waits(&companion, share, Some(in_flight)).map(|warning| warning.text)
+        waits(&backing_service, share, Some(in_flight)).map(|warning| warning.text)
     }
 
     #[test]
-    fn a_companion_in_which_connections_wait_is_the_limit() {
+    fn a_backing_service_in_which_connections_wait_is_the_limit() {
         let text = waiting(12, &[("lock", 2), ("io", 1), ("running", 1)], 64.0).expect("bound");
         for part in ["PostgreSQL was the limit", "75 %", "(lock 50 %, io 25 %)", "12 %"] {
             assert!(text.contains(part), "{text}");
@@ -213,14 +219,14 @@ mod tests {
     #[test]
     fn a_few_waits_are_chance() {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
-        let mut companion: CompanionUse = serde_json::from_value(text).expect("a companion");
+        let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
         let mut watched = Watched::default();
         watched.add([("io".to_owned(), SEEN - 1)]);
-        companion.watched = Some(watched.clone());
-        assert_eq!(waited([&companion].into_iter()), None);
+        backing_service.watched = Some(watched.clone());
+        assert_eq!(waited([&backing_service].into_iter()), None);
         watched.add([("io".to_owned(), 1)]);
-        companion.watched = Some(watched);
-        let text = waited([&companion].into_iter()).expect("all of them");
+        backing_service.watched = Some(watched);
+        let text = waited([&backing_service].into_iter()).expect("all of them");
         assert_eq!(
             text,
             "meanwhile 100 % of its connections to PostgreSQL waited there (io 100 %)"

@@ -1,20 +1,19 @@
-//! How a run is ended early: first after the trial, then now.
+//! Cancels a run: after the current trial on the first request, immediately on the second.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Shared between whoever hears the user and the run. Clones are the same token.
+/// Shared between the run and the code that handles signals and keys. Clones are the same token.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicU8>);
 
 impl Cancel {
-    /// A token that asks for nothing yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The user asked to end: the first time after the trial that runs, from the second time on now. Safe in a signal
-    /// handler. Says how often it was asked.
+    /// Requests cancellation: after the current trial the first time, immediately from the second time on. Safe in a signal
+    /// handler. Returns the number of requests so far.
     pub fn ask(&self) -> u8 {
         let before = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |asked| {
             Some(asked.saturating_add(1))
@@ -22,17 +21,17 @@ impl Cancel {
         before.map_or(1, |before| before.saturating_add(1))
     }
 
-    /// Asks to end now.
+    /// Requests immediate cancellation.
     pub fn ask_now(&self) {
         self.0.store(2, Ordering::SeqCst);
     }
 
-    /// Whether no further trial may begin.
+    /// Whether no further trial may start.
     pub fn is_asked(&self) -> bool {
         self.0.load(Ordering::SeqCst) >= 1
     }
 
-    /// Whether the trial that runs must end.
+    /// Whether the current trial must end.
     pub fn is_now(&self) -> bool {
         self.0.load(Ordering::SeqCst) >= 2
     }

@@ -1,8 +1,8 @@
-//! The time of the day, as records have it.
+//! The time of day for records.
 
 use std::time::SystemTime;
 
-/// This second, RFC 3339 in UTC.
+/// The current time in UTC (RFC 3339).
 pub(crate) fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }

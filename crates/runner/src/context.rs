@@ -1,7 +1,7 @@
 //! A run, and what all its trials share.
 
 use crate::generators::Generator;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use crate::{Built, Cancel, NoiseLimits, Seeds};
 use prony_config::{Catalogue, Plan};
 use prony_host::{Host, Isolation};
@@ -24,7 +24,7 @@ pub struct Run<'a> {
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
     /// The hosts, and what each is for.
-    pub lab: &'a Lab,
+    pub testbed: &'a Testbed,
     /// What loads the services.
     pub generator: &'a dyn Generator,
     /// How.
@@ -51,6 +51,6 @@ pub struct Options {
 impl<'a> RunContext<'a> {
     /// Where services run.
     pub fn host(&self) -> &'a dyn Host {
-        &*self.lab.service().host
+        &*self.testbed.service().host
     }
 }

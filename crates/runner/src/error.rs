@@ -1,4 +1,4 @@
-//! What can fail.
+//! Errors of commands.
 
 use prony_config::PlanError;
 use prony_host::HostError;
@@ -7,60 +7,60 @@ use prony_statistics::StatisticsError;
 use prony_store::StoreError;
 use std::error::Error;
 
-/// Why a command could not do what it was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// What was asked for is not possible: whoever asked can mend it.
+    /// The input is wrong; the user can correct it.
     #[error("{0}")]
     Input(String),
-    /// Something failed on the way.
+    /// An operation failed.
     #[error("{0}")]
     Failed(String),
     /// The machine failed, not the service.
     #[error("{0}")]
     Infrastructure(String),
-    /// Whoever asked has had enough.
+    /// The user cancelled the command.
     #[error("{0}")]
     Interrupted(String),
-    /// A store refused.
+    /// An error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Numbers could not be computed.
+    /// A figure could not be computed.
     #[error(transparent)]
     Statistics(#[from] StatisticsError),
-    /// A process could not be started, or the machine not be read.
+    /// A process could not be started, or information about the machine could not be read.
     #[error(transparent)]
     Host(#[from] HostError),
 }
 
 impl BenchError {
-    /// Whether whoever asked can mend it.
+    /// Whether the user can correct the input.
     pub const fn is_bad_input(&self) -> bool {
         matches!(self, Self::Input(_))
     }
 
-    /// Whose fault it is that a search for a rate has no end.
+    /// Whether the service or the infrastructure is at fault if a search for a rate fails.
     pub const fn fault(&self) -> Fault {
         match self {
-            Self::Infrastructure(_) | Self::Host(_) => Fault::Lab,
+            Self::Infrastructure(_) | Self::Host(_) => Fault::Infrastructure,
             _ => Fault::Service,
         }
     }
 
-    /// Whether whoever asked ended it.
+    /// Whether the user cancelled the command.
     pub const fn is_interrupted(&self) -> bool {
         matches!(self, Self::Interrupted(_))
     }
 }
 
-/// A file of the checkout that cannot be read is the user's to mend.
+/// The user can correct a file of the checkout that cannot be read.
 impl From<PlanError> for BenchError {
     fn from(error: PlanError) -> Self {
         Self::Input(whole(&error))
     }
 }
 
-/// An error with all that it comes from.
+/// The text of an error with all its causes.
 pub(crate) fn whole(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -71,12 +71,12 @@ pub(crate) fn whole(error: &dyn Error) -> String {
     text
 }
 
-/// Says what failed.
+/// Converts errors and adds what failed.
 pub(crate) trait Told<T> {
-    /// What the user asked for is not possible.
+    /// The input is wrong.
     fn input(self) -> Result<T, BenchError>;
 
-    /// Something failed, in these words.
+    /// An operation failed; `what` describes it.
     fn failed(self, what: impl FnOnce() -> String) -> Result<T, BenchError>;
 }
 

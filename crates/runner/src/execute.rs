@@ -21,15 +21,15 @@ pub fn execute(
     let Some(contracts) = SeededContracts::prepare(run.plan, context, watch) else {
         return Ok(RunEnd::Interrupted);
     };
-    let lab = context.lab;
-    if !lab.is_one_host() {
+    let testbed = context.testbed;
+    if !testbed.is_one_host() {
         return all_rounds(design, run, &contracts, journal);
     }
     // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
     // allowed it may be, and the noise shows.
     let _ = context
         .host()
-        .pin_self(&lab.place(Wants::default()).generator().cpus);
+        .pin_self(&testbed.place(Wants::default()).generator().cpus);
     let end = all_rounds(design, run, &contracts, journal);
     let _ = context.host().pin_self(&context.host().topology().cpus());
     end

@@ -42,9 +42,9 @@ impl Failure {
     }
 
     /// An infrastructure failure: nothing is known of the service.
-    pub fn lab(stage: Stage, reason: impl Into<String>) -> Self {
+    pub fn infrastructure(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
-            fault: Fault::Lab,
+            fault: Fault::Infrastructure,
             ..Self::new(stage, reason)
         }
     }
@@ -61,7 +61,7 @@ impl Failure {
     pub fn backing_service(stage: Stage, reason: impl Into<String>) -> Self {
         Self {
             cause: Cause::BackingService,
-            ..Self::lab(stage, reason)
+            ..Self::infrastructure(stage, reason)
         }
     }
 
@@ -75,7 +75,7 @@ impl Failure {
 
     /// The host failed in this step.
     pub fn host(stage: Stage, error: &HostError) -> Self {
-        Self::lab(stage, error.to_string())
+        Self::infrastructure(stage, error.to_string())
     }
 
     /// Whether the user asked to stop.

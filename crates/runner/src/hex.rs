@@ -1,6 +1,5 @@
-//! Digests as text.
+//! Hexadecimal text of digests.
 
-/// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes
         .iter()

@@ -250,7 +250,9 @@ impl<'a> History<'a> {
                 .disturbance(&record)
                 .map_or(Tried::Measured, Tried::Disturbed),
             Err(excluded) if matches!(excluded.stage, Stage::Toolchain | Stage::Build) => Tried::NotStarted,
-            Err(excluded) if excluded.fault == Fault::Lab => Tried::Infrastructure(excluded.reason.clone()),
+            Err(excluded) if excluded.fault == Fault::Infrastructure => {
+                Tried::Infrastructure(excluded.reason.clone())
+            }
             Err(_) if self.exclusion(planned.entry).is_some() => Tried::NotStarted,
             Err(_) => Tried::OwnFailure,
         };
@@ -279,7 +281,7 @@ impl<'a> History<'a> {
             rounds.insert(record.round, record.place);
             *last = excluded.clone();
         }
-        if excluded.fault != Fault::Lab {
+        if excluded.fault != Fault::Infrastructure {
             self.hopeless = 0;
         } else if self.again(record.place).is_none() {
             self.hopeless += 1;

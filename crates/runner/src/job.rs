@@ -28,7 +28,7 @@ pub fn target_of(host: &str, port: u16) -> Target {
         port,
         authority: format!("{host}:{port}"),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 

@@ -50,7 +50,7 @@ mod url_load;
 mod usage;
 pub mod warm_up;
 
-pub use backing::{Companion, Companions, prepare};
+pub use backing::{BackingProcess, BackingProcesses, prepare};
 pub use build::{
     BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
 };
@@ -84,4 +84,4 @@ pub use start::{Start, Subject};
 pub use start_time::Began;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial_placement::{ConcurrentSlot, TrialPlacement};
-pub use url_load::Fleet;
+pub use url_load::UrlLoad;

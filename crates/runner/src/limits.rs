@@ -12,7 +12,7 @@ pub(crate) fn reached(context: &RunContext<'_>, history: &History<'_>) -> Option
 
 /// The end of a run whose host is lost and did not come back though the trial was repeated.
 pub(crate) fn lost_host(context: &RunContext<'_>, history: &History<'_>) -> Option<RunEnd> {
-    let reason = history.gave_up().filter(|_| context.lab.lost().is_some())?;
+    let reason = history.gave_up().filter(|_| context.testbed.lost().is_some())?;
     Some(RunEnd::HostLost(reason.to_owned()))
 }
 

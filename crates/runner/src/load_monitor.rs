@@ -66,11 +66,11 @@ impl<'a> LoadMonitor<'a> {
         if self.context.cancel.is_now() {
             return Err(Failure::interrupted(stage));
         }
-        if let Some(lost) = self.context.lab.lost() {
+        if let Some(lost) = self.context.testbed.lost() {
             watch(Progress::HostLost(lost.to_string()));
             return Err(Failure::host(stage, &lost));
         }
-        if let Some(fault) = subject.companions.ended() {
+        if let Some(fault) = subject.backing_services.ended() {
             return Err(Failure::backing_service(stage, fault));
         }
         if let Some(ending) = subject.service.ended() {
@@ -91,10 +91,10 @@ impl<'a> LoadMonitor<'a> {
                 self.show(&event, watch);
                 Ok(Some(event))
             }
-            Heard::Gone(reason) => Err(Failure::lab(stage, reason)),
+            Heard::Gone(reason) => Err(Failure::infrastructure(stage, reason)),
             Heard::Nothing if load.heard.elapsed() > silence => {
                 let text = format!("the generator said nothing for {silence:?}");
-                Err(Failure::lab(stage, text))
+                Err(Failure::infrastructure(stage, text))
             }
             Heard::Nothing => Ok(None),
         }

@@ -1,18 +1,16 @@
-//! What a plan must fit into: the machine, and the port that services are to listen on.
+//! The properties of the machine or testbed that limit a plan, and the port of the services.
 
 use crate::BenchError;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_config::{Address, Machine};
 use prony_host::{Host as _, Local};
 use prony_records::Environment;
 use std::net::TcpListener;
 
-/// What this machine is like.
 pub fn environment() -> Environment {
     Local::new(Vec::new()).environment()
 }
 
-/// What this machine has.
 pub fn machine() -> Machine {
     let environment = environment();
     Machine {
@@ -24,23 +22,25 @@ pub fn machine() -> Machine {
     }
 }
 
-/// What a lab has: of its service's host what a service uses, of its workers what connections need.
-pub fn machine_of(lab: &Lab) -> Machine {
-    let service = lab.service();
+/// The limits of a testbed: those of the service's host for services, and those of the workers for connections.
+pub fn machine_of(testbed: &Testbed) -> Machine {
+    let service = testbed.service();
     let environment = service.environment();
-    let limits = lab.workers().map(|worker| worker.environment().open_files_limit);
-    let is_here = lab.workers().all(crate::testbed::Member::is_here);
+    let limits = testbed
+        .workers()
+        .map(|worker| worker.environment().open_files_limit);
+    let is_here = testbed.workers().all(crate::testbed::Member::is_here);
     Machine {
         cpus: u32::try_from(service.topology.cpus().len()).unwrap_or(environment.cpu.online),
         memory_bytes: environment.memory_bytes,
         memory_limit_bytes: environment.memory_limit_bytes,
         open_files: limits.sum(),
-        // Of another host nobody knows; there it shows under load, and is named.
+        // Unknown for other hosts; too few ports show up as connect errors under load.
         local_ports: local_ports().filter(|_| is_here),
     }
 }
 
-/// Ports that the kernel gives to outgoing connections.
+/// Number of ports that the kernel assigns to outgoing connections.
 fn local_ports() -> Option<u32> {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
     let mut ends = range.split_whitespace().map(str::parse::<u32>);
@@ -48,7 +48,7 @@ fn local_ports() -> Option<u32> {
     Some(highest.checked_sub(lowest)? + 1)
 }
 
-/// A named port that somebody has would fail every trial: that is told before the first one.
+/// Fails before the first trial if the configured port is in use: otherwise every trial would fail.
 pub fn is_free(address: &Address) -> Result<(), BenchError> {
     let host = address.host.as_deref().unwrap_or("127.0.0.1");
     match TcpListener::bind((host, address.port.unwrap_or(0))) {
@@ -58,7 +58,7 @@ pub fn is_free(address: &Address) -> Result<(), BenchError> {
                 .port
                 .map_or_else(String::new, |port| format!("port {port} of "));
             Err(BenchError::Input(format!(
-                "services cannot listen on {port}{host}: {error}; end what has it, or name another one with `[address]` in the suite, --host and --port, or PRONY_HOST and PRONY_PORT"
+                "services cannot listen on {port}{host}: {error}; stop the program that uses it, or choose another address with `[address]` in the suite, --host and --port, or PRONY_HOST and PRONY_PORT"
             )))
         }
     }

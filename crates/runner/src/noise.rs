@@ -1,7 +1,7 @@
 //! Noise: what others do to the machine while it measures, and when that is too much.
 
 use prony_host::{Host, MachineUsage};
-use prony_records::{TrialRecord, TurnWindow, Warning, WarningKind};
+use prony_records::{InterleavedWindow, TrialRecord, Warning, WarningKind};
 use std::time::Duration;
 
 /// The noise beyond which a trial is repeated.
@@ -93,7 +93,7 @@ pub(crate) fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize
 }
 
 /// What neighbours took from the machine in the windows of a service, where it is more than a trial in sequence may suffer.
-pub(crate) fn neighbours(windows: &[TurnWindow], cpus: usize) -> Option<Warning> {
+pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
     let length_s: f64 = windows.iter().map(|window| window.length_s).sum();
     let taken = windows
         .iter()
@@ -113,11 +113,11 @@ pub(crate) fn neighbours(windows: &[TurnWindow], cpus: usize) -> Option<Warning>
 mod tests {
     use super::*;
 
-    fn window(other_cpu_ns: Option<u64>) -> TurnWindow {
-        TurnWindow {
+    fn window(other_cpu_ns: Option<u64>) -> InterleavedWindow {
+        InterleavedWindow {
             length_s: 0.5,
             other_cpu_ns,
-            ..TurnWindow::default()
+            ..InterleavedWindow::default()
         }
     }
 

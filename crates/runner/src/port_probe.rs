@@ -1,21 +1,20 @@
-//! Whether something listens.
+//! Probes whether a server listens on a port.
 
 use std::io;
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
-/// Longest wait for a connection of a port that neither accepts nor refuses.
+/// Timeout for a port that neither accepts nor rejects connections.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// Whether something accepts connections there.
 pub(crate) fn is_listening(host: &str, port: u16) -> bool {
     let addresses = (host, port).to_socket_addrs();
     let mut addresses = addresses.into_iter().flatten();
     addresses.any(|address| accepts(&address).is_ok_and(|accepts| accepts))
 }
 
-/// A connection to a port that nobody listens on may come about all the same, where the kernel gives it that very port as its
-/// own end: it is connected to itself.
+/// A connection to a port without a listener can succeed if the kernel assigns the same port to the client: TCP then connects
+/// the socket to itself.
 fn accepts(address: &SocketAddr) -> io::Result<bool> {
     let stream = TcpStream::connect_timeout(address, CONNECT)?;
     Ok(stream.local_addr()? != stream.peer_addr()?)
@@ -33,7 +32,7 @@ mod tests {
         assert!(is_listening("127.0.0.1", port));
     }
 
-    /// The kernel goes through its ports one after the other, so one round of them meets the port itself.
+    /// The kernel assigns its ports one after the other, so that one round reaches the port itself.
     #[test]
     fn a_connection_to_itself_is_nobody() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,130 +1,113 @@
-//! What happens, for whoever shows it.
+//! The events of a run for the live view.
 
 use prony_records::{
     CompactHistogram, Interval, Phase, ServiceCheck, ServiceId, TrialRecord, Warning, WorkerNow,
 };
 use std::time::Duration;
 
-/// Something that happened in a run.
+/// An event of a run.
 #[derive(Debug, Clone)]
 pub enum Progress {
-    /// A build begins.
+    /// A build has started.
     Building(ServiceId),
-    /// Somebody else builds it; this waits until that is done.
+    /// Another process builds the same service; this one waits.
     AwaitsBuild {
-        /// What is waited for.
         service: ServiceId,
-        /// The number of the process that builds it, where it is known.
+        /// The ID of that process, if it is known.
         by: Option<u32>,
     },
-    /// A build is done; it was found ready where it took no time.
+    /// A build is complete.
     Built {
-        /// Of what.
         service: ServiceId,
-        /// Whether an equal one was already there.
+        /// Whether the build already existed.
         cached: bool,
-        /// How long it took.
         took: Duration,
     },
     /// A build failed.
-    NotBuilt {
-        /// Of what.
-        service: ServiceId,
-        /// Why.
-        reason: String,
-    },
-    /// What was built here goes to the host of the services.
+    NotBuilt { service: ServiceId, reason: String },
+    /// A build is being sent to the host of the services.
     Sends {
-        /// Of this service.
         service: ServiceId,
-        /// To this host.
         host: String,
-        /// Bytes that were sent.
         bytes: u64,
-        /// Bytes of it all.
+        /// Total bytes.
         of: u64,
     },
-    /// The data of the companions of this contract is made, unless it is there.
+    /// The data of the backing services of this contract is generated, unless it exists.
     Seeds(String),
-    /// A trial begins.
+    /// A trial has started.
     Begins {
-        /// Its number, from 1.
+        /// Number of the trial, starting at 1.
         number: u32,
-        /// Trials in all.
+        /// Total number of trials.
         of: u32,
-        /// Its round, from 0.
+        /// Round, starting at 0.
         round: u32,
-        /// The service.
         service: ServiceId,
-        /// The workload.
         workload: String,
-        /// How long this trial and those after it will take, about.
+        /// Estimated duration of this trial and all later ones.
         remaining: Duration,
     },
-    /// The trial of this place in the plan begins to take turns.
+    /// The trial with this number in the plan joins an interleaved group.
     Enters {
-        /// Its place.
+        /// Number of the trial.
         place: u32,
     },
-    /// All services of a group are up, and are loaded once more in turn.
+    /// All services of a group run; each is loaded for one more window.
     Cycle {
-        /// Which cycle, from 1.
+        /// Number of the cycle, starting at 1.
         number: u32,
-        /// How many there are.
+        /// Total number of cycles.
         of: u32,
     },
-    /// The trial of this place has its turn: what follows is of its load.
+    /// The window of this trial has started: later events belong to its load.
     Turn {
-        /// Its place.
+        /// Number of the trial.
         place: u32,
     },
-    /// A phase of the load begins.
+    /// A phase of the load has started.
     Phase(Phase),
     /// An interval of the load ended.
     Interval {
-        /// In which phase.
         phase: Phase,
-        /// What happened in it.
         interval: Interval,
-        /// Its response times.
         times: CompactHistogram,
     },
-    /// What the workers of a lab do now.
+    /// The states of the workers of a testbed.
     Workers(Vec<WorkerNow>),
-    /// A host of the lab is lost, in words.
+    /// The connection to a host of the testbed is lost, with the reason.
     HostLost(String),
-    /// A service was checked against its contract: before the load, or after it where it failed then.
+    /// The service was checked against its contract: before the load, or after it if that check failed.
     Checked(Box<ServiceCheck>),
     /// A trial ended.
     Ended(Box<TrialRecord>),
     /// A trial is repeated.
-    Repeats {
-        /// Why.
-        reason: String,
-    },
+    Repeats { reason: String },
     /// A round is complete.
     Round {
-        /// Which, from 0.
+        /// Round, starting at 0.
         round: u32,
     },
-    /// The rounds from here on hold only some of the entries of the plan.
+    /// From this round on, some entries of the plan are skipped.
     LeavesOut {
-        /// The first of these rounds, from 0.
+        /// The first such round, starting at 0.
         round: u32,
-        /// The entries of the plan that are left out, by their index.
+        /// The indexes of the skipped entries of the plan.
         entries: Vec<usize>,
     },
-    /// Something about the whole run is worth knowing.
+    /// A warning about the whole run.
     Warning(Warning),
 }
 
 impl Progress {
-    /// A line for the user, where something else has to end before this can go on.
+    /// A line for the user, if the run has to wait.
     pub fn waits(&self) -> Option<String> {
         match self {
             Self::AwaitsBuild { service, by } => {
                 let who = by.map_or_else(|| "another prony".to_owned(), |pid| format!("process {pid}"));
-                Some(format!("waiting: {who} builds {service}; Ctrl-C ends the wait"))
+                Some(format!(
+                    "waiting while {who} builds {service}; press Ctrl-C to stop waiting"
+                ))
             }
             Self::Sends {
                 service,
@@ -132,7 +115,7 @@ impl Progress {
                 bytes,
                 of,
             } => Some(format!(
-                "{host}: bringing {service} there ({} of {} MiB)",
+                "{host}: copying {service} to the host ({} of {} MiB)",
                 bytes >> 20,
                 of.div_ceil(1 << 20)
             )),

@@ -1,23 +1,20 @@
-//! Processes that end by themselves: the commands of builds, and scripts.
+//! Waits for processes that end by themselves: commands of builds, and scripts.
 
 use prony_host::{Ending, Process};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks.
+/// Interval at which the process is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How the wait for a process ended.
 pub(crate) enum Ended {
-    /// It ended.
+    /// The process has ended.
     Itself(Ending),
-    /// The user had enough.
     Cancelled,
-    /// It goes on.
+    /// The timeout has expired; the process is still running.
     TooLong,
 }
 
-/// Waits until a process has ended.
 pub(crate) fn until_ended(
     process: &mut dyn Process,
     within: Duration,
@@ -38,7 +35,7 @@ pub(crate) fn until_ended(
     }
 }
 
-/// A word of a shell's command line.
+/// Quotes a word for a shell command line.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:=@".contains(letter);
     if !word.is_empty() && word.chars().all(plain) {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What was made for companions, and where it lies.
+/// What was made for backing services, and where it lies.
 #[derive(Debug)]
 pub struct Seeds {
     pub(crate) folder: PathBuf,

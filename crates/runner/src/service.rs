@@ -1,8 +1,8 @@
 //! Checks a service that has to be started first.
 
 use crate::start::{self, start_service, wait_until_ready};
+use crate::{BackingProcesses, prepare};
 use crate::{Built, Failure, RunContext, Start, Subject, TrialPlacement};
-use crate::{Companions, prepare};
 use prony_check::{CheckReport, CheckRequest, check_beside};
 use prony_config::contract::Contract;
 use prony_config::{Address, Limits, Service};
@@ -16,7 +16,7 @@ pub struct ServiceRequest<'a> {
     pub service: &'a Service,
     /// Where it was built.
     pub built: &'a Built,
-    /// Contracts and what is spoken; all of them need the same companions, or none.
+    /// Contracts and what is spoken; all of them need the same backing services, or none.
     pub contracts: &'a [(&'a Contract, Protocol)],
     /// Decides the random values of the cases.
     pub seed: u64,
@@ -27,7 +27,7 @@ pub struct ServiceRequest<'a> {
 /// Lines of the log that are kept with a failure.
 const LOG_LINES: usize = 20;
 
-/// Starts a service beside the companions that its contracts need, checks it and stops it. A report for each contract, in
+/// Starts a service beside the backing services that its contracts need, checks it and stops it. A report for each contract, in
 /// their order; the error is why it could not be checked.
 pub fn check_service(
     bench: &RunContext<'_>,
@@ -44,7 +44,7 @@ pub fn check_service(
                     return Err(Failure::interrupted(Stage::Check));
                 }
                 let seen = prony_check::Subject {
-                    backing: &mut subject.companions,
+                    backing: &mut subject.backing_services,
                     cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
                 };
                 check_beside(request, Some(seen))
@@ -53,8 +53,8 @@ pub fn check_service(
     })
 }
 
-/// Starts a service beside the companions that its contracts need, waits until it is ready, and stops it after `use_it`, which
-/// gets a request for each contract, and the service with its companions. The error is why it could not be used.
+/// Starts a service beside the backing services that its contracts need, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract, and the service with its backing services. The error is why it could not be used.
 ///
 /// # Panics
 ///
@@ -78,9 +78,10 @@ pub fn with_service<T>(
         limits: Limits::default(),
         network: None,
     };
-    let seat = TrialPlacement::alone(bench.lab, contract, None);
-    let companions = Companions::start(bench, contract, request.seed, &seat).map_err(without_log)?;
-    let mut subject = start_service(bench, &start, &seat, companions).map_err(without_log)?;
+    let seat = TrialPlacement::alone(bench.testbed, contract, None);
+    let backing_services =
+        BackingProcesses::start(bench, contract, request.seed, &seat).map_err(without_log)?;
+    let mut subject = start_service(bench, &start, &seat, backing_services).map_err(without_log)?;
     let target = subject.target.clone();
     let requests: Vec<CheckRequest<'_>> = request
         .contracts
@@ -97,11 +98,11 @@ pub fn with_service<T>(
     let limit = request.service.start_timeout;
     let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
     let used = ready.and_then(|_| use_it(&requests, &mut subject));
-    let fault = subject.companions.fault();
+    let fault = subject.backing_services.fault();
     // A service that does not stop rightly is killed, and its replies were judged already.
     let _ = subject.service.stop();
     used.map_err(|failure| {
-        let failure = failure.beside(fault, subject.companions.blames());
+        let failure = failure.beside(fault, subject.backing_services.blames());
         failure.with_log(subject.service.log_tail(LOG_LINES))
     })
 }

@@ -1,8 +1,8 @@
-//! When something began: the time of day, for people, and a clock that nobody sets, for how long it takes.
+//! A start time by two clocks: the time of day for people, and the monotonic clock for durations.
 
 use std::time::{Duration, Instant, SystemTime};
 
-/// A moment by both clocks. The time of day may jump meanwhile: it is set by hand, by NTP, or by a host that wakes up.
+/// The time of day may jump later when it is set manually, by NTP, or after a suspend.
 #[derive(Debug, Clone, Copy)]
 pub struct Began {
     day: SystemTime,
@@ -10,7 +10,6 @@ pub struct Began {
 }
 
 impl Began {
-    /// Now.
     pub fn now() -> Self {
         Self {
             day: SystemTime::now(),
@@ -18,12 +17,11 @@ impl Began {
         }
     }
 
-    /// The time of day, RFC 3339 in UTC.
+    /// The time of day in UTC (RFC 3339).
     pub fn time_of_day(&self) -> String {
         humantime::format_rfc3339_seconds(self.day).to_string()
     }
 
-    /// How long ago that is.
     pub fn elapsed(&self) -> Duration {
         self.clock.elapsed()
     }
@@ -38,7 +36,7 @@ mod tests {
         let now = Began::now();
         let hour = Duration::from_hours(1);
         let Some(clock) = now.clock.checked_sub(Duration::from_secs(5)) else {
-            return; // The machine was started just now.
+            return; // The machine has just booted.
         };
         for day in [now.day - hour, now.day + hour] {
             let took = Began { day, clock }.elapsed();

@@ -1,28 +1,27 @@
-//! The verdict of `--strict`: did every service give numbers, and nothing but right replies?
+//! The verdict of `--strict`: whether every service was measured, with valid replies only.
 
 use prony_config::Catalogue;
 use prony_records::{Outcome, Recording, Stage, TrialRecord, that_count};
 use std::collections::BTreeMap;
 
-/// What `--strict` found.
 pub struct Verdict {
-    /// Services that passed, counted for each workload.
+    /// Number of pairs of service and workload that passed.
     pub passed: usize,
-    /// What is wrong with the others.
+    /// A line for each fault.
     pub faults: Vec<String>,
-    /// Services that cannot be built here and say so themselves, with the reason.
+    /// Services that cannot be built here and declare this, with the reason.
     pub unavailable: Vec<String>,
 }
 
-/// Whether any service gave a number.
+/// Whether any service was measured.
 pub fn is_measured(trials: &[TrialRecord]) -> bool {
     trials.iter().any(|trial| trial.result.is_ok())
 }
 
-/// Judges each service under each workload by its last trial. Under a load that a service can bear, each request gets the reply
-/// that the contract expects: any other status or reply, a timeout, a connection that ended or was refused, and a request that
-/// could not be sent are faults. A service that says of itself that its build needs something
-/// that not every machine reaches is no fault where it cannot be built.
+/// Judges each service under each workload by its last trial. Under a load that a service can sustain, every request must get
+/// the reply that the contract expects: any other status or reply, a timeout, a connection that was closed or could not be
+/// opened, and a dropped request are faults. A failed build is not a fault if the service declares that its build needs
+/// something that is not available everywhere.
 pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
     let mut last: BTreeMap<(String, &str, &str), &TrialRecord> = BTreeMap::new();
     for trial in that_count(trials) {
@@ -61,7 +60,7 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
     verdict
 }
 
-/// The requests of a measurement that got no valid reply, where there are any.
+/// The requests of a measurement without a valid reply, if there are any.
 fn errors(recording: &Recording) -> Option<String> {
     let outcomes = &recording.outcomes;
     if outcomes.errors() == 0 {
@@ -74,7 +73,7 @@ fn errors(recording: &Recording) -> Option<String> {
     let kinds: Vec<String> = kinds
         .map(|outcome| format!("{} {}", outcomes.of(outcome), words(outcome)))
         .collect();
-    let first = recording.wrong_replies.first().map(|wrong| {
+    let first = recording.unexpected_replies.first().map(|wrong| {
         format!(
             "; {}: {}: expected {}, got {}",
             wrong.operation, wrong.what, wrong.expected, wrong.got
@@ -89,16 +88,16 @@ fn errors(recording: &Recording) -> Option<String> {
     ))
 }
 
-/// What became of requests, in words after their number.
+/// The plural noun for an outcome.
 const fn words(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Valid => "valid",
-        Outcome::WrongReply => "wrong replies",
+        Outcome::Unexpected => "unexpected replies",
         Outcome::Status => "unexpected statuses",
         Outcome::Timeout => "timeouts",
-        Outcome::Refused => "refused connections",
+        Outcome::ConnectError => "connect errors",
         Outcome::Reset => "resets",
-        Outcome::NotSent => "not sent",
+        Outcome::Dropped => "dropped",
     }
 }
 

@@ -1,6 +1,6 @@
 //! Where a trial runs, and next to which others.
 
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_config::contract::Contract;
 use prony_host::{Placement, Wants};
 use std::path::PathBuf;
@@ -20,23 +20,23 @@ pub struct ConcurrentSlot {
     /// Its number, from 0.
     pub number: usize,
     /// Whether the speed of the service's CPUs is measured in each window.
-    pub yardstick: bool,
+    pub cpu_speed_probe: bool,
 }
 
 impl TrialPlacement {
     /// That of a trial that has a testbed for itself. `service_cpus`: the most that the service may use.
-    pub fn alone(lab: &Lab, contract: &Contract, service_cpus: Option<f64>) -> Self {
-        Self::of(lab, !contract.companions().is_empty(), service_cpus)
+    pub fn alone(testbed: &Testbed, contract: &Contract, service_cpus: Option<f64>) -> Self {
+        Self::of(testbed, !contract.backing_services().is_empty(), service_cpus)
     }
 
     /// The same with backing services, or without.
-    pub(crate) fn of(lab: &Lab, companion: bool, service_cpus: Option<f64>) -> Self {
+    pub(crate) fn of(testbed: &Testbed, backing_service: bool, service_cpus: Option<f64>) -> Self {
         let wants = Wants {
-            companion,
+            backing_service,
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {
-            placement: lab.place(wants),
+            placement: testbed.place(wants),
             slot: None,
         }
     }

@@ -1,7 +1,7 @@
-//! The workers of a lab, which load a URL.
+//! The workers of a testbed, which load a URL.
 
 use crate::generators::{Generator, Heard};
-use crate::testbed::{LabFile, Link, Member, links_to, network_bound};
+use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
 use crate::{BenchError, Workbench};
 use prony_host::Placement;
 use prony_load::{Job, Target};
@@ -15,24 +15,24 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Workers that load a URL together, as one generator would.
-pub struct Fleet {
+pub struct UrlLoad {
     workbench: Workbench,
     links: Vec<Link>,
-    /// The host that the load goes to, where the lab has it.
+    /// The host that the load goes to, where the testbed has it.
     to: String,
 }
 
-impl Fleet {
-    /// Reaches the workers of a lab from this workbench. Where the load goes to the host that the lab has for services, that is
+impl UrlLoad {
+    /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
     /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
     pub fn connect(
         workbench: Workbench,
-        file: &LabFile,
+        file: &TestbedFile,
         target: &Target,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, BenchError> {
-        let here = workbench.lab.service().clone();
-        let workbench = workbench.in_lab(Some(&file.workers()), tell)?;
+        let here = workbench.testbed.service().clone();
+        let workbench = workbench.in_testbed(Some(&file.workers()), tell)?;
         let mut fleet = Self {
             to: file.roles.service.clone(),
             links: Vec::new(),
@@ -53,18 +53,18 @@ impl Fleet {
     /// The network from each worker to the host of services.
     fn measured(
         &self,
-        file: &LabFile,
+        file: &TestbedFile,
         here: &Member,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Vec<Link>, String> {
-        let lab = &self.workbench.lab;
-        if let Some(member) = lab.members().iter().find(|member| member.name == self.to) {
-            return links_to(lab, member);
+        let testbed = &self.workbench.testbed;
+        if let Some(member) = testbed.members().iter().find(|member| member.name == self.to) {
+            return links_to(testbed, member);
         }
         let beside = Workbench::new(here.logs.clone(), &self.workbench.cancel)
-            .and_then(|workbench| workbench.in_lab(Some(&file.service()), tell));
+            .and_then(|workbench| workbench.in_testbed(Some(&file.service()), tell));
         let beside = beside.map_err(|error| error.to_string())?;
-        links_to(lab, beside.lab.service())
+        links_to(testbed, beside.testbed.service())
     }
 
     /// Loads from all of them.
@@ -74,7 +74,7 @@ impl Fleet {
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
     ) -> Result<Recording, BenchError> {
-        let placement = self.workbench.lab.place_load();
+        let placement = self.workbench.testbed.place_load();
         let log = Path::new("generator.log");
         let generator = &self.workbench.generator;
         let mut recording = load_on(generator, &placement, (job, log), on_event, commands)?;
@@ -108,8 +108,8 @@ fn load_on(
     }
 }
 
-/// Whether a load goes to the host that a lab has for services, as far as this machine can tell.
-fn goes_to(target: &Target, file: &LabFile) -> bool {
+/// Whether a load goes to the host that a testbed has for services, as far as this machine can tell.
+fn goes_to(target: &Target, file: &TestbedFile) -> bool {
     let host = file.host(&file.roles.service);
     let Some(name) = host.and_then(crate::testbed::HostEntry::known_as) else {
         return false;
@@ -118,7 +118,7 @@ fn goes_to(target: &Target, file: &LabFile) -> bool {
         let found = (name, 0).to_socket_addrs();
         found.map_or_else(|_| Vec::new(), |found| found.map(|found| found.ip()).collect())
     };
-    let reached = match &target.reach.addresses[..] {
+    let reached = match &target.connect.addresses[..] {
         [] => addresses(&target.host),
         given => given.to_vec(),
     };
@@ -128,7 +128,7 @@ fn goes_to(target: &Target, file: &LabFile) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_load::Reach;
+    use prony_load::ConnectOptions;
 
     #[test]
     fn the_host_of_services_is_known_by_its_address() {
@@ -136,7 +136,7 @@ mod tests {
             let text = format!(
                 "[host.app]\n{app}\n[host.one]\npipe = true\n[roles]\nservice = \"app\"\nload = \"one\"\n"
             );
-            LabFile::parse(Path::new("lab.toml"), &text).expect("a lab")
+            TestbedFile::parse(Path::new("testbed.toml"), &text).expect("a testbed")
         };
         let target = |host: &str| Target {
             url: format!("http://{host}/"),
@@ -144,16 +144,16 @@ mod tests {
             port: 80,
             authority: host.to_owned(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         };
         let there = file("pipe = true\naddress = \"127.0.0.1\"");
         assert!(goes_to(&target("127.0.0.1"), &there));
         assert!(goes_to(&target("localhost"), &there));
         assert!(!goes_to(&target("127.0.0.2"), &there));
         let resolved = Target {
-            reach: Reach {
+            connect: ConnectOptions {
                 addresses: vec![IpAddr::from([127, 0, 0, 1])],
-                ..Reach::default()
+                ..ConnectOptions::default()
             },
             ..target("api.example")
         };

@@ -8,7 +8,7 @@ use crate::warm_up::{self, Pace};
 use prony_host::Usage;
 use prony_load::Load;
 use prony_records::{
-    Classification, CompanionUse, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
+    BackingUsage, Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
     WarningKind,
 };
 use serde::Deserialize as _;
@@ -18,7 +18,7 @@ use serde::Deserialize as _;
 pub(crate) struct Window {
     service: Usage,
     generator: Option<Spent>,
-    companions: Vec<(CompanionUse, Option<Spent>)>,
+    backing_services: Vec<(BackingUsage, Option<Spent>)>,
 }
 
 /// The measurement begins. The service is first and last: its window is the one that must be exact.
@@ -28,7 +28,7 @@ pub(crate) fn begin(subject: &mut Subject, loading: &mut dyn Loading) -> Result<
         .begin_window()
         .map_err(|error| Failure::host(Stage::Measure, &error))?;
     loading.begin_window();
-    subject.companions.begin_window();
+    subject.backing_services.begin_window();
     Ok(())
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Wi
             .end_window()
             .map_err(|error| Failure::host(Stage::Measure, &error))?,
         generator: loading.end_window(),
-        companions: subject.companions.end_window(),
+        backing_services: subject.backing_services.end_window(),
     })
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn measurement(
         recording: recording.rounded(),
         service: Resources::default(),
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up,
         steadiness: Some(steadiness),
         service_cpus: Vec::new(),
         generator_cpus: Vec::new(),
-        turns: None,
+        interleaved: None,
         warm_up_samples: Vec::new(),
         warnings,
     };
@@ -75,7 +75,11 @@ pub(crate) fn measurement(
         measurement.steal_ns = window.service.machine.map(|machine| machine.steal_ns);
         measurement.service = window.service.resources;
         measurement.generator = window.generator.map(|usage| usage.resources);
-        measurement.companions = window.companions.into_iter().map(|(used, _)| used).collect();
+        measurement.backing_services = window
+            .backing_services
+            .into_iter()
+            .map(|(used, _)| used)
+            .collect();
         measurement.warm_up_samples = window.service.before;
     }
     add_contradictions(&mut measurement);
@@ -103,20 +107,20 @@ impl Window {
         self.service.machine.map(|machine| machine.steal_ns)
     }
 
-    /// What the yardstick took on the service's CPUs, ns.
-    pub(crate) const fn yardstick_ns(&self) -> Option<f64> {
-        self.service.yardstick_ns
+    /// What the cpu_speed_probe took on the service's CPUs, ns.
+    pub(crate) const fn cpu_speed_probe_ns(&self) -> Option<f64> {
+        self.service.cpu_speed_probe_ns
     }
 
     /// What the service used, and what stood beside it.
-    pub(crate) fn into_used(self) -> (Resources, Vec<CompanionUse>) {
-        let companions = self.companions.into_iter().map(|(used, _)| used);
-        (self.service.resources, companions.collect())
+    pub(crate) fn into_used(self) -> (Resources, Vec<BackingUsage>) {
+        let backing_services = self.backing_services.into_iter().map(|(used, _)| used);
+        (self.service.resources, backing_services.collect())
     }
 
     /// A failure within it, with what the service's connections waited for meanwhile, where that was much.
     pub(crate) fn beside(&self, failure: Failure) -> Failure {
-        let waited = bottleneck::waited(self.companions.iter().map(|(used, _)| used));
+        let waited = bottleneck::waited(self.backing_services.iter().map(|(used, _)| used));
         match waited {
             None => failure,
             Some(waited) => Failure {
@@ -129,8 +133,11 @@ impl Window {
     /// CPU time that none of ours used.
     pub(crate) fn other_cpu_ns(&self) -> Option<u64> {
         let machine = self.service.machine?;
-        let companions = self.companions.iter().filter_map(|(_, spent)| spent.as_ref());
-        let beside = self.generator.iter().chain(companions);
+        let backing_services = self
+            .backing_services
+            .iter()
+            .filter_map(|(_, spent)| spent.as_ref());
+        let beside = self.generator.iter().chain(backing_services);
         let beside: u64 = beside.map(|spent| spent.beside_service_ns).sum();
         // Without the service's own share nothing can be said about the others'.
         let own = self.service.resources.cpu_ns? + self.service.supervisor_cpu_ns;

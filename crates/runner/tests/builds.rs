@@ -4,7 +4,7 @@ use crate::common;
 use prony_config::{Requirement, Service, System, Toolchain, Version};
 use prony_host::Local;
 use prony_records::Stage;
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
 use std::fs;
@@ -102,7 +102,7 @@ fn the_version_is_what_the_build_tells() {
     // It is kept with the build.
     assert!(checkout.builder().build(&service).expect("there").cached);
     assert_eq!(version(&service).expect("there").as_deref(), Some("2.4.1"));
-    // What is written beside it must be true.
+    // A `version` next to `version_from` must be correct.
     service.version = "2.4.0".to_owned();
     let error = version(&service).expect_err("another version").reason;
     assert!(error.contains("`2.4.0`") && error.contains("`2.4.1`"), "{error}");
@@ -367,7 +367,10 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
     let failed = checkout.builder().build(&service).expect_err("missing");
     assert_eq!(failed.stage, Stage::Toolchain);
     let remedy = checkout.toolchains["toy"].how_to_install(prony_runner::system());
-    assert_eq!(failed.reason, format!("Toy is not on this machine; {remedy}"));
+    assert_eq!(
+        failed.reason,
+        format!("Toy is not installed on this machine; {remedy}")
+    );
     checkout
         .toolchains
         .insert("toy".to_owned(), toolchain("echo toy 2.0.9"));

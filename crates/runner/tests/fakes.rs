@@ -1,6 +1,6 @@
 //! Trials on a host and with a generator that are made up: every number is known beforehand.
 
-use crate::common::{Heard, Lab};
+use crate::common::{Heard, Testbed};
 use crate::service;
 use prony_config::{Design, WarmUpChoice};
 use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
@@ -12,7 +12,7 @@ use prony_records::{
 };
 use prony_runner::designs::design_of;
 use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -201,7 +201,7 @@ pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recordi
         histogram: Histogram::new().encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: Vec::new(),
+        unexpected_replies: Vec::new(),
         interrupted: false,
         network: None,
         log: None,
@@ -245,59 +245,64 @@ pub(crate) fn process() -> FakeProcess {
                 steal_ns: 7,
             }),
             supervisor_cpu_ns: 10,
-            yardstick_ns: None,
+            cpu_speed_probe_ns: None,
         },
         log: vec!["one".to_owned(), "two".to_owned()],
         ..FakeProcess::default()
     }
 }
 
-/// Runs a lab of one service on a fake host of so many cores.
-pub(crate) fn run(lab: &Lab, host: &FakeHost, generator: &dyn Generator) -> Heard {
-    let hosts = Hosts::here(Member::new("", Arc::new(host.clone()), Vec::new(), lab.logs()));
+/// Runs a testbed of one service on a fake host of so many cores.
+pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> Heard {
+    let hosts = Hosts::here(Member::new(
+        "",
+        Arc::new(host.clone()),
+        Vec::new(),
+        testbed.logs(),
+    ));
     let run = Run {
-        plan: &lab.plan,
+        plan: &testbed.plan,
         context: RunContext {
-            lab: &hosts,
+            testbed: &hosts,
             generator,
-            options: &lab.options,
-            cancel: &lab.cancel,
-            catalogue: &lab.catalogue,
-            seeds: &lab.seeds,
+            options: &testbed.options,
+            cancel: &testbed.cancel,
+            catalogue: &testbed.catalogue,
+            seeds: &testbed.seeds,
         },
-        built: std::slice::from_ref(&lab.built),
+        built: std::slice::from_ref(&testbed.built),
     };
     let mut heard = Heard::default();
-    let end = execute(&*design_of(&lab.plan), &run, &mut heard);
+    let end = execute(&*design_of(&testbed.plan), &run, &mut heard);
     assert_eq!(end, Ok(RunEnd::Complete));
     heard
 }
 
-fn measured(lab: &Lab, generator: &FakeGenerator) -> Measurement {
+fn measured(testbed: &Testbed, generator: &FakeGenerator) -> Measurement {
     let host = FakeHost::new(4, served());
     host.set(process());
-    run(lab, &host, generator)
+    run(testbed, &host, generator)
         .records
         .remove(0)
         .result
         .expect("measured")
 }
 
-fn steady_lab() -> Lab {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+fn steady_testbed() -> Testbed {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
         least_ns: 1_000_000_000,
         most_ns: 4_000_000_000,
     };
-    lab
+    testbed
 }
 
 #[test]
 fn every_number_of_the_host_is_in_the_record() {
-    let measurement = measured(&Lab::new(&["ok"]), &FakeGenerator::new(vec![1_000; 3]));
+    let measurement = measured(&Testbed::new(&["ok"]), &FakeGenerator::new(vec![1_000; 3]));
     assert_eq!(measurement.service.cpu_ns, Some(400));
     assert_eq!(measurement.generator.expect("counted").cpu_ns, Some(300));
-    assert_eq!(measurement.companions, []);
+    assert_eq!(measurement.backing_services, []);
     // 800 of all, less 400 and 300, less 10 and 5 of the supervisors.
     assert_eq!(measurement.other_cpu_ns, Some(85));
     assert_eq!(measurement.steal_ns, Some(7));
@@ -312,7 +317,7 @@ fn every_number_of_the_host_is_in_the_record() {
 #[test]
 fn a_steady_service_is_measured_at_once_and_told_so_once() {
     let generator = FakeGenerator::new(vec![1_000; 40]);
-    let measurement = measured(&steady_lab(), &generator);
+    let measurement = measured(&steady_testbed(), &generator);
     let steadiness = measurement.steadiness.expect("watched");
     assert_eq!(steadiness.classification, Classification::Short);
     // Eleven until it is steady, since the first does not count, and the one that was under way.
@@ -331,7 +336,7 @@ fn a_steady_service_is_measured_at_once_and_told_so_once() {
 #[test]
 fn a_service_that_never_settles_is_measured_at_the_limit_with_a_warning() {
     let rising: Vec<u64> = (0..100).map(|number| 500 + 100 * number).collect();
-    let measurement = measured(&steady_lab(), &FakeGenerator::new(rising));
+    let measurement = measured(&steady_testbed(), &FakeGenerator::new(rising));
     let steadiness = measurement.steadiness.expect("watched");
     assert_eq!(steadiness.classification, Classification::NoSteadyState);
     assert_eq!(steadiness.intervals.len(), 41);
@@ -347,7 +352,7 @@ fn a_service_that_never_settles_is_measured_at_the_limit_with_a_warning() {
 fn getting_slower_in_the_measurement_is_a_warning() {
     let mut generator = FakeGenerator::new(vec![1_000; 3]);
     generator.measured = [vec![1_000; 20], vec![700; 20]].concat();
-    let measurement = measured(&Lab::new(&["ok"]), &generator);
+    let measurement = measured(&Testbed::new(&["ok"]), &generator);
     let slower = measurement
         .warnings
         .iter()
@@ -361,17 +366,17 @@ fn getting_slower_in_the_measurement_is_a_warning() {
 #[test]
 fn no_valid_reply_and_errors_are_exclusions() {
     let reason = |outcomes: Outcomes, no_errors: bool| {
-        let mut lab = Lab::new(&["ok"]);
-        lab.plan.no_errors = no_errors;
+        let mut testbed = Testbed::new(&["ok"]);
+        testbed.plan.no_errors = no_errors;
         let mut generator = FakeGenerator::new(vec![1_000; 3]);
         generator.outcomes = outcomes;
         let host = FakeHost::new(4, served());
         host.set(process());
-        run(&lab, &host, &generator).records.remove(0).result
+        run(&testbed, &host, &generator).records.remove(0).result
     };
     let none = reason(
         Outcomes {
-            wrong_reply: 5,
+            unexpected: 5,
             timeout: 2,
             ..Outcomes::default()
         },
@@ -406,13 +411,13 @@ fn no_valid_reply_and_errors_are_exclusions() {
 
 #[test]
 fn a_service_that_cannot_start_is_a_row_with_the_reason() {
-    let lab = Lab::new(&["ok"]);
+    let testbed = Testbed::new(&["ok"]);
     let host = FakeHost::new(2, served());
     host.set(FakeProcess {
         fails: Some("no such program".to_owned()),
         ..process()
     });
-    let excluded = run(&lab, &host, &FakeGenerator::new(Vec::new()))
+    let excluded = run(&testbed, &host, &FakeGenerator::new(Vec::new()))
         .records
         .remove(0)
         .result
@@ -433,7 +438,7 @@ fn needing_too_much_memory_is_told_although_the_check_failed_first() {
         ..Ending::default()
     };
     host.set(FakeProcess { stops, ..process() });
-    let mut heard = run(&Lab::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
+    let mut heard = run(&Testbed::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
     let excluded = heard.records.remove(0).result.expect_err("excluded");
     assert_eq!(excluded.stage, Stage::Check);
     assert!(
@@ -447,14 +452,14 @@ fn needing_too_much_memory_is_told_although_the_check_failed_first() {
 
 #[test]
 fn a_generator_that_ends_early_is_told() {
-    let mut lab = steady_lab();
-    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+    let mut testbed = steady_testbed();
+    testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
         least_ns: 60_000_000_000,
         most_ns: 90_000_000_000,
     };
     let host = FakeHost::new(2, served());
     host.set(process());
-    let excluded = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]))
+    let excluded = run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]))
         .records
         .remove(0)
         .result
@@ -501,19 +506,22 @@ impl Loading for Silence {
 fn a_generator_that_falls_silent_is_told_in_every_design() {
     for design in [
         Design::Sequence,
-        Design::Turns {
+        Design::Interleaved {
             window_ns: 100_000_000,
             cycles: 3,
         },
     ] {
-        let mut lab = steady_lab();
-        lab.plan.design = design;
-        lab.options.silence = Duration::from_millis(300);
+        let mut testbed = steady_testbed();
+        testbed.plan.design = design;
+        testbed.options.silence = Duration::from_millis(300);
         let host = FakeHost::new(2, served());
         host.set(process());
-        let excluded = run(&lab, &host, &Mute).records.remove(0).result;
+        let excluded = run(&testbed, &host, &Mute).records.remove(0).result;
         let excluded = excluded.expect_err("excluded");
-        assert_eq!((excluded.stage, excluded.fault), (Stage::WarmUp, Fault::Lab));
+        assert_eq!(
+            (excluded.stage, excluded.fault),
+            (Stage::WarmUp, Fault::Infrastructure)
+        );
         assert_eq!(excluded.reason, "the generator said nothing for 300ms");
     }
 }
@@ -523,20 +531,20 @@ fn a_generator_that_falls_silent_is_told_in_every_design() {
 fn a_taken_port_is_tried_again_in_every_design() {
     for design in [
         Design::Sequence,
-        Design::Turns {
+        Design::Interleaved {
             window_ns: 100_000_000,
             cycles: 3,
         },
     ] {
-        let mut lab = steady_lab();
-        lab.plan.design = design;
+        let mut testbed = steady_testbed();
+        testbed.plan.design = design;
         let host = FakeHost::new(2, served());
         let ends = Some(Ending {
             code: Some(1),
             ..Ending::default()
         });
         host.set(FakeProcess { ends, ..process() });
-        let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+        let heard = run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]));
         assert_eq!(heard.records.len(), 2, "a second try");
         for record in &heard.records {
             let excluded = record.result.as_ref().expect_err("excluded");
@@ -553,30 +561,33 @@ fn a_taken_port_is_tried_again_in_every_design() {
 
 #[test]
 fn a_fault_of_the_bench_is_void_and_repeated_twice() {
-    let mut lab = steady_lab();
-    lab.plan.rounds = 2;
+    let mut testbed = steady_testbed();
+    testbed.plan.rounds = 2;
     let host = FakeHost::new(2, served());
     host.set(process());
     let mut generator = FakeGenerator::new(vec![1_000; 3]);
     generator.dies = Arc::new(Mutex::new(u32::MAX));
-    let heard = run(&lab, &host, &generator);
+    let heard = run(&testbed, &host, &generator);
     let places: Vec<u32> = heard.records.iter().map(|record| record.place).collect();
     assert_eq!(places, [0, 0, 0, 1, 1, 1]);
     for record in &heard.records {
         let failed = record.result.as_ref().expect_err("void");
-        assert_eq!((failed.fault, failed.stage), (Fault::Lab, Stage::WarmUp));
+        assert_eq!(
+            (failed.fault, failed.stage),
+            (Fault::Infrastructure, Stage::WarmUp)
+        );
     }
     assert_eq!(that_count(&heard.records).len(), 2);
 }
 
 #[test]
 fn a_trial_that_was_void_counts_when_it_is_repeated() {
-    let lab = Lab::new(&["ok"]);
+    let testbed = Testbed::new(&["ok"]);
     let host = FakeHost::new(2, served());
     host.set(process());
     let mut generator = FakeGenerator::new(vec![1_000; 3]);
     generator.dies = Arc::new(Mutex::new(1));
-    let heard = run(&lab, &host, &generator);
+    let heard = run(&testbed, &host, &generator);
     let valid: Vec<bool> = heard.records.iter().map(|record| record.result.is_ok()).collect();
     assert_eq!(valid, [false, true]);
     assert!(that_count(&heard.records)[0].result.is_ok());
@@ -584,15 +595,15 @@ fn a_trial_that_was_void_counts_when_it_is_repeated() {
 
 #[test]
 fn noise_is_a_share_of_the_machine() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.options.noise = Some(NoiseLimits {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.options.noise = Some(NoiseLimits {
         others: 0.02,
         steal: 0.01,
     });
     let host = FakeHost::new(4, served());
     host.set(process());
     // 85 ns of four CPUs in 1,000 ns are 2.1 %.
-    let heard = run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+    let heard = run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]));
     assert_eq!(heard.records.len(), 2);
     let repeated = heard.records[1].result.as_ref().expect("measured");
     let why = repeated
@@ -605,12 +616,12 @@ fn noise_is_a_share_of_the_machine() {
         "{}",
         why.text
     );
-    lab.options.noise = Some(NoiseLimits {
+    testbed.options.noise = Some(NoiseLimits {
         others: 0.03,
         steal: 0.01,
     });
     assert_eq!(
-        run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]))
+        run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]))
             .records
             .len(),
         1
@@ -621,11 +632,11 @@ fn noise_is_a_share_of_the_machine() {
 
 #[test]
 fn a_service_gets_its_place_in_its_environment() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.limits.cpus = Some(1.5);
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.limits.cpus = Some(1.5);
     let host = FakeHost::new(8, served());
     host.set(process());
-    run(&lab, &host, &FakeGenerator::new(vec![1_000; 3]));
+    run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]));
     let spec = host.started().remove(0);
     assert_eq!(spec.environment["HOST"], "127.0.0.1");
     assert_eq!(spec.environment["WORKERS"], "2");

@@ -3,7 +3,7 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p prony-runner golden` writes them anew; a difference is then judged in review.
 
-use crate::common::{Heard, Lab};
+use crate::common::{Heard, Testbed};
 use crate::fakes::{FakeGenerator, begin, intervals, process, recording, run, served};
 use prony_config::{Design, Entry, GroupPlan, Starts, WarmUpChoice};
 use prony_host::{FakeHost, HostError, Placement};
@@ -99,9 +99,9 @@ fn host() -> FakeHost {
 }
 
 /// Two services under these numbers of connections.
-fn lab(rounds: u32, loads: &[u32]) -> Lab {
-    let mut lab = Lab::new(&["ok", "late 1"]);
-    let plan = &mut lab.plan;
+fn testbed(rounds: u32, loads: &[u32]) -> Testbed {
+    let mut testbed = Testbed::new(&["ok", "late 1"]);
+    let plan = &mut testbed.plan;
     plan.rounds = rounds;
     let (group, entries): (GroupPlan, Vec<Entry>) = (plan.groups[0].clone(), plan.entries.clone());
     plan.groups = loads
@@ -114,40 +114,40 @@ fn lab(rounds: u32, loads: &[u32]) -> Lab {
     plan.entries = (0..loads.len())
         .flat_map(|group| entries.iter().cloned().map(move |entry| Entry { group, ..entry }))
         .collect();
-    lab
+    testbed
 }
 
 #[test]
 fn a_sequence() {
-    let heard = run(&lab(2, &[1, 2]), &host(), &FakeGenerator::new(vec![1_000; 3]));
+    let heard = run(&testbed(2, &[1, 2]), &host(), &FakeGenerator::new(vec![1_000; 3]));
     is_golden("sequence", &heard);
 }
 
 #[test]
 fn a_sequence_of_steady_services() {
-    let mut lab = lab(1, &[1]);
-    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+    let mut testbed = testbed(1, &[1]);
+    testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
         least_ns: 1_000_000_000,
         most_ns: 4_000_000_000,
     };
-    let heard = run(&lab, &host(), &FakeGenerator::new(vec![1_000; 40]));
+    let heard = run(&testbed, &host(), &FakeGenerator::new(vec![1_000; 40]));
     is_golden("steady", &heard);
 }
 
 #[test]
 fn a_sequence_in_which_the_generator_dies_and_others_disturb() {
-    let mut lab = lab(2, &[1]);
-    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+    let mut testbed = testbed(2, &[1]);
+    testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
         least_ns: 1_000_000_000,
         most_ns: 4_000_000_000,
     };
-    lab.options.noise = Some(NoiseLimits {
+    testbed.options.noise = Some(NoiseLimits {
         others: 0.02,
         steal: 0.01,
     });
     let mut generator = FakeGenerator::new(vec![1_000; 40]);
     generator.dies = Arc::new(Mutex::new(4));
-    let heard = run(&lab, &host(), &generator);
+    let heard = run(&testbed, &host(), &generator);
     assert!(
         heard
             .records
@@ -167,9 +167,9 @@ fn has(record: &TrialRecord, kind: WarningKind) -> bool {
 
 #[test]
 fn shared_starts() {
-    let mut lab = lab(2, &[1, 2, 3]);
-    lab.plan.starts = Starts::Shared;
-    let heard = run(&lab, &host(), &Paced);
+    let mut testbed = testbed(2, &[1, 2, 3]);
+    testbed.plan.starts = Starts::Shared;
+    let heard = run(&testbed, &host(), &Paced);
     is_golden("shared_starts", &heard);
 }
 
@@ -243,15 +243,16 @@ impl Loading for PacedLoad {
 
 #[test]
 fn interleaved() {
-    let mut lab = lab(2, &[1, 2]);
-    lab.plan.design = Design::Turns {
+    let mut testbed = testbed(2, &[1, 2]);
+    testbed.plan.design = Design::Interleaved {
         window_ns: 100_000_000,
         cycles: 3,
     };
-    lab.plan
+    testbed
+        .plan
         .groups
         .iter_mut()
         .for_each(|group| group.warm_up = WarmUpChoice::FixedNs(100_000_000));
-    let heard = run(&lab, &host(), &Paced);
+    let heard = run(&testbed, &host(), &Paced);
     is_golden("interleaved", &heard);
 }

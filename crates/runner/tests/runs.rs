@@ -1,6 +1,6 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
-use crate::common::{Heard, Lab, leftovers, quiet};
+use crate::common::{Heard, Testbed, leftovers, quiet};
 use prony_records::{Exclusion, Fault, Stage, TrialRecord, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
@@ -11,15 +11,15 @@ fn places(heard: &Heard) -> Vec<u32> {
 
 #[test]
 fn rounds_hold_every_service_in_the_order_of_the_plan() {
-    let mut lab = Lab::new(&["ok", "late 1"]);
-    lab.plan.rounds = 2;
+    let mut testbed = Testbed::new(&["ok", "late 1"]);
+    testbed.plan.rounds = 2;
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 1, 2, 3]);
-    let planned: Vec<String> = lab
+    let planned: Vec<String> = testbed
         .plan
         .trials()
-        .map(|trial| lab.plan.entries[trial.entry].service.clone())
+        .map(|trial| testbed.plan.entries[trial.entry].service.clone())
         .collect();
     let done: Vec<String> = heard
         .records
@@ -37,24 +37,24 @@ fn rounds_hold_every_service_in_the_order_of_the_plan() {
 
 #[test]
 fn a_broken_run_is_continued_where_it_was() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 3;
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 3;
     let mut whole = Heard::default();
-    assert_eq!(lab.run(&mut whole), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
     let mut heard = Heard {
         stored: [&whole.records[..1], &whole.records[2..]].concat(),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [1]);
 }
 
 #[test]
 fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 2;
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 2;
     let mut whole = Heard::default();
-    assert_eq!(lab.run(&mut whole), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
     let provisional: Vec<u32> = whole.provisional.iter().map(|record| record.place).collect();
     assert_eq!((provisional, places(&whole)), (vec![0, 1], vec![0, 1]));
     let [first, second] = [&whole.provisional[0], &whole.records[0]];
@@ -65,15 +65,15 @@ fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
         stored: whole.provisional[..1].to_vec(),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [1]);
 }
 
 #[test]
 fn asking_once_ends_after_the_trial() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 3;
-    let cancel = lab.cancel.clone();
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 3;
+    let cancel = testbed.cancel.clone();
     let mut heard = Heard {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
@@ -82,16 +82,16 @@ fn asking_once_ends_after_the_trial() {
         })),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Interrupted);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(places(&heard), [0]);
     assert!(heard.records[0].result.is_ok());
 }
 
 #[test]
 fn asking_twice_ends_now() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.groups[0].duration_ns = 60_000_000_000;
-    let cancel = lab.cancel.clone();
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.groups[0].duration_ns = 60_000_000_000;
+    let cancel = testbed.cancel.clone();
     let mut heard = Heard {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) {
@@ -100,32 +100,32 @@ fn asking_twice_ends_now() {
         })),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Interrupted);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(places(&heard), Vec::<u32>::new());
-    assert_eq!(leftovers(&lab), Vec::<String>::new());
+    assert_eq!(leftovers(&testbed), Vec::<String>::new());
 }
 
 #[test]
 fn precise_enough_is_the_end() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 9;
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 9;
     let mut heard = Heard {
         enough_after: Some(1),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Precise);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Precise);
     assert_eq!(places(&heard), [0, 1]);
 }
 
 #[test]
 fn who_is_settled_is_left_out_and_that_is_said() {
-    let mut lab = Lab::new(&["ok", "late 1", "late 2"]);
-    lab.plan.rounds = 4;
+    let mut testbed = Testbed::new(&["ok", "late 1", "late 2"]);
+    testbed.plan.rounds = 4;
     let mut heard = Heard {
         only: Some((1, BTreeSet::from([0, 2]))),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let trials = |service: &str| {
         let own = heard
             .records
@@ -150,9 +150,9 @@ fn who_is_settled_is_left_out_and_that_is_said() {
 
 #[test]
 fn every_check_is_told() {
-    let lab = Lab::new(&["ok"]);
+    let testbed = Testbed::new(&["ok"]);
     let mut heard = Heard::default();
-    lab.run(&mut heard);
+    testbed.run(&mut heard);
     let checks: Vec<_> = heard
         .progress
         .iter()
@@ -167,29 +167,30 @@ fn every_check_is_told() {
 
 #[test]
 fn no_round_begins_after_the_budget() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 9;
-    lab.plan.budget_ns = Some(1);
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 9;
+    testbed.plan.budget_ns = Some(1);
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::BudgetSpent);
+    assert_eq!(testbed.run(&mut heard), RunEnd::BudgetSpent);
     assert_eq!(places(&heard), Vec::<u32>::new());
 }
 
 #[test]
 fn what_was_not_built_is_a_row_in_each_round() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 2;
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 2;
     let excluded = Exclusion {
         stage: Stage::Toolchain,
-        reason: "Toy is not on this machine".to_owned(),
+        reason: "Toy is not installed on this machine".to_owned(),
         log_tail: Vec::new(),
         fault: Fault::Service,
     };
-    lab.built
+    testbed
+        .built
         .values_mut()
         .for_each(|built| *built = Err(excluded.clone()));
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 1]);
     assert!(
         heard
@@ -201,10 +202,10 @@ fn what_was_not_built_is_a_row_in_each_round() {
 
 #[test]
 fn a_service_that_fails_twice_in_two_rounds_is_not_started_again() {
-    let mut lab = Lab::new(&["crashes"]);
-    lab.plan.rounds = 4;
+    let mut testbed = Testbed::new(&["crashes"]);
+    testbed.plan.rounds = 4;
     let mut heard = Heard::default();
-    lab.run(&mut heard);
+    testbed.run(&mut heard);
     assert_eq!(places(&heard), [0, 0, 1, 1, 2, 3]);
     let reason = |attempt: usize| {
         heard.records[attempt]
@@ -229,14 +230,14 @@ fn a_service_that_fails_twice_in_two_rounds_is_not_started_again() {
 
 #[test]
 fn a_disturbed_trial_is_repeated_once_and_says_so() {
-    let mut lab = Lab::new(&["ok"]);
+    let mut testbed = Testbed::new(&["ok"]);
     // Every trial is noisier than that.
-    lab.options.noise = Some(NoiseLimits {
+    testbed.options.noise = Some(NoiseLimits {
         others: -1.0,
         steal: 1.1,
     });
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 0]);
     let kinds = |index: usize| -> Vec<WarningKind> {
         let measurement = heard.records[index].result.as_ref().expect("measured");
@@ -252,14 +253,14 @@ fn a_disturbed_trial_is_repeated_once_and_says_so() {
 
 #[test]
 fn noise_that_stays_is_not_repeated_for_ever() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.rounds = 5;
-    lab.options.noise = Some(NoiseLimits {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.rounds = 5;
+    testbed.options.noise = Some(NoiseLimits {
         others: -1.0,
         steal: 1.1,
     });
     let mut heard = Heard::default();
-    lab.run(&mut heard);
+    testbed.run(&mut heard);
     assert_eq!(places(&heard), [0, 0, 1, 1, 2, 2, 3, 4]);
     let warnings = heard
         .progress
@@ -270,9 +271,9 @@ fn noise_that_stays_is_not_repeated_for_ever() {
 
 #[test]
 fn a_quiet_trial_is_not_repeated() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.options.noise = Some(quiet());
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.options.noise = Some(quiet());
     let mut heard = Heard::default();
-    lab.run(&mut heard);
+    testbed.run(&mut heard);
     assert_eq!(places(&heard), [0]);
 }

@@ -1,6 +1,6 @@
 //! Each way in which a service can go wrong is a row with a reason, and leaves nothing behind.
 
-use crate::common::{Lab, leftovers, stage};
+use crate::common::{Testbed, leftovers, stage};
 use crate::skip;
 use prony_config::{Limits, WarmUpChoice};
 use prony_records::{Classification, Stage, WarningKind};
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 #[test]
 fn a_good_service_is_measured() {
-    let lab = Lab::new(&["ok"]);
-    let measurement = lab.results().remove(0).expect("measured");
+    let testbed = Testbed::new(&["ok"]);
+    let measurement = testbed.results().remove(0).expect("measured");
     assert!(
         measurement.recording.outcomes.valid > 50,
         "{:?}",
@@ -44,17 +44,17 @@ fn a_good_service_is_measured() {
     assert_eq!(steadiness.classification, Classification::Fixed);
     assert!(!steadiness.intervals.is_empty() && steadiness.worst_p99_ns == Some(200_000));
     assert!(!measurement.warm_up_samples.is_empty());
-    assert_eq!(leftovers(&lab), Vec::<String>::new());
+    assert_eq!(leftovers(&testbed), Vec::<String>::new());
 }
 
 #[test]
 fn a_warm_up_ends_when_it_is_steady() {
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.groups[0].warm_up = WarmUpChoice::Steady {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.groups[0].warm_up = WarmUpChoice::Steady {
         least_ns: 300_000_000,
         most_ns: 3_000_000_000,
     };
-    let measurement = lab.results().remove(0).expect("measured");
+    let measurement = testbed.results().remove(0).expect("measured");
     let steadiness = measurement.steadiness.expect("watched");
     assert_ne!(steadiness.classification, Classification::Fixed);
     assert!(
@@ -66,8 +66,8 @@ fn a_warm_up_ends_when_it_is_steady() {
 
 #[test]
 fn opening_the_port_late_is_waited_for() {
-    let lab = Lab::new(&["late 400"]);
-    let measurement = lab.results().remove(0).expect("measured");
+    let testbed = Testbed::new(&["late 400"]);
+    let measurement = testbed.results().remove(0).expect("measured");
     assert!(
         measurement.start_up.listening_ms >= Some(400.0),
         "{:?}",
@@ -77,17 +77,17 @@ fn opening_the_port_late_is_waited_for() {
 
 #[test]
 fn unavailable_while_starting_is_waited_for() {
-    let lab = Lab::new(&["unready 20"]);
-    let measurement = lab.results().remove(0).expect("measured");
+    let testbed = Testbed::new(&["unready 20"]);
+    let measurement = testbed.results().remove(0).expect("measured");
     let start_up = measurement.start_up;
     assert!(start_up.first_valid_ms > start_up.listening_ms, "{start_up:?}");
 }
 
 #[test]
 fn never_listening_has_a_limit() {
-    let mut lab = Lab::new(&["never"]);
-    lab.catalogue.services[0].start_timeout = Duration::from_millis(300);
-    let excluded = lab.excluded();
+    let mut testbed = Testbed::new(&["never"]);
+    testbed.catalogue.services[0].start_timeout = Duration::from_millis(300);
+    let excluded = testbed.excluded();
     assert_eq!(excluded.stage, Stage::Start);
     assert!(
         excluded
@@ -100,9 +100,9 @@ fn never_listening_has_a_limit() {
 
 #[test]
 fn unavailable_for_ever_has_a_limit() {
-    let mut lab = Lab::new(&["unready 1000000"]);
-    lab.catalogue.services[0].start_timeout = Duration::from_millis(500);
-    let excluded = lab.excluded();
+    let mut testbed = Testbed::new(&["unready 1000000"]);
+    testbed.catalogue.services[0].start_timeout = Duration::from_millis(500);
+    let excluded = testbed.excluded();
     assert_eq!(excluded.stage, Stage::Start);
     assert!(
         excluded.reason.contains("accepts connections, but") && excluded.reason.contains("503"),
@@ -113,7 +113,7 @@ fn unavailable_for_ever_has_a_limit() {
 
 #[test]
 fn crashing_shows_its_log() {
-    let excluded = Lab::new(&["crashes"]).excluded();
+    let excluded = Testbed::new(&["crashes"]).excluded();
     assert_eq!(excluded.stage, Stage::Start);
     assert_eq!(
         excluded.reason,
@@ -124,7 +124,7 @@ fn crashing_shows_its_log() {
 
 #[test]
 fn a_wrong_reply_is_excluded_before_the_load() {
-    let excluded = Lab::new(&["short"]).excluded();
+    let excluded = Testbed::new(&["short"]).excluded();
     // It answers, so that it is up; but rightly it never does.
     assert!(
         matches!(excluded.stage, Stage::Start | Stage::Check),
@@ -135,19 +135,19 @@ fn a_wrong_reply_is_excluded_before_the_load() {
 
 #[test]
 fn going_into_the_background_is_excluded_and_ended() {
-    let lab = Lab::new(&["background"]);
+    let testbed = Testbed::new(&["background"]);
     // The daemon may answer before its parent has ended; then that is noticed a little later.
-    let excluded = lab.excluded();
+    let excluded = testbed.excluded();
     assert!(
         excluded.reason.contains("must stay in the foreground"),
         "{excluded:?}"
     );
-    assert_eq!(leftovers(&lab), Vec::<String>::new());
+    assert_eq!(leftovers(&testbed), Vec::<String>::new());
 }
 
 #[test]
 fn dying_under_load_is_excluded_with_its_last_words() {
-    let excluded = Lab::new(&["dies 600"]).excluded();
+    let excluded = Testbed::new(&["dies 600"]).excluded();
     assert!(
         matches!(excluded.stage, Stage::WarmUp | Stage::Measure),
         "{excluded:?}"
@@ -166,7 +166,7 @@ fn dying_under_load_is_excluded_with_its_last_words() {
 
 #[test]
 fn answering_wrongly_under_load_is_excluded() {
-    let excluded = Lab::new(&["degrades 400"]).excluded();
+    let excluded = Testbed::new(&["degrades 400"]).excluded();
     assert!(
         matches!(excluded.stage, Stage::Measure | Stage::Recheck),
         "{excluded:?}"
@@ -179,12 +179,12 @@ fn needing_too_much_memory_is_named() {
         return skip::skipped(reason);
     }
     // Within the requests of the check: how many the load comes to is a matter of the machine.
-    let mut lab = Lab::new(&["hogs 100"]);
-    lab.plan.limits = Limits {
+    let mut testbed = Testbed::new(&["hogs 100"]);
+    testbed.plan.limits = Limits {
         cpus: None,
         memory_bytes: Some(64 << 20),
     };
-    let excluded = lab.excluded();
+    let excluded = testbed.excluded();
     assert!(excluded.reason.contains("64 MiB of memory (OOM)"), "{excluded:?}");
 }
 
@@ -194,13 +194,13 @@ fn needing_too_much_memory_under_load_is_named() {
         return skip::skipped(reason);
     }
     // More requests than the check sends; and a load so long that every machine comes to them: the trial ends with the service.
-    let mut lab = Lab::new(&["hogs 1000"]);
-    lab.plan.groups[0].warm_up = WarmUpChoice::FixedNs(120_000_000_000);
-    lab.plan.limits = Limits {
+    let mut testbed = Testbed::new(&["hogs 1000"]);
+    testbed.plan.groups[0].warm_up = WarmUpChoice::FixedNs(120_000_000_000);
+    testbed.plan.limits = Limits {
         cpus: None,
         memory_bytes: Some(64 << 20),
     };
-    let excluded = lab.excluded();
+    let excluded = testbed.excluded();
     assert_eq!(excluded.stage, Stage::WarmUp, "{excluded:?}");
     assert!(excluded.reason.contains("64 MiB of memory (OOM)"), "{excluded:?}");
 }
@@ -210,12 +210,12 @@ fn a_limit_of_cpu_is_in_force() {
     if let Some(reason) = skip::without_control_groups() {
         return skip::skipped(reason);
     }
-    let mut lab = Lab::new(&["ok"]);
-    lab.plan.limits = Limits {
+    let mut testbed = Testbed::new(&["ok"]);
+    testbed.plan.limits = Limits {
         cpus: Some(0.25),
         memory_bytes: None,
     };
-    let measurement = lab.results().remove(0).expect("measured");
+    let measurement = testbed.results().remove(0).expect("measured");
     let share = measurement.service.cpu_ns.expect("counted") as f64 / measurement.service.window_ns as f64;
     // A period of the limit is 0.1 s, a fifth of the window.
     assert!(share < 0.35, "{share}");
@@ -229,9 +229,9 @@ fn a_limit_of_cpu_is_in_force() {
 
 #[test]
 fn printing_a_gigabyte_does_not_fill_the_disk() {
-    let lab = Lab::new(&["prints 1000000000"]);
-    lab.results().remove(0).expect("measured");
-    let size: u64 = std::fs::read_dir(lab.logs())
+    let testbed = Testbed::new(&["prints 1000000000"]);
+    testbed.results().remove(0).expect("measured");
+    let size: u64 = std::fs::read_dir(testbed.logs())
         .expect("logs")
         .flatten()
         .map(|entry| entry.metadata().expect("there").len())
@@ -241,8 +241,8 @@ fn printing_a_gigabyte_does_not_fill_the_disk() {
 
 #[test]
 fn the_run_goes_on_after_a_failure() {
-    let lab = Lab::new(&["crashes", "ok", "short"]);
-    let results = lab.results();
+    let testbed = Testbed::new(&["crashes", "ok", "short"]);
+    let results = testbed.results();
     // What fails by itself has a second try.
     assert_eq!(results.len(), 5);
     assert!(

@@ -1,16 +1,16 @@
 //! One process start serves all workloads of a contract: who is started how often, what a failure does to the rest of the
 //! start, and going on after a break.
 
-use crate::common::{Heard, Lab, leftovers};
+use crate::common::{Heard, Testbed, leftovers};
 use prony_config::{Entry, GroupPlan, Starts};
 use prony_records::{Phase, SharedStart, Stage, TrialRecord};
 use prony_runner::{Progress, RunEnd};
 use std::collections::BTreeMap;
 
 /// Toys under three loads of one contract, each start serving all of them.
-fn lab(behaviours: &[&str]) -> Lab {
-    let mut lab = Lab::new(behaviours);
-    let plan = &mut lab.plan;
+fn testbed(behaviours: &[&str]) -> Testbed {
+    let mut testbed = Testbed::new(behaviours);
+    let plan = &mut testbed.plan;
     plan.starts = Starts::Shared;
     plan.rounds = 2;
     let (group, entries): (GroupPlan, Vec<Entry>) = (plan.groups[0].clone(), plan.entries.clone());
@@ -24,7 +24,7 @@ fn lab(behaviours: &[&str]) -> Lab {
             ..entry
         }));
     }
-    lab
+    testbed
 }
 
 fn start(record: &TrialRecord) -> SharedStart {
@@ -39,9 +39,9 @@ fn checks(heard: &Heard) -> usize {
 
 #[test]
 fn a_start_serves_every_load_of_its_round_and_says_so() {
-    let lab = lab(&["ok", "late 1"]);
+    let testbed = testbed(&["ok", "late 1"]);
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(heard.records.len(), 12);
     assert_eq!(checks(&heard), 4, "two services in two rounds");
     let mut starts: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
@@ -81,15 +81,15 @@ fn a_start_serves_every_load_of_its_round_and_says_so() {
             );
         }
     }
-    assert!(leftovers(&lab).is_empty(), "{:?}", leftovers(&lab));
+    assert!(leftovers(&testbed).is_empty(), "{:?}", leftovers(&testbed));
 }
 
 #[test]
 fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
-    let mut lab = lab(&["ok"]);
-    lab.plan.rounds = 1;
+    let mut testbed = testbed(&["ok"]);
+    testbed.plan.rounds = 1;
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let phases = heard.progress.iter().filter_map(|progress| match progress {
         Progress::Phase(phase) => Some(*phase),
         _ => None,
@@ -102,9 +102,9 @@ fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
 
 #[test]
 fn a_load_that_only_warms_waits_for_its_replies() {
-    let lab = lab(&["dies-of-hang-up"]);
+    let testbed = testbed(&["dies-of-hang-up"]);
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(heard.records.len(), 6);
     for record in &heard.records {
         assert!(record.result.is_ok(), "{record:?}");
@@ -113,14 +113,14 @@ fn a_load_that_only_warms_waits_for_its_replies() {
 
 #[test]
 fn loads_of_a_start_come_in_an_order_of_their_own() {
-    let mut lab = lab(&["ok", "late 1"]);
-    lab.plan.rounds = 40;
+    let mut testbed = testbed(&["ok", "late 1"]);
+    testbed.plan.rounds = 40;
     let mut first: BTreeMap<(String, usize), u32> = BTreeMap::new();
-    for round in 0..lab.plan.rounds {
-        let starts = lab.plan.starts(round);
+    for round in 0..testbed.plan.rounds {
+        let starts = testbed.plan.starts(round);
         assert_eq!(starts.iter().map(Vec::len).collect::<Vec<_>>(), [3, 3]);
         for start in starts {
-            let entry = &lab.plan.entries[start[0].entry];
+            let entry = &testbed.plan.entries[start[0].entry];
             *first.entry((entry.service.clone(), entry.group)).or_default() += 1;
         }
     }
@@ -142,10 +142,10 @@ fn reasons(heard: &Heard) -> Vec<&str> {
 
 #[test]
 fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
-    let mut lab = lab(&["crashes"]);
-    lab.plan.rounds = 3;
+    let mut testbed = testbed(&["crashes"]);
+    testbed.plan.rounds = 3;
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let reasons = reasons(&heard);
     // Two tries in each of two rounds, and a row for each load of the third.
     assert_eq!(reasons.len(), 15);
@@ -170,10 +170,10 @@ fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
 
 #[test]
 fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
-    let mut lab = lab(&["dies 600"]);
-    lab.plan.rounds = 1;
+    let mut testbed = testbed(&["dies 600"]);
+    testbed.plan.rounds = 1;
     let mut heard = Heard::default();
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     // Each load has two starts in which it is the first, and the service dies in each.
     assert_eq!(checks(&heard), 6);
     let reasons = reasons(&heard);
@@ -189,15 +189,15 @@ fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
 
 #[test]
 fn a_start_that_was_broken_off_is_continued_by_another_one() {
-    let mut lab = lab(&["ok"]);
-    lab.plan.rounds = 1;
+    let mut testbed = testbed(&["ok"]);
+    testbed.plan.rounds = 1;
     let mut whole = Heard::default();
-    assert_eq!(lab.run(&mut whole), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
     let mut heard = Heard {
         stored: whole.records[..1].to_vec(),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Complete);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let found: Vec<(u32, SharedStart)> = heard
         .records
         .iter()
@@ -214,8 +214,8 @@ fn a_start_that_was_broken_off_is_continued_by_another_one() {
 
 #[test]
 fn asking_once_keeps_what_the_start_has_served() {
-    let lab = lab(&["ok"]);
-    let cancel = lab.cancel.clone();
+    let testbed = testbed(&["ok"]);
+    let cancel = testbed.cancel.clone();
     let mut heard = Heard {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
@@ -224,8 +224,8 @@ fn asking_once_keeps_what_the_start_has_served() {
         })),
         ..Heard::default()
     };
-    assert_eq!(lab.run(&mut heard), RunEnd::Interrupted);
+    assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(heard.records.len(), 1);
     assert_eq!(start(&heard.records[0]), SharedStart { first: 0, served: 0 });
-    assert!(leftovers(&lab).is_empty(), "{:?}", leftovers(&lab));
+    assert!(leftovers(&testbed).is_empty(), "{:?}", leftovers(&testbed));
 }

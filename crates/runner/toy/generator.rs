@@ -1,4 +1,4 @@
-//! A generator of one connection: enough to see whether a trial speaks with its generator rightly.
+//! A generator with one connection, sufficient to test how a trial communicates with its generator.
 
 use prony_load::{Job, WarmUp};
 use prony_records::{
@@ -132,7 +132,7 @@ impl Load {
             let stream = TcpStream::connect((self.job.target.host.as_str(), self.job.target.port));
             let Ok(stream) = stream else {
                 std::thread::sleep(Duration::from_millis(1));
-                return Outcome::Refused;
+                return Outcome::ConnectError;
             };
             stream.set_nodelay(true).expect("set");
             stream
@@ -154,7 +154,7 @@ impl Load {
             buffer[..length].ends_with(b"Hello, World!"),
         ) {
             (true, true) => Outcome::Valid,
-            (true, false) => Outcome::WrongReply,
+            (true, false) => Outcome::Unexpected,
             (false, _) => Outcome::Status,
         }
     }
@@ -211,7 +211,7 @@ impl Load {
             histogram: Histogram::new().encode(),
             open_histogram: String::new(),
             occupancy: None,
-            wrong_replies: Vec::new(),
+            unexpected_replies: Vec::new(),
             interrupted: false,
             network: None,
             log: None,

@@ -1,4 +1,4 @@
-//! What the tests of trials need: a service that misbehaves on purpose, a small generator, and a supervisor for both.
+//! Helpers for the tests of trials: a service that misbehaves on purpose, a small generator, and a supervisor for both.
 
 mod generator;
 mod service;

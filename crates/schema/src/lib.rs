@@ -1,31 +1,32 @@
-//! JSON Schema: what shape a value must have where its content is not known.
+//! JSON Schema: validates the shape of a value whose content is not known in advance.
 //!
-//! Only this crate names the library that validates, and nothing here is generic: its newer versions are, and whoever names
-//! them compiles all of them. 0.46 is the last that is not.
+//! Only this crate may depend on the validation library, and nothing here may be generic: newer versions of the library are
+//! generic, so every crate that uses them compiles all of their code. 0.46 is the last version that is not. Start at [`Schema`].
 
 use jsonschema::Validator;
 use serde_json::Value;
 use std::fmt;
 
-/// A schema, compiled. Formats count (`date-time`, `email`, …), and references lead within it: nothing is fetched.
+/// A compiled schema. Formats are checked (`date-time`, `email`, …). References resolve only within the schema: nothing is
+/// fetched.
 pub struct Schema(Validator);
 
-/// Why a schema cannot be compiled.
+/// Why a schema could not be compiled.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SchemaError(String);
 
-/// The first member of a value that a schema does not allow.
+/// The first violation of a schema in a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {reason} (schema {rule})")]
 pub struct Fault {
-    /// Where it stands in the value, as a JSON pointer; empty for the value as a whole.
+    /// JSON pointer to the violating member of the value; empty for the value as a whole.
     pub at: String,
-    /// The rule that it breaks, as a JSON pointer into the schema.
+    /// JSON pointer to the violated rule in the schema.
     pub rule: String,
-    /// What the rule says.
+    /// Description of the violation, without the value.
     pub reason: String,
-    /// The member itself, as JSON.
+    /// The violating member, as JSON.
     pub got: String,
 }
 
@@ -36,7 +37,7 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Compiles a schema; the error says which part of it is wrong.
+    /// Compiles a schema. The error names the part of the schema that is wrong.
     pub fn compile(schema: &Value) -> Result<Self, SchemaError> {
         jsonschema::options()
             .should_validate_formats(true)
@@ -52,9 +53,9 @@ impl Schema {
             })
     }
 
-    /// Judges a value.
+    /// Validates a value.
     pub fn judge(&self, value: &Value) -> Result<(), Fault> {
-        // The quick question first: most replies are right.
+        // The fast check first, since most replies are valid.
         if self.0.is_valid(value) {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! What schemas allow, and what is said about a value that one does not allow. These hold for whatever library validates.
+//! Values that schemas allow, and the faults reported for others. These tests must pass with any validation library.
 
 use super::{Fault, Schema};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ fn compiled(schema: &Value) -> Schema {
     Schema::compile(schema).unwrap_or_else(|error| panic!("{schema}: {error}"))
 }
 
-/// Schemas with values that they allow and values that they do not.
+/// Asserts for each schema that it allows the first values and rejects the second ones.
 fn allows(cases: &[(Value, &[Value], &[Value])]) {
     for (schema, right, wrong) in cases {
         let compiled = compiled(schema);
@@ -112,7 +112,7 @@ fn a_schema_is_read_as_the_draft_that_it_names() {
     ]);
 }
 
-/// Prices: 19.99 is 1,999 hundredths, though no binary fraction is.
+/// Prices: 19.99 is 1,999 hundredths, although no binary fraction is.
 #[test]
 fn multiples_are_those_of_decimals() {
     allows(&[(
@@ -162,7 +162,9 @@ fn a_schema_that_cannot_be_used_says_where_it_is_wrong() {
             "\"[\" is not a \"regex\"",
         ),
     ] {
-        let error = Schema::compile(&schema).expect_err("no schema").to_string();
+        let error = Schema::compile(&schema)
+            .expect_err("an invalid schema")
+            .to_string();
         assert!(error.contains(told), "{schema}: {error}");
     }
 }

@@ -1,7 +1,8 @@
-//! The backend that the relay contract needs: it answers 204 after a delay and says what it received.
+//! The backend of the relay contract: replies with 204 after a delay and describes the request it received.
 //!
-//! Delays of several requests overlap: each waits by a timer. Every reply carries the digest of its request
-//! ([`prony_config::contract::digest`]). For the cases of a check, some paths answer otherwise; `docs/CONTRACTS.md` lists them.
+//! Delays of concurrent requests overlap, since each waits on a timer: this crate must never block a thread. Every reply carries
+//! the digest of its request ([`prony_config::contract::digest`]). Some paths reply differently for the cases of a check;
+//! `docs/CONTRACTS.md` lists them. Start at [`run`].
 
 mod reply;
 
@@ -15,14 +16,14 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-/// Connections that may wait to be accepted.
+/// Listen backlog.
 const WAITING: u32 = 4096;
-/// Headers of a request, at most: those of a case with many, and what a relay adds.
+/// Maximum number of request headers: enough for a case with many headers plus those that a relay adds.
 const HEADERS: usize = 200;
-/// Time in which the reply that announces an absence still leaves.
+/// Time for the reply that announces an absence to be sent before connections close.
 const FAREWELL: Duration = Duration::from_millis(20);
 
-/// A backend within this process, for checks. It ends when it is dropped.
+/// A backend within this process, for checks. It stops when dropped.
 #[derive(Debug)]
 pub struct Backend {
     address: SocketAddr,
@@ -31,7 +32,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// Starts a backend on a free port of loopback.
+    /// Starts a backend on a free loopback port.
     pub fn start(delay: Duration) -> std::io::Result<Self> {
         let (stop, stopped) = oneshot::channel();
         let (ready, bound) = channel();
@@ -55,7 +56,7 @@ impl Backend {
             })?;
         let address = bound
             .recv()
-            .expect("invariant: the thread tells its address or its error")?;
+            .expect("invariant: the thread sends its address or its error")?;
         Ok(Self {
             address,
             stop: Some(stop),
@@ -63,7 +64,7 @@ impl Backend {
         })
     }
 
-    /// Where it listens, as `BACKEND_URL` has it.
+    /// The URL that it listens on, in the format of `BACKEND_URL`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
@@ -78,13 +79,12 @@ impl Drop for Backend {
     }
 }
 
-/// Serves with so many threads until the process ends or SIGTERM comes. `ready` is told where it listens; port 0 asks for a
-/// free one.
+/// Serves with `workers` threads until SIGTERM arrives. Calls `ready` with the address it listens on; port 0 picks a free port.
 pub fn run(
     address: SocketAddr,
     delay: Duration,
     workers: usize,
-    // What is generic is built where it is used, which is not where it is optimised.
+    // Not generic: generic code is compiled in the calling crate, without the optimisation level of this one.
     ready: &dyn Fn(SocketAddr),
 ) -> std::io::Result<()> {
     block_on(workers, async {
@@ -117,7 +117,7 @@ async fn serve(address: SocketAddr, delay: Duration, ready: &dyn Fn(SocketAddr))
     loop {
         tokio::select! {
             accepted = listener.accept() => {
-                // What fails here is the one connection, or there are no descriptors left for a moment.
+                // Either this connection failed, or no file descriptor is free at the moment.
                 let Ok((stream, _)) = accepted else {
                     tokio::time::sleep(FAREWELL).await;
                     continue;
@@ -158,21 +158,21 @@ async fn connection(stream: TcpStream, delay: Duration, away: mpsc::UnboundedSen
                 let _ = away.send(absence);
             }
             if reply.hang_up {
-                Err(HungUp)
+                Err(ConnectionClosed)
             } else {
                 Ok(reply.response)
             }
         }
     });
     let io = hyper_util::rt::TokioIo::new(stream);
-    // A relay that closes its connection is no error of the backend.
+    // A relay that closes its connection is not an error of the backend.
     let _ = hyper::server::conn::http1::Builder::new()
         .max_headers(HEADERS)
         .serve_connection(io, service)
         .await;
 }
 
-/// The service's way to tell hyper that it closes the connection.
+/// Returned by the service to make hyper close the connection.
 #[derive(Debug, thiserror::Error)]
-#[error("hung up as asked")]
-struct HungUp;
+#[error("closed the connection as requested")]
+struct ConnectionClosed;

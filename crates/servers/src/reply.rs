@@ -1,9 +1,9 @@
-//! What the backend answers.
+//! The replies of the backend.
 //!
 //! | path | reply |
 //! |---|---|
 //! | `/received…` | 200, the description of the request as JSON |
-//! | `/answer?…` | as its query says: `status`, `type`, `body`, `header=name:value` (several), `chunks`, `delay_ms`, `hang_up`, `away_ms` |
+//! | `/answer?…` | as set by the query: `status`, `type`, `body`, `header=name:value` (several), `chunks`, `delay_ms`, `hang_up`, `away_ms` |
 //! | any other | 204 |
 
 use bytes::Bytes;
@@ -12,7 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Empty, Full};
 use hyper::body::{Frame, Incoming};
-use prony_config::contract::digest::{self, Received};
+use prony_config::contract::digest::{self, ReceivedRequest};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,18 +23,18 @@ type Body = BoxBody<Bytes, Infallible>;
 
 pub(super) struct Reply {
     pub(super) response: Response<Body>,
-    /// Other than the backend's own.
+    /// Overrides the backend's delay.
     pub(super) delay: Option<Duration>,
-    /// The connection is closed instead of answered.
+    /// Close the connection instead of replying.
     pub(super) hang_up: bool,
-    /// The backend has no socket for so long afterwards.
+    /// Close the listening socket for this long after the reply.
     pub(super) away: Option<Duration>,
 }
 
 impl Reply {
     pub(super) async fn to(request: Request<Incoming>) -> Self {
         let (head, body) = request.into_parts();
-        // A body that breaks off is what was received of it.
+        // A truncated body counts as empty.
         let body = body
             .collect()
             .await
@@ -49,7 +49,7 @@ impl Reply {
             .uri
             .path_and_query()
             .map_or("/", http::uri::PathAndQuery::as_str);
-        let received = Received {
+        let received = ReceivedRequest {
             method: head.method.as_str(),
             target,
             headers: &headers,
@@ -91,7 +91,7 @@ impl Reply {
         reply
     }
 
-    /// As the query says; what it says wrongly is left out.
+    /// A reply as set by the query; invalid values are ignored.
     fn as_told(query: &str) -> Self {
         let mut reply = Self::empty(StatusCode::OK);
         let (mut body, mut chunks) = (String::new(), 0);
@@ -120,7 +120,7 @@ impl Reply {
     fn status(&mut self, text: &str) {
         if let Ok(status) = text.parse() {
             *self.response.status_mut() = status;
-            // A check that asks for several can tell which one came back.
+            // A check that requests several statuses can tell which one was returned.
             self.header("x-status", text);
         }
     }
@@ -132,7 +132,7 @@ impl Reply {
     }
 }
 
-/// The body whole, or in so many pieces and without a Content-Length.
+/// The whole body, or `chunks` pieces without a Content-Length.
 fn in_chunks(body: String, chunks: usize) -> Body {
     if chunks == 0 {
         return Full::from(body).boxed();
@@ -143,13 +143,13 @@ fn in_chunks(body: String, chunks: usize) -> Body {
         .step_by(size)
         .map(|from| body.slice(from..body.len().min(from + size)))
         .collect();
-    Pieces(pieces).boxed()
+    ChunkedBody(pieces).boxed()
 }
 
-/// A body that comes piece by piece, of a length that is not announced.
-struct Pieces(VecDeque<Bytes>);
+/// A body sent in pieces, without announcing its length.
+struct ChunkedBody(VecDeque<Bytes>);
 
-impl hyper::body::Body for Pieces {
+impl hyper::body::Body for ChunkedBody {
     type Data = Bytes;
     type Error = Infallible;
 

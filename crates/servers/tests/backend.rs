@@ -1,4 +1,4 @@
-//! The relay's backend, asked over plain sockets.
+//! Tests of the relay's backend over plain sockets.
 
 use prony_servers::Backend;
 use std::io::{Read as _, Write as _};
@@ -6,14 +6,14 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 const SOON: Duration = Duration::from_millis(1);
-/// Longer than anything here may take on a machine that is busy.
+/// Longer than anything in these tests can take on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 fn authority(backend: &Backend) -> String {
     backend.url().trim_start_matches("http://").to_owned()
 }
 
-/// The whole reply to a request on a connection of its own; empty where the connection was closed without one.
+/// Sends a request on its own connection and returns the whole reply; empty if the connection was closed without one.
 fn ask(authority: &str, head: &str, body: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect(authority)?;
     stream.set_read_timeout(Some(DEADLINE))?;

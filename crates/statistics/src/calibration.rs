@@ -1,70 +1,70 @@
-//! What a calibration found: whether the instrument tells the truth on this machine, and how small a difference it can show.
+//! The result of a calibration: whether the instrument is accurate on this machine, and the smallest difference it can show.
 
 use crate::design::{Cells, Table};
 use crate::summary::{Options, all_pairs, sample, table};
-use crate::{Metric, Pair, StatisticsError, Verdict, smallest_difference};
+use crate::{Metric, PairwiseComparison, StatisticsError, Verdict, smallest_difference};
 use prony_records::{Environment, TrialRecord};
 use serde::{Deserialize, Serialize};
 
-/// Rounds for which the smallest difference is told.
+/// Numbers of rounds for which the smallest difference is reported.
 const ROUNDS: [u32; 5] = [3, 5, 10, 20, 30];
-/// Confidence with which one service entered twice must tie: an instrument that is right fails once in a hundred times.
+/// Confidence for comparing one service with itself: a correct instrument fails this check once in a hundred calibrations.
 const TIE_CONFIDENCE: f64 = 0.99;
-/// Probability with which a smallest difference is seen.
+/// Probability with which the smallest difference is found.
 const POWER: f64 = 0.8;
 
 /// The result of `prony calibrate`, as it is stored and cited.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Version of this record.
+    /// Version of this record's format.
     pub schema: u32,
-    /// Version of prony.
+    /// Version of prony that calibrated.
     pub prony: String,
-    /// The machine, or the hosts of the lab.
+    /// The machine, or the hosts of the testbed, formatted by [`machine_name`].
     pub machine: String,
-    /// When, RFC 3339 in UTC.
+    /// When the calibration started, RFC 3339 in UTC.
     pub calibrated_at: String,
-    /// How long it took, s.
+    /// Duration of the calibration, s.
     pub took_s: f64,
-    /// Whether its stages were shortened, which shows that they work and proves little.
+    /// Whether its stages were shortened. A short calibration shows that the stages work, and proves little about accuracy.
     #[serde(default)]
     pub short: bool,
-    /// The hosts, where it was done in a lab.
+    /// Names of the hosts, if it ran on a testbed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// What was compared with a known truth.
+    /// Measurements whose true value is known.
     pub checks: Vec<TruthCheck>,
-    /// One service entered twice.
-    pub same_twice: SameTwice,
-    /// How much trials vary here, and what follows.
+    /// One service, entered in the comparison twice.
+    pub same_twice: AaTest,
+    /// How much trials vary on this machine, and the differences that can be seen despite it.
     pub noise: NoiseFloor,
     /// CPU time of the generator per request, ns.
     pub generator_cpu_ns_per_request: Option<f64>,
-    /// CPU that watching a service takes: 0.01 is 1 % of one CPU.
+    /// CPU time that sampling a service's resources takes: 0.01 is 1 % of one CPU.
     pub watching_cpu_share: Option<f64>,
     /// Whether every check passed and the service tied with itself.
     pub passed: bool,
 }
 
-/// A number beside its known truth.
+/// A measured number and its known true value.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TruthCheck {
-    /// What was measured.
+    /// What was measured, for people.
     pub what: String,
-    /// Its unit.
+    /// Unit of `expected` and `measured`.
     pub unit: String,
-    /// What it must be.
+    /// The true value.
     pub expected: f64,
-    /// What it was.
+    /// The measured value.
     pub measured: f64,
-    /// Deviation that is allowed, as a share of the truth.
+    /// Allowed deviation, as a share of `expected`.
     pub allowed: f64,
-    /// Whether it lies within.
+    /// Whether the deviation is within `allowed`.
     pub passed: bool,
 }
 
 impl TruthCheck {
-    /// Judges a measured number.
+    /// Compares a measured number with its true value.
     ///
     /// ```
     /// let check = prony_statistics::TruthCheck::new("p99 of a stall", "ms", 190.0, 190.4, 0.01);
@@ -82,14 +82,14 @@ impl TruthCheck {
     }
 }
 
-/// One service entered twice: any difference is the instrument's.
+/// One service entered twice: any difference comes from the instrument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SameTwice {
-    /// The comparison; `None` where there were too few trials.
-    pub pair: Option<Pair>,
-    /// Rounds behind it.
+pub struct AaTest {
+    /// The comparison; `None` with too few trials.
+    pub pair: Option<PairwiseComparison>,
+    /// Rounds that both entries completed.
     pub rounds: u32,
-    /// Whether they tie.
+    /// Whether the two entries tie.
     pub ties: bool,
 }
 
@@ -100,20 +100,20 @@ pub struct NoiseFloor {
     pub trial_deviation: f64,
     /// Standard deviation of the ratio of two services in one round.
     pub ratio_deviation: f64,
-    /// The smallest difference of two services that is seen with 80 % probability, by rounds.
+    /// The smallest difference between two services that is found with 80 % probability, by number of rounds.
     pub smallest_differences: Vec<SmallestDifference>,
 }
 
-/// The smallest difference that a number of rounds shows.
+/// The smallest difference that a number of rounds shows with 80 % probability.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SmallestDifference {
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u32,
     /// Relative difference: 0.02 is 2 %.
     pub difference: f64,
 }
 
-/// What a machine, or a lab, is called in calibrations: the same for every run on an equal machine, or in an equal lab.
+/// The name of a machine or testbed in calibrations: the same for every run on an equal machine or testbed.
 pub fn machine_name(environment: &Environment) -> String {
     if environment.hosts.is_empty() {
         return one_machine(environment);
@@ -139,11 +139,11 @@ fn one_machine(environment: &Environment) -> String {
     )
 }
 
-/// The quantile (0 to 1) of the response time, s, of a server that is instant but freezes `stall_s` in every `period_s`,
-/// under requests due at equal distances, where response time counts from the due time.
+/// The quantile (0 to 1) of the response time, s, of a server that replies instantly but freezes for `stall_s` in every
+/// `period_s`, when requests are due at equal distances and response time counts from the due time.
 ///
-/// A request due t before the end of a freeze waits t, so a share t/period waits longer than stall − t: the quantile is
-/// stall − (1 − quantile)·period, and 0 where that is negative.
+/// A request due t before the end of a freeze waits t. A share t/period therefore waits longer than stall − t: the quantile is
+/// stall − (1 − quantile)·period, or 0 if that is negative.
 ///
 /// ```
 /// assert!((prony_statistics::stalled_quantile(0.2, 1.0, 0.99) - 0.19).abs() < 1e-12);
@@ -152,12 +152,12 @@ pub fn stalled_quantile(stall_s: f64, period_s: f64, quantile: f64) -> f64 {
     (stall_s - (1.0 - quantile) * period_s).max(0.0)
 }
 
-/// The quantile (0 to 1) of the gap, s, between events of streams that are due every `gap_s`, of a server that freezes `stall_s` in every
-/// `period_s` and then sends at once what was due meanwhile.
+/// The quantile (0 to 1) of the gap, s, between stream events that are due every `gap_s`, of a server that freezes for `stall_s`
+/// in every `period_s` and then sends all overdue events at once.
 ///
-/// Streams lie evenly to the freezes, so an event comes u before a freeze, where u is uniform between 0 and the gap. Of the
-/// period/gap gaps of a period one is then stall + u; stall/gap − 1 are 0; one is what is left of a gap, uniform between 0 and it; all
-/// others are the gap.
+/// Streams have a uniform phase relative to the freezes. The last event before a freeze comes u before it, with u uniform between
+/// 0 and the gap. Of the period/gap gaps in a period, one is stall + u, stall/gap − 1 are 0, one is the remainder of a gap,
+/// uniform between 0 and the gap, and all others equal the gap.
 ///
 /// ```
 /// let quantile = |share| prony_statistics::stalled_gap_quantile(0.05, 0.2, 1.0, share);
@@ -175,11 +175,11 @@ pub fn stalled_gap_quantile(gap_s: f64, stall_s: f64, period_s: f64, quantile: f
     }
 }
 
-/// What trials of one service entered twice say of the machine: the tie, and the noise floor of throughput.
+/// From the trials of one service entered twice: whether it ties with itself, and the noise floor of its throughput.
 pub fn same_twice(
     trials: &[TrialRecord],
     options: &Options,
-) -> Result<(SameTwice, NoiseFloor), StatisticsError> {
+) -> Result<(AaTest, NoiseFloor), StatisticsError> {
     options.check()?;
     let strict = Options {
         confidence: TIE_CONFIDENCE,
@@ -194,7 +194,7 @@ pub fn same_twice(
     let services = &samples.first().ok_or_else(|| too_few(0))?.services;
     let names: Vec<String> = services.iter().map(|service| service.id.to_string()).collect();
     let order: Vec<usize> = (0..services.len()).collect();
-    // Directly, and not by the summary: it does not compare services for which the generator was the limit.
+    // Not through the summary, which does not compare services for which the generator was the limit.
     let goodput = table(Metric::GoodputPerS, services)?;
     let pair = all_pairs(&goodput, &order, &names, Metric::GoodputPerS, &strict)
         .pairs
@@ -218,8 +218,8 @@ pub fn same_twice(
         ratio_deviation,
         smallest_differences: differences.collect(),
     };
-    let tied = |pair: &Pair| matches!(pair.verdict, Verdict::Same | Verdict::CannotTell);
-    let same = SameTwice {
+    let tied = |pair: &PairwiseComparison| matches!(pair.verdict, Verdict::Same | Verdict::CannotTell);
+    let same = AaTest {
         ties: pair.as_ref().is_some_and(tied),
         pair,
         rounds: rounds as u32,
@@ -231,10 +231,10 @@ pub fn same_twice(
 mod tests {
     use super::*;
 
-    /// Times in units that come out even: periods of 1,000, freezes at their begin.
+    /// Chosen so that all times are integers: periods of 1,000, each starting with a freeze.
     const PERIOD: u64 = 1_000;
 
-    /// When something that is due at this time is sent.
+    /// The send time of an event that is due at this time.
     fn sent(due: u64, stall: u64) -> u64 {
         let begun = due / PERIOD * PERIOD;
         due.max(if due - begun < stall { begun + stall } else { due })

@@ -1,8 +1,8 @@
-//! Duets: two services loaded at once, compared window by window.
+//! Duets: two services loaded at the same time and compared window by window.
 //!
-//! What disturbs the machine disturbs both sides of a synchronous window, so that their ratio keeps what the values lose
-//! (Bulej and others 2020). What a side of the machine (its CPU, the order of starts) adds to one service is cancelled by
-//! swapping sides from round to round.
+//! A disturbance of the machine affects both sides of a synchronous window: their ratio stays stable although the values do not
+//! (Bulej and others 2020). Swapping sides from round to round cancels the effect of a side of the machine (its CPU, the start
+//! order).
 
 use crate::interval::mean::{self, mean, squares};
 use crate::interval::median::median;
@@ -10,71 +10,72 @@ use crate::{Estimate, StatisticsError};
 use prony_records::Interval;
 use serde::{Deserialize, Serialize};
 
-/// Largest share of a window's deviation that may still be there in the next one.
+/// Upper limit of the correlation between neighbouring windows.
 const MOST_MEMORY: f64 = 0.9;
-/// Share of the usual length from which an interval counts as whole.
+/// Share of the usual length from which an interval counts as complete.
 pub(crate) const WHOLE: f64 = 0.9;
-/// Rounds of each placement from which rounds, not windows, are the sample.
+/// Rounds of each placement from which rounds instead of windows are the sample.
 const ROUNDS_EACH: usize = 3;
 
 /// One round of a duet: both services in fresh processes, loaded at the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DuetRound {
-    /// Whether the first service had the second side of the machine.
+    /// Whether the first service ran on the second side of the machine.
     pub swapped: bool,
-    /// First over second for each synchronous window; all above 0.
+    /// First service over second for each synchronous window; all above 0.
     pub ratios: Vec<f64>,
-    /// First over second over all of them, above 0; `None`: their geometric mean stands for the round.
+    /// First service over second over all windows together, above 0. `None`: the geometric mean of `ratios` is used for the
+    /// round.
     #[serde(default)]
     pub whole: Option<f64>,
 }
 
-/// What two services did side by side.
+/// The ratio of two services that were loaded at the same time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Synchronous {
-    /// First over second for each window.
+pub struct PairedWindows {
+    /// First service over second for each window.
     pub ratios: Vec<f64>,
-    /// First over second over all windows; `None` where a side had no reply at all.
+    /// First service over second over all windows; `None` if one side received no reply at all.
     pub whole: Option<f64>,
 }
 
-/// What a duet says.
+/// The result of a duet.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Duet {
-    /// First over second, free of the side's effect.
+    /// First service over second, with the effect of the sides cancelled.
     pub ratio: Estimate,
-    /// The sample behind its interval.
+    /// Unit of the sample that the interval is based on.
     pub sample: DuetSample,
-    /// What the first side of the machine is worth: first side over second; `None` where no round was swapped.
+    /// The effect of the sides: first side over second; `None` if no round was swapped.
     pub side: Option<Estimate>,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u32,
-    /// Synchronous windows.
+    /// Number of synchronous windows.
     pub windows: u32,
 }
 
-/// The unit of a duet's interval.
+/// The unit of the sample that a duet's interval is based on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DuetSample {
-    /// Rounds: holds for fresh starts of both services.
+    /// Rounds: the interval holds for fresh starts of both services.
     Rounds,
-    /// Windows: holds for these starts alone, since there were too few rounds for more.
+    /// Windows, since there were too few rounds: the interval holds for these starts only.
     Windows,
 }
 
-/// The length that most intervals have: the last may be cut short, and one may be stretched when the generator was kept
-/// from its CPU.
+/// The length of most intervals, s. The last one may be cut short, and one may be longer if the generator lost its CPU for a
+/// while.
 pub(crate) fn usual_length(intervals: &[Interval]) -> f64 {
     let lengths: Vec<f64> = intervals.iter().map(|interval| interval.length_s).collect();
     if lengths.is_empty() { 0.0 } else { median(&lengths) }
 }
 
-/// First over second of the windows that both sides have whole, matched by their begin.
+/// First service over second for the windows that are complete on both sides, matched by start time.
 ///
-/// Where a side had no reply in some window, as many neighbours as needed are joined into one window, everywhere alike: a
-/// ratio cannot hold a zero, and leaving the window out would hide the time in which a service stood still.
-pub fn synchronous(first: &[Interval], second: &[Interval]) -> Synchronous {
+/// If one side received no reply in some window, neighbouring windows are joined, by the same factor everywhere, until all hold
+/// replies: a ratio cannot contain a zero, and skipping the window would hide the time during which a service stalled.
+pub fn synchronous(first: &[Interval], second: &[Interval]) -> PairedWindows {
     let usual = usual_length(first);
     let whole = |interval: &&Interval| interval.length_s > WHOLE * usual;
     let pairs: Vec<[&Interval; 2]> = first
@@ -89,13 +90,13 @@ pub fn synchronous(first: &[Interval], second: &[Interval]) -> Synchronous {
         let windows = pairs.chunks_exact(length).map(ratio_of);
         windows.collect::<Option<Vec<f64>>>()
     });
-    Synchronous {
+    PairedWindows {
         ratios: joined.unwrap_or_default(),
         whole: ratio_of(&pairs),
     }
 }
 
-/// The ratio of the rates of valid replies over some windows; `None` where a side has none.
+/// The ratio of the rates of valid replies over some windows; `None` if one side has none.
 fn ratio_of(windows: &[[&Interval; 2]]) -> Option<f64> {
     let rate = |side: usize| {
         let (valid, length) = windows.iter().fold((0.0, 0.0), |(valid, length), pair| {
@@ -106,11 +107,12 @@ fn ratio_of(windows: &[[&Interval; 2]]) -> Option<f64> {
     Some(rate(0)? / rate(1)?)
 }
 
-/// The ratio of two services from their duet.
+/// Computes the ratio of two services from their duet.
 ///
-/// With three rounds of each placement the unit is the round: its log ratios (of all windows together, or their mean), averaged
-/// for each placement; pooled variance, Student's t with two degrees of freedom less than rounds. With fewer, windows are the unit, and their number is cut to
-/// n·(1−r)/(1+r) for the correlation r of neighbours (Bayley and Hammersley 1946).
+/// With three or more rounds of each placement the unit is the round: its log ratio (over all windows together, or their mean) is
+/// averaged for each placement. The variance is pooled; Student's t has two degrees of freedom less than rounds. With fewer
+/// rounds the windows are the unit, and their number n is reduced to n·(1−r)/(1+r) for the correlation r of neighbours (Bayley
+/// and Hammersley 1946).
 pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsError> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(StatisticsError::Confidence(confidence));
@@ -160,8 +162,8 @@ pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsErr
     })
 }
 
-/// The ratio of two runs that came one after the other, from their windows: what a duet is measured against. Welch's t on
-/// the logarithms, the number of windows cut as for a duet.
+/// The ratio of two runs made one after the other, from their windows, as the baseline for a duet. Welch's t on the logarithms,
+/// with the number of windows reduced as for a duet.
 pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Estimate, StatisticsError> {
     let round = |values: &[f64]| DuetRound {
         swapped: false,
@@ -184,7 +186,7 @@ pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Est
     Ok(mean::around(one.mean - other.mean, error, freedom, confidence).map(f64::exp))
 }
 
-/// Logarithms of a round.
+/// Log ratios of a round.
 struct Logs {
     swapped: bool,
     windows: Vec<f64>,
@@ -220,7 +222,7 @@ fn logarithms(rounds: &[DuetRound]) -> Result<Vec<Logs>, StatisticsError> {
         .collect()
 }
 
-/// A placement's share of the evidence.
+/// Statistics of the rounds of one placement.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     mean: f64,
@@ -261,7 +263,7 @@ impl Part {
     }
 }
 
-/// Correlation of neighbouring windows, from 0 to [`MOST_MEMORY`].
+/// Correlation of neighbouring windows, clamped to 0..=[`MOST_MEMORY`].
 fn memory(rounds: &[&Vec<f64>], centre: f64) -> f64 {
     let product = |pair: &[f64]| (pair[0] - centre) * (pair[1] - centre);
     let neighbours: f64 = rounds
@@ -365,7 +367,7 @@ mod tests {
             interval(2.01, 0.2, 9),
         ];
         let found = synchronous(&first, &second);
-        // The second window of one side holds no reply: its time counts all the same.
+        // The second window of one side holds no reply, but its time still counts.
         assert_eq!((found.ratios, found.whole), (vec![6.0], Some(6.0)));
     }
 
@@ -381,6 +383,6 @@ mod tests {
         assert!((found.whole.expect("both replied") - 0.8).abs() < 1e-9);
         assert_eq!(found.ratios.len(), 20);
         let none = synchronous(&[interval(0.0, 1.0, 0)], &[interval(0.0, 1.0, 5)]);
-        assert_eq!(none, Synchronous::default());
+        assert_eq!(none, PairedWindows::default());
     }
 }

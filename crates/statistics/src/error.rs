@@ -1,63 +1,63 @@
-//! What can be wrong with numbers that are handed in.
+//! Errors of invalid input.
 
-/// Numbers from which nothing can be concluded.
+/// Why nothing can be concluded from the input.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum StatisticsError {
     /// A confidence outside (0, 1).
     #[error("confidence is {0}, but must lie between 0 and 1, for example 0.95 or 95%")]
     Confidence(f64),
-    /// A band, precision or share that makes no sense.
+    /// A band, precision or share outside [0, 1).
     #[error("{what} is {value}, but must be at least 0 and below 1, for example 0.01 or 1%")]
     Share {
-        /// Which one.
+        /// Name of the option.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         value: f64,
     },
     /// NaN or infinity.
-    #[error("{what} holds a value that is no finite number ({value}); the record is damaged")]
+    #[error("{what} contains a value that is not a finite number ({value}); the record is damaged")]
     NotFinite {
-        /// Where it stood.
+        /// Name of the value, with its service and round if known.
         what: String,
-        /// What stood there.
+        /// The invalid value.
         value: f64,
     },
-    /// A value of zero or less where a ratio is wanted.
-    #[error("{what} holds {value}, but ratios need values above 0")]
+    /// A value of zero or less where a ratio is computed.
+    #[error("{what} contains {value}, but ratios need values above 0")]
     NotPositive {
-        /// Where it stood.
+        /// Name of the value, with its service and round if known.
         what: String,
-        /// What stood there.
+        /// The invalid value.
         value: f64,
     },
     /// Fewer values than the method needs.
-    #[error("{what} needs at least {needed} values and got {got}: run more rounds")]
+    #[error("{what} needs at least {needed} values but got {got}: run more rounds")]
     TooFew {
         /// What was to be computed.
         what: &'static str,
-        /// Values that it needs.
+        /// Number of values that the method needs.
         needed: usize,
-        /// Values that there are.
+        /// Number of values that were given.
         got: usize,
     },
     /// Two things that cannot be compared.
     #[error("cannot compare {left} with {right}: {why}")]
     Incomparable {
-        /// One.
+        /// The first of the two.
         left: String,
-        /// The other.
+        /// The second of the two.
         right: String,
-        /// Why not.
+        /// Why they cannot be compared.
         why: String,
     },
     /// A histogram that cannot be read.
     #[error("the histogram of {service} in round {round} is damaged: {reason}")]
     Histogram {
-        /// Whose.
+        /// Service that the histogram belongs to.
         service: String,
-        /// Which round.
+        /// Round that the histogram belongs to.
         round: u32,
-        /// What is wrong with it.
+        /// The decoding error.
         reason: String,
     },
 }

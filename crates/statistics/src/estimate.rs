@@ -1,9 +1,9 @@
-//! A point with its interval, and what stands where there is none.
+//! Estimates with their intervals, and the values that replace them when there is no estimate.
 
 use crate::distribution::student_two_sided;
 use serde::{Deserialize, Serialize};
 
-/// A point and its confidence interval, which never travel apart.
+/// A point and its confidence interval, which always belong together.
 ///
 /// ```
 /// let estimate = prony_statistics::Estimate { point: 100.0, low: 97.0, high: 103.0, confidence: 0.95 };
@@ -18,12 +18,12 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval.
     pub high: f64,
-    /// Share of such intervals that hold the true value, 0 to 1.
+    /// Share of such intervals that contain the true value, 0 to 1.
     pub confidence: f64,
 }
 
 impl Estimate {
-    /// The same in a scale that `scale` maps to, which must not decrease.
+    /// The estimate on another scale; `scale` must not decrease.
     #[must_use]
     pub fn map(self, scale: impl Fn(f64) -> f64) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Estimate {
         }
     }
 
-    /// The reciprocal: a ratio seen from the other side. The interval must lie above 0.
+    /// The reciprocal: the ratio with its sides swapped. The interval must be above 0.
     ///
     /// ```
     /// let ratio = prony_statistics::Estimate { point: 2.0, low: 1.0, high: 4.0, confidence: 0.95 };
@@ -61,7 +61,7 @@ impl Estimate {
         }
     }
 
-    /// How to show the interval, in every place that shows one.
+    /// How to show the interval. Used by everything that displays one.
     ///
     /// ```
     /// use prony_statistics::{Estimate, Precision};
@@ -75,7 +75,7 @@ impl Estimate {
     pub fn precision(&self) -> Precision {
         let half = self.half_width();
         let (below, above) = (self.point - self.low, self.high - self.point);
-        // Logarithms that are symmetric make sides that differ by a sixth at 20 %.
+        // An interval that is symmetric on the log scale has sides that differ by a sixth at 20 %.
         let is_symmetric = below.min(above) >= SYMMETRIC * below.max(above);
         if half >= UNKNOWN {
             Precision::Unknown
@@ -86,7 +86,7 @@ impl Estimate {
         }
     }
 
-    /// Whether the interval holds `value`.
+    /// Whether the interval contains `value`.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -94,23 +94,23 @@ impl Estimate {
 
 /// The largest half-width that is shown as one number: 0.2 is ±20 %.
 const NARROW: f64 = 0.2;
-/// The half-width from which a value is as good as unknown.
+/// The half-width from which a value counts as unknown.
 const UNKNOWN: f64 = 1.0;
-/// The least share that the narrower side of an interval is of the wider one, for both to be one number.
+/// An interval is shown as one number only if its narrower side is at least this share of the wider one.
 const SYMMETRIC: f64 = 0.75;
 
-/// How much an interval says of its value, and so how it is shown.
+/// How precise an estimate is, and so how it is shown.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Precision {
     /// The value and its half-width, as a share of it: `72,086 ± 2.3 %`.
     PlusMinus(f64),
-    /// Both ends of the interval: it is wide, or one side is much wider.
+    /// Both ends of the interval: it is wide, or one side is much wider than the other.
     Ends,
-    /// Nothing: the interval is wider than the value.
+    /// Nothing, since the interval is wider than the value.
     Unknown,
 }
 
-/// How an interval was found.
+/// How an interval was computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -121,66 +121,66 @@ pub enum Method {
     Linear,
 }
 
-/// What is known of one metric of one service.
+/// The value of one metric of one service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Quantity {
-    /// Two trials or more.
-    Estimated(Box<Estimated>),
-    /// Too few trials for an interval: what was seen, and no claim.
+    /// An estimate from two trials or more.
+    Estimated(Box<MethodEstimate>),
+    /// Too few trials for an interval: the observed values, without a claim.
     TooFewTrials(TooFewTrials),
-    /// Response times of which one trial or more have no bound.
+    /// A response time that has no bound in one trial or more.
     NoBound(NoBound),
 }
 
-/// An estimate with how it was found.
+/// An estimate and the way it was computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Estimated {
-    /// The estimate.
+pub struct MethodEstimate {
+    /// Point and interval.
     #[serde(flatten)]
     pub estimate: Estimate,
-    /// Trials behind it.
+    /// Number of trials that it is based on.
     pub trials: u32,
-    /// How the interval was found.
+    /// How the interval was computed.
     pub method: Method,
     /// Degrees of freedom of the interval.
     pub degrees_of_freedom: f64,
-    /// Arithmetic mean and error as JMH prints them.
+    /// Arithmetic mean and error in the form that JMH prints.
     pub jmh: Option<Score>,
 }
 
-/// The arithmetic mean and the half-width of its 99.9 % interval, as the Java Microbenchmark Harness prints them.
+/// The arithmetic mean and the half-width of its 99.9 % interval, as printed by the Java Microbenchmark Harness.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// Arithmetic mean.
     pub score: f64,
     /// Half-width of the interval, in the same unit.
     pub error: f64,
-    /// 0.999.
+    /// Confidence of the interval: 0.999.
     pub confidence: f64,
 }
 
-/// What was seen where an interval is impossible.
+/// The observed values if there are too few for an interval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TooFewTrials {
-    /// The values.
+    /// One value per trial.
     pub observed: Vec<f64>,
-    /// Trials that an interval needs.
+    /// Number of trials that an interval needs.
     pub trials_needed: u32,
 }
 
-/// A percentile that falls on a request without a valid reply in some trials: it is longer than any time, and has no mean.
+/// A percentile that falls on a request without a valid reply in some trials: it is longer than any time and has no mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoBound {
-    /// Trials in which it has no bound.
+    /// Number of trials in which the percentile has no bound.
     pub without_bound: u32,
-    /// Trials.
+    /// Number of all trials.
     pub trials: u32,
 }
 
-impl Estimated {
-    /// Standard error on the log scale, from the interval and its degrees of freedom; `None` where the interval is on the
-    /// scale of the values themselves.
+impl MethodEstimate {
+    /// Standard error on the log scale, computed back from the interval and its degrees of freedom; `None` if the interval is on
+    /// the linear scale.
     pub fn log_error(&self) -> Option<f64> {
         let Estimate {
             point,
@@ -197,7 +197,7 @@ impl Estimated {
 }
 
 impl Quantity {
-    /// The estimate, where there is one.
+    /// The estimate, if there is one.
     pub fn estimate(&self) -> Option<&Estimate> {
         match self {
             Self::Estimated(estimated) => Some(&estimated.estimate),
@@ -205,15 +205,15 @@ impl Quantity {
         }
     }
 
-    /// The estimate with how it was found, where there is one.
-    pub fn estimated(&self) -> Option<&Estimated> {
+    /// The estimate and its method, if there is one.
+    pub fn estimated(&self) -> Option<&MethodEstimate> {
         match self {
             Self::Estimated(estimated) => Some(estimated),
             Self::TooFewTrials(_) | Self::NoBound(_) => None,
         }
     }
 
-    /// The point, or what the only trial gave: for order and charts, never to be shown as a result.
+    /// The point, or the value of the only trial. Only for sorting and charts, never to be shown as a result.
     pub fn position(&self) -> Option<f64> {
         match self {
             Self::Estimated(estimated) => Some(estimated.estimate.point),
@@ -222,7 +222,7 @@ impl Quantity {
         }
     }
 
-    /// In how many trials it has no bound, where it has none in some.
+    /// The counts of trials, if the metric has no bound in some of them.
     pub const fn no_bound(&self) -> Option<&NoBound> {
         match self {
             Self::NoBound(none) => Some(none),

@@ -1,8 +1,8 @@
-//! Numbers one can trust, from trials: estimates with intervals, comparisons, ranks with ties, when to stop.
+//! Computes what trials show: estimates with intervals, comparisons, ranks with ties, and when to stop.
 //!
-//! Pure functions of values. The unit of every sample is the trial, a fresh start of a service; requests of one start are
-//! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or give a point
-//! without its interval. Start at [`summarise`]. Each formula and its source stand in `docs/METHOD.md`.
+//! Pure functions of values. The unit of every sample is the trial, a fresh start of a service; the requests of one start are
+//! never a sample. This crate must never measure, read a clock or a file, draw an unseeded random number, or return a point
+//! without its interval. Start at [`summarise`]. `docs/METHOD.md` lists each formula with its source.
 
 #![warn(missing_docs)]
 
@@ -22,18 +22,19 @@ mod stopping;
 mod summary;
 
 pub use calibration::{
-    Calibration, NoiseFloor, SameTwice, SmallestDifference, TruthCheck, machine_name, same_twice,
+    AaTest, Calibration, NoiseFloor, SmallestDifference, TruthCheck, machine_name, same_twice,
     stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
-    Change, ChangeOptions, ChangePoint, Circumstances, Earlier, GroupChange, LOOKS, Mismatch, RunChange,
-    ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches, share_of_others,
+    BaselineHistory, Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, LOOKS, Mismatch,
+    RunChange, ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches,
+    share_of_others,
 };
-pub use duet::{Duet, DuetRound, DuetSample, Synchronous, consecutive, duet, synchronous};
+pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};
 pub use error::StatisticsError;
-pub use estimate::{Estimate, Estimated, Method, NoBound, Precision, Quantity, Score, TooFewTrials};
+pub use estimate::{Estimate, Method, MethodEstimate, NoBound, Precision, Quantity, Score, TooFewTrials};
 pub use metric::{Better, Metric, Metrics};
-pub use ranking::{Adjustment, Pair, Verdict};
+pub use ranking::{Adjustment, PairwiseComparison, Verdict};
 pub use stopping::{
     Component, Decision, Level, Progress, StopReason, StopRule, Variation, next_round, rounds_for_difference,
     smallest_difference, variation,

@@ -1,10 +1,10 @@
-//! What is estimated of a service, and where a trial holds it.
+//! The metrics that are estimated for a service, and where a trial holds their values.
 
 use crate::Quantity;
 use prony_records::{Figures, Measurement, ResponseTimes};
 use serde::{Deserialize, Serialize};
 
-/// Which direction is good.
+/// Which direction of a metric is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -12,22 +12,22 @@ pub enum Better {
     Higher,
     /// Less is better.
     Lower,
-    /// Neither: it says what was asked for.
+    /// Neither: the metric describes the load that was requested, or the generator.
     Neither,
 }
 
 macro_rules! metrics {
     ($($(#[$doc:meta])* $variant:ident $key:ident $unit:literal $better:ident $title:literal $figures:expr;)*) => {
-        /// A number of a service that is estimated over its trials. The order is the order of the JSON keys.
+        /// A number that is estimated for a service over its trials. The order of the variants is the order of the JSON keys.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Metric { $($(#[$doc])* $variant,)* }
 
         impl Metric {
-            /// Every metric.
+            /// Every metric, in the order of the JSON keys.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The key in JSON, with the unit in it.
+            /// The JSON key, which contains the unit.
             pub const fn key(self) -> &'static str {
                 match self { $(Self::$variant => stringify!($key),)* }
             }
@@ -37,29 +37,29 @@ macro_rules! metrics {
                 match self { $(Self::$variant => $unit,)* }
             }
 
-            /// Which direction is good.
+            /// Which direction is better.
             pub const fn better(self) -> Better {
                 match self { $(Self::$variant => Better::$better,)* }
             }
 
-            /// A short name for people.
+            /// A short name to show to people.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)* }
             }
 
-            /// The set of figures that it belongs to: what a warning may affect.
+            /// The set of figures that it belongs to, for warnings that affect a set.
             pub const fn figures(self) -> Figures {
                 match self { $(Self::$variant => $figures,)* }
             }
         }
 
-        /// Every metric of a service; `None` where this machine or this load cannot tell.
+        /// Every metric of a service; `None` if this machine or this load cannot provide it.
         #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct Metrics { $($(#[$doc])* pub $key: Option<Quantity>,)* }
 
         impl Metrics {
-            /// One of them.
+            /// The value of a metric.
             pub const fn get(&self, metric: Metric) -> Option<&Quantity> {
                 match metric { $(Metric::$variant => self.$key.as_ref(),)* }
             }
@@ -71,7 +71,7 @@ macro_rules! metrics {
     };
 }
 
-/// Response times from p99 on.
+/// The figures of response times from p99 upwards.
 const TAIL: Figures = Figures::TIMES.with(Figures::TAIL);
 
 metrics! {
@@ -79,9 +79,9 @@ metrics! {
     ThroughputPerS throughput_per_s "1/s" Higher "throughput" Figures::RATES;
     /// Valid replies per second.
     GoodputPerS goodput_per_s "1/s" Higher "goodput" Figures::RATES;
-    /// Requests that were due per second.
+    /// Requests that were due, per second.
     OfferedPerS offered_per_s "1/s" Neither "offered" Figures::OTHER;
-    /// Whole sequences per second, where the workload is a sequence.
+    /// Completed sequences per second, if the workload is a sequence.
     SequencesPerS sequences_per_s "1/s" Higher "sequences" Figures::RATES;
     /// Mean response time, ns.
     ResponseTimeNsMean response_time_ns_mean "ns" Lower "response time, mean" Figures::TIMES;
@@ -109,36 +109,37 @@ metrics! {
     SequenceTimeNsP50 sequence_time_ns_p50 "ns" Lower "sequence time, p50" Figures::TIMES;
     /// 99th percentile of the time of a whole sequence, ns.
     SequenceTimeNsP99 sequence_time_ns_p99 "ns" Lower "sequence time, p99" TAIL;
-    /// CPU time of the service's whole process tree in the measurement per complete reply that came within it, ns.
+    /// CPU time of the service's whole process tree during the measurement per complete reply received in it, ns.
     CpuNsPerRequest cpu_ns_per_request "ns" Lower "CPU per request" Figures::CPU;
-    /// CPU time of all companions together in the measurement per complete reply of the service that came within it, ns.
-    CompanionCpuNsPerRequest companion_cpu_ns_per_request "ns" Lower "companions' CPU per request" Figures::CPU;
-    /// CPUs that the service kept busy.
+    /// CPU time of all backing services together during the measurement per complete reply of the service received in it, ns.
+    #[serde(alias = "companion_cpu_ns_per_request")]
+    BackingServiceCpuNsPerRequest backing_service_cpu_ns_per_request "ns" Lower "backing services' CPU per request" Figures::CPU;
+    /// Number of CPUs that the service kept busy.
     CpusBusy cpus_busy "cpus" Lower "CPUs busy" Figures::CPU;
-    /// CPU time of the generator in the measurement per complete reply that came within it, ns.
+    /// CPU time of the generator during the measurement per complete reply received in it, ns.
     GeneratorCpuNsPerRequest generator_cpu_ns_per_request "ns" Neither "generator's CPU per request" Figures::CPU;
     /// Peak memory of the service, bytes.
     MemoryBytesPeak memory_bytes_peak "bytes" Lower "memory, peak" Figures::MEMORY;
     /// Mean memory of the service, bytes.
     MemoryBytesMean memory_bytes_mean "bytes" Lower "memory, mean" Figures::MEMORY;
-    /// Memory of the service when it is up and idle, bytes.
+    /// Memory of the service when it is started and idle, bytes.
     MemoryBytesIdle memory_bytes_idle "bytes" Lower "memory, idle" Figures::MEMORY;
-    /// From the start of the process to the first valid reply, ms.
+    /// Time from the start of the process to the first valid reply, ms.
     StartMs start_ms "ms" Lower "start-up" Figures::OTHER;
-    /// From the start of the process until it accepts a connection, ms.
+    /// Time from the start of the process until it accepts a connection, ms.
     ListeningMs listening_ms "ms" Lower "start-up, listening" Figures::OTHER;
     /// Length of the warm-up, s.
     WarmUpS warm_up_s "s" Lower "warm-up" Figures::OTHER;
-    /// Messages of streams per second.
+    /// Stream messages per second.
     MessagesPerS messages_per_s "1/s" Higher "messages" Figures::RATES;
-    /// Median time from the send of a request to the end of the first message of its stream, ns.
+    /// Median time from sending a request to the end of the first message of its stream, ns.
     FirstMessageNsP50 first_message_ns_p50 "ns" Lower "first message, p50" Figures::TIMES;
     /// 99th percentile of the time to the first message, ns.
     FirstMessageNsP99 first_message_ns_p99 "ns" Lower "first message, p99" TAIL;
 }
 
 impl Metrics {
-    /// Those that are known, with their metric.
+    /// The metrics that have a value, with that value.
     pub fn iter(&self) -> impl Iterator<Item = (Metric, &Quantity)> {
         Metric::ALL
             .iter()
@@ -147,13 +148,13 @@ impl Metrics {
 }
 
 impl Metric {
-    /// The metric with this key.
+    /// The metric with this JSON key.
     pub fn of_key(key: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|metric| metric.key() == key)
     }
 
-    /// What one trial gave; `None` where this machine or this load cannot tell. A response time that has no bound, or only a
-    /// lower one, is infinite.
+    /// The value of this metric in one trial; `None` if this machine or this load cannot provide it. A response time that has no
+    /// bound, or only a lower bound, is infinite.
     pub fn of(self, measured: &Measurement) -> Option<f64> {
         let recording = &measured.recording;
         match self {
@@ -164,7 +165,7 @@ impl Metric {
                 .or(Some(recording.requests.offered as f64 / recording.duration_s)),
             Self::SequencesPerS => recording.sequences_per_s,
             Self::CpuNsPerRequest => per_reply(measured.service.cpu_ns?, measured),
-            Self::CompanionCpuNsPerRequest => per_reply(companions_cpu_ns(measured)?, measured),
+            Self::BackingServiceCpuNsPerRequest => per_reply(backing_services_cpu_ns(measured)?, measured),
             Self::GeneratorCpuNsPerRequest => per_reply((recording.generator.cpu_s * 1e9) as u64, measured),
             Self::CpusBusy => share(measured.service.cpu_ns?, measured.service.window_ns),
             Self::MemoryBytesPeak => measured.service.memory_bytes_peak.map(|bytes| bytes as f64),
@@ -189,7 +190,7 @@ impl Metric {
         }
     }
 
-    /// The share of the replies that lie below it, where it is a percentile.
+    /// The share of the replies below it, if it is a percentile.
     const fn quantile(self) -> Option<f64> {
         Some(match self {
             Self::ResponseTimeNsP50
@@ -209,14 +210,15 @@ impl Metric {
         })
     }
 
-    /// The fewest replies of a trial with which services may be ranked by it: ten lie beyond a percentile then. 0: any number.
+    /// The fewest replies that a trial needs for services to be ranked by this metric: with them, ten replies are beyond a
+    /// percentile. 0 if any number is enough.
     pub fn fewest_replies(self) -> u64 {
         const BEYOND: f64 = 10.0;
         self.quantile()
             .map_or(0, |quantile| (BEYOND / (1.0 - quantile)).round() as u64)
     }
 
-    /// Whether a request without a valid reply makes it longer than any time.
+    /// Whether a request without a valid reply can leave it without a bound.
     pub(crate) fn may_have_no_bound(self) -> bool {
         let key = self.key();
         key.starts_with("response_time_ns")
@@ -239,12 +241,12 @@ impl Metric {
     }
 }
 
-/// CPU time of all companions; `None` where there is none, or one of them is not known.
-fn companions_cpu_ns(measured: &Measurement) -> Option<u64> {
-    let each = measured.companions.iter();
+/// CPU time of all backing services; `None` if there are none or one of them is unknown.
+fn backing_services_cpu_ns(measured: &Measurement) -> Option<u64> {
+    let each = measured.backing_services.iter();
     let each = each.map(|one| one.resources.as_ref()?.cpu_ns);
     let sum = each.sum::<Option<u64>>();
-    sum.filter(|_| !measured.companions.is_empty())
+    sum.filter(|_| !measured.backing_services.is_empty())
 }
 
 fn per_reply(ns: u64, measured: &Measurement) -> Option<f64> {

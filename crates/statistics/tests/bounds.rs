@@ -1,4 +1,4 @@
-//! Requests without a valid reply: percentiles without bound, CPU per request, and what contradicts itself.
+//! Requests without a valid reply: percentiles without a bound, CPU per request, and contradictions.
 
 use crate::common::{TrialSpec, trials};
 use prony_records::{Coverage, Measurement, Responses, TrialRecord, WarningKind};
@@ -8,7 +8,7 @@ use prony_statistics::{
 
 const BASE: [f64; 5] = [2_000.0, 2_024.0, 1_982.0, 2_008.0, 1_994.0];
 
-/// Lets a share of the requests of some trials of a service time out.
+/// Makes a share of the requests of some trials of a service time out.
 fn time_out(records: &mut [TrialRecord], service: &str, share: f64, rounds: &[u32]) {
     let of_service = records
         .iter_mut()
@@ -61,7 +61,7 @@ fn a_service_without_bound_ranks_below_those_that_have_one() {
         good.tied_with
     );
     assert_eq!(lossy.rank_low, Some(2), "one is proven better");
-    // What happened in one trial of five is not proven of the service.
+    // One trial of five proves nothing about the service.
     assert_eq!((once.rank_low, once.rank_high), (Some(1), Some(3)));
     // Up to p95 there is a bound: no more than 1 of 20 has no reply.
     assert!(matches!(
@@ -90,7 +90,7 @@ fn a_percentile_that_loses_its_bound_is_a_regression() {
     assert!(!same.regressed && same.without_bound.is_empty());
 }
 
-/// The backlog of a measurement that is answered after it has not used its CPU time.
+/// Replies to the backlog after the measurement do not count, since it has not used CPU time for them.
 #[test]
 fn cpu_per_request_counts_replies_of_the_measurement() {
     let mut records = trials(&[TrialSpec::closed("a", &[1_000.0, 1_000.0]).open()]);
@@ -117,12 +117,12 @@ fn contradictions_are_told_of_each_trial_and_in_each_report_with_errors_too() {
             .collect()
     };
     assert_eq!(kinds(&records), []);
-    // A record of an older version: its mean explains one of 64 requests in flight.
+    // A record of an older version: its mean accounts for two of the 64 requests in flight.
     for record in &mut records {
         let measured = record.result.as_mut().expect("it gave numbers");
         measured.recording.coverage = Coverage::SurvivorsOnly;
         measured.recording.outcomes.timeout = 40;
-        // The CPU time was read over a longer time than the replies were counted.
+        // The CPU time was read over a longer period than the replies were counted in.
         measured.service.window_ns = 1_050_000_000;
     }
     time_out(&mut records, "none", 0.0, &[]);

@@ -1,4 +1,4 @@
-//! Two runs compared.
+//! Comparisons of two runs.
 
 use crate::common::{TrialSpec, trials};
 use prony_records::Stage;
@@ -64,7 +64,7 @@ fn a_slowdown_within_the_limit_is_told_but_does_not_fail() {
     assert!(!found.regressed);
 }
 
-/// 3 % slower, give or take 1 %: more than 1 % surely, more than 2.5 % perhaps, more than 5 % surely not.
+/// 3 % ± 1 % slower: certainly more than 1 %, possibly more than 2.5 %, certainly not more than 5 %.
 #[test]
 fn a_gate_fails_only_beyond_its_limit_and_clears_only_within_it() {
     let base: Vec<f64> = BASE.to_vec();
@@ -82,7 +82,7 @@ fn a_gate_fails_only_beyond_its_limit_and_clears_only_within_it() {
     assert_eq!(judged(0.05), (false, false));
 }
 
-/// An even run that could not have seen a factor of two is no "no regression".
+/// A comparison that could not have seen a factor of two does not prove "no regression".
 #[test]
 fn a_blind_comparison_is_inconclusive() {
     let options = ChangeOptions {
@@ -116,7 +116,7 @@ fn what_cannot_be_compared_is_named() {
         "a/current in hello · hello has fewer than two trials",
         "old/current in hello · hello is only in the base",
         "new/current in hello · hello is only in the new run",
-        "b/current in hello · hello gave no numbers in the new run: made to fail",
+        "b/current in hello · hello has no numbers in the new run: made to fail",
     ] {
         assert!(text.contains(part), "{part} is not in\n{text}");
     }
@@ -170,6 +170,6 @@ fn one_service_twice_ties_and_gives_the_noise_floor() {
         .collect();
     assert!(
         differences.windows(2).all(|pair| pair[0] > pair[1]),
-        "more rounds see less: {differences:?}"
+        "more rounds find smaller differences: {differences:?}"
     );
 }

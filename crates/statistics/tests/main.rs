@@ -1,4 +1,4 @@
-//! Summaries and comparisons of simulated runs.
+//! Summaries and comparisons of made-up runs.
 
 mod bounds;
 mod change;

@@ -1,4 +1,4 @@
-//! What a summary says about trials that are written out by hand.
+//! Summaries of trials that are written out by hand.
 
 use crate::common::{TrialSpec, trials};
 use prony_records::{Fault, Stage, TrialRecord};
@@ -31,7 +31,7 @@ fn a_group_is_ranked_by_what_its_suite_says() {
         TrialSpec::closed("b", &[2000.0, 2020.0, 1980.0]),
     ]);
     let key = Metric::CpuNsPerRequest.key();
-    // The first trial may be of a run that an older prony began.
+    // The first trial may have been recorded by an older prony.
     for trial in &mut run[1..] {
         trial.rank_by = Some(key.to_owned());
     }
@@ -41,16 +41,20 @@ fn a_group_is_ranked_by_what_its_suite_says() {
         rank_by: Some(Metric::ThroughputPerS),
         ..Options::default()
     };
-    assert_eq!(by(&told), Metric::ThroughputPerS, "who asks goes first");
+    assert_eq!(
+        by(&told),
+        Metric::ThroughputPerS,
+        "the caller's option takes precedence"
+    );
     assert_eq!(Metric::of_key(key), Some(Metric::CpuNsPerRequest));
     assert_eq!(Metric::of_key("speed"), None);
 }
 
 #[test]
-fn what_companions_cost_is_known_of_all_or_not_at_all() {
+fn what_backing_services_cost_is_known_of_all_or_not_at_all() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
     let measured = run[0].result.as_mut().expect("a measurement");
-    let of = |measured: &prony_records::Measurement| Metric::CompanionCpuNsPerRequest.of(measured);
+    let of = |measured: &prony_records::Measurement| Metric::BackingServiceCpuNsPerRequest.of(measured);
     assert_eq!(of(measured), None, "there is none");
     let beside = |cpu_ns: Option<u64>| {
         let resources = prony_records::Resources {
@@ -58,12 +62,12 @@ fn what_companions_cost_is_known_of_all_or_not_at_all() {
             ..prony_records::Resources::default()
         };
         let text = serde_json::json!({ "name": "db", "uses": "db", "title": "DB", "version": null, "resources": resources });
-        serde_json::from_value(text).expect("a companion")
+        serde_json::from_value(text).expect("a backing service")
     };
     let replies = measured.recording.requests.completed;
-    measured.companions = vec![beside(Some(3 * replies)), beside(Some(2 * replies))];
+    measured.backing_services = vec![beside(Some(3 * replies)), beside(Some(2 * replies))];
     assert_eq!(of(measured), Some(5.0));
-    measured.companions.push(beside(None));
+    measured.backing_services.push(beside(None));
     assert_eq!(of(measured), None);
 }
 
@@ -92,7 +96,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
     let first = messages.first_ns.map(|times| times.p99 as f64);
     assert_eq!(Metric::MessagesPerS.of(measured), Some(5_000.0));
     assert_eq!(Metric::FirstMessageNsP99.of(measured), first);
-    // A board in turns knows how many there were, and no more.
+    // Interleaved trials only know the number of messages.
     messages.first_ns = None;
     measured.recording.messages = Some(messages);
     assert_eq!(all.map(|metric| metric.of(measured)), [Some(5_000.0), None, None]);
@@ -102,7 +106,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
 fn a_failed_repeat_replaces_no_valid_trial() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
     let failing = trials(&[TrialSpec::failing("a", Stage::Measure)]);
-    // Its place is that of the first trial.
+    // Its number is that of the first trial.
     run.extend(failing);
     let summary = summarise(&run, &Options::default()).expect("sound records");
     let row = &summary.groups[0].services[0];
@@ -116,7 +120,7 @@ fn a_fault_of_the_bench_excludes_nobody() {
     let mut void = trials(&[TrialSpec::failing("a", Stage::Check)]).remove(0);
     void.place = 2;
     if let Err(failed) = &mut void.result {
-        failed.fault = Fault::Lab;
+        failed.fault = Fault::Infrastructure;
     }
     run.push(void.clone());
     let of = |run: &[TrialRecord]| {
@@ -124,15 +128,17 @@ fn a_fault_of_the_bench_excludes_nobody() {
         summary.groups[0].services[0].excluded.clone()
     };
     assert_eq!(of(&run), None);
-    let alone = of(&[void]).expect("no number is a row with a reason");
+    let alone = of(&[void]).expect("a service without numbers has a row with a reason");
     assert!(
-        alone.reason.starts_with("not measured, by a fault of the bench"),
+        alone
+            .reason
+            .starts_with("not measured because of infrastructure failures"),
         "{}",
         alone.reason
     );
 }
 
-/// Where the generator was the limit the rate is a lower bound: it proves better, never worse, and has no rank.
+/// A rate that the generator limited is a lower bound: it can prove a service better, never worse, and has no rank.
 #[test]
 fn a_rate_that_the_generator_limited_is_not_ranked() {
     let near = |rate: f64| [0.0, 1.0, -1.0, 0.5, -0.5].map(|step| rate * (1.0 + step / 100.0));
@@ -182,7 +188,7 @@ fn an_open_load_is_ranked_though_the_generator_was_busy() {
     assert!(rows.iter().all(|row| row.rank.is_some() && !row.generator_bound));
 }
 
-/// A p99 of 500 replies is one of five: services are ranked by what a request costs, or by the p95 where that is not known.
+/// With 500 replies only five are beyond the p99: services are ranked by CPU time per request, or by the p95 if that is unknown.
 #[test]
 fn a_percentile_ranks_only_with_ten_replies_beyond_it() {
     let run = |replies: f64, knows_cpu: bool| {

@@ -1,4 +1,4 @@
-//! Check matrices and calibrations: rows of JSON, found by run or machine.
+//! Check matrices and calibrations, stored as rows of JSON and found by run or machine.
 
 use crate::{Store, StoreError, from_json, to_json};
 use prony_records::CheckMatrix;
@@ -6,17 +6,16 @@ use rusqlite::{OptionalExtension as _, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// What a calibration gave, and when.
+/// A calibration result and its time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Calibration<T> {
-    /// When, RFC 3339 in UTC.
+    /// RFC 3339, UTC.
     pub calibrated_at: String,
-    /// What it gave.
     pub value: T,
 }
 
 impl Store {
-    /// Appends a check matrix, of a run or (with `None`) of a check on its own.
+    /// Appends a check matrix of a run or, with `None`, of a standalone check.
     pub fn append_check_matrix(
         &self,
         run: Option<&str>,
@@ -33,7 +32,7 @@ impl Store {
         Ok(())
     }
 
-    /// Keeps the check matrix of a run, in place of the one that it had: it grows while the run goes on.
+    /// Stores the check matrix of a run in place of the previous one: it grows during the run.
     pub fn keep_check_matrix(
         &self,
         run: &str,
@@ -54,7 +53,7 @@ impl Store {
         Ok(())
     }
 
-    /// The latest check matrix of a run, or (with `None`) of checks on their own.
+    /// The latest check matrix of a run or, with `None`, of standalone checks.
     pub fn check_matrix(&self, run: Option<&str>) -> Result<Option<CheckMatrix>, StoreError> {
         let text: Option<String> = self
             .connection
@@ -69,8 +68,7 @@ impl Store {
             .transpose()
     }
 
-    /// Appends what a calibration of `machine` gave. The name of the machine is the caller's choice; the same name finds
-    /// it again.
+    /// Appends a calibration of `machine`. The caller chooses the machine's name and finds the calibration by it.
     pub fn append_calibration<T: Serialize>(
         &self,
         machine: &str,

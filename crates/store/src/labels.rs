@@ -1,13 +1,13 @@
-//! What people call runs. A run keeps its name; a label stands beside it, and may be changed at any time.
+//! Labels that users give to runs. A run keeps its own name; its label can be changed at any time.
 
 use crate::{Store, StoreError};
 use rusqlite::{OptionalExtension as _, params};
 
-/// Longest label, in letters: a list shows it in a line.
+/// Maximum length of a label in letters: a list shows it on one line.
 const LONGEST: usize = 80;
 
 impl Store {
-    /// Says what people call a run, in place of what was said before. An empty label takes it away.
+    /// Sets or replaces the label of a run. An empty label removes it.
     pub fn label_run(&self, run: &str, label: &str) -> Result<(), StoreError> {
         let label = label.trim();
         if label.chars().count() > LONGEST || label.chars().any(char::is_control) {
@@ -26,7 +26,7 @@ impl Store {
         done.map(|_| ()).map_err(self.failed("label a run"))
     }
 
-    /// What people call a run; `None` where nobody said.
+    /// The label of a run; `None` if it has none.
     pub fn label(&self, run: &str) -> Result<Option<String>, StoreError> {
         self.connection
             .query_row("SELECT text FROM label WHERE run = ?1", [run], |row| row.get(0))

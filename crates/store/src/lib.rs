@@ -1,8 +1,9 @@
-//! Keeps every run, and every trial of it as it ends, in one SQLite file; finds them again at any time.
+//! Stores every run, and every trial as soon as it ends, in one SQLite file, and finds them again at any time.
 //!
-//! The raw record is stored, histograms included, so that a later analysis loses nothing; it is packed to a fifth. The file is in WAL mode: readers
-//! never wait for a writer, and what was appended survives a kill. This crate must never take a trial from a run that stays, and
-//! never compute a number: estimates are made anew from the records. Start at [`Store`].
+//! The raw record is stored, including histograms, so that a later analysis loses nothing; it is packed to a fifth of
+//! its size. The file is in WAL mode: readers never wait for a writer, and appended records survive a kill. This crate
+//! must never remove a trial from a run that stays, and never compute a number: estimates are recomputed from the
+//! records. Start at [`Store`].
 
 mod checks;
 mod error;
@@ -20,7 +21,7 @@ pub use error::StoreError;
 pub use lock::RunLock;
 pub use progress::Progress;
 pub use runs::RunEntry;
-pub use transfer::{Exported, Imported};
+pub use transfer::{ExportSummary, ImportSummary};
 pub use trials::StoredTrial;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -32,7 +33,7 @@ use std::time::Duration;
 /// How long a statement waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(20);
 
-/// A store of runs in one file. Open it as often as you like, from as many processes as you like.
+/// A store of runs in one file. Any number of processes may open it any number of times.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
@@ -40,7 +41,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store at `path` for reading and writing; makes it, and the folders above it, when there is none.
+    /// Opens the store at `path` for reading and writing; creates it and its parent folders if they do not exist.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(|source| StoreError::Folder {
@@ -57,27 +58,27 @@ impl Store {
         }
     }
 
-    /// Opens the store at `path`, which must be there: for commands that only read. Nothing need be writable.
+    /// Opens an existing store at `path`, for commands that only read. Nothing needs to be writable.
     pub fn open_existing(path: &Path) -> Result<Self, StoreError> {
         if !path.is_file() {
             return Err(StoreError::Missing(path.to_owned()));
         }
-        // Writable where it may be: a reader in WAL mode shares an index file with the writer, and may bring an old store
-        // up to date.
+        // Opened for writing if possible: a reader in WAL mode shares an index file with the writer, and may upgrade an
+        // old store.
         match Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
             Err(StoreError::Open { source, .. }) if is_write_protected(&source) => Self::protected(path),
             other => other,
         }
     }
 
-    /// Opens a store that may not be written.
+    /// Opens a store that is not writable.
     fn protected(path: &Path) -> Result<Self, StoreError> {
         let shared = Self::read(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
         let Err(StoreError::Open { source, .. }) = &shared else {
             return shared;
         };
-        // The index file that readers share cannot be made here. Without it the file can be read if nobody writes it, and
-        // if the last writer left nothing beside it.
+        // The index file that readers share cannot be created here. Without it the file can be read only if no process
+        // writes it and the last writer left no log.
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         if !is_write_protected(source) || std::fs::metadata(&log).is_ok_and(|data| data.len() > 0) {
@@ -87,7 +88,6 @@ impl Store {
         Self::read(path, address(path).as_ref(), flags)
     }
 
-    /// Where the store lies.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -108,7 +108,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Opens the file at `address`, which is `path` or says more, as it is.
+    /// Opens the file at `address`, which is `path` or a URI for it, without upgrading it.
     fn read(path: &Path, address: &OsStr, flags: OpenFlags) -> Result<Self, StoreError> {
         let failed = |source| StoreError::Open {
             path: path.to_owned(),
@@ -124,7 +124,7 @@ impl Store {
         })
     }
 
-    /// Names the store in an error of SQLite.
+    /// Adds the action and the store to an error of SQLite.
     fn failed(&self, what: &'static str) -> impl FnOnce(rusqlite::Error) -> StoreError + '_ {
         move |source| StoreError::Statement {
             what,
@@ -134,7 +134,7 @@ impl Store {
     }
 }
 
-/// Whether SQLite refused since the file or its folder may not be written.
+/// Whether SQLite failed because the file or its folder is not writable.
 fn is_write_protected(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -142,7 +142,7 @@ fn is_write_protected(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// The file as an address that says that nobody writes it.
+/// A URI for the file which promises SQLite that no process writes it.
 fn address(path: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let mut address = "file:".to_owned();
@@ -156,7 +156,6 @@ fn address(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// Writes a record as JSON text.
 fn to_json<T: serde::Serialize>(what: &'static str, value: &T) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|source| StoreError::Record {
         what,
@@ -165,7 +164,6 @@ fn to_json<T: serde::Serialize>(what: &'static str, value: &T) -> Result<String,
     })
 }
 
-/// A record as JSON.
 fn to_value<T: serde::Serialize>(what: &'static str, value: &T) -> Result<serde_json::Value, StoreError> {
     serde_json::to_value(value).map_err(|source| StoreError::Record {
         what,
@@ -174,7 +172,7 @@ fn to_value<T: serde::Serialize>(what: &'static str, value: &T) -> Result<serde_
     })
 }
 
-/// Reads a record from JSON text; `which` names it in the error.
+/// `which` names the record in the error.
 fn from_json<T: serde::de::DeserializeOwned>(
     what: &'static str,
     which: &str,

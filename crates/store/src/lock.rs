@@ -1,7 +1,7 @@
-//! The right to add to a run: one process has it at a time.
+//! The lock of a run: only one process at a time may add to it.
 //!
-//! A file beside the store is locked as long as a run is measured. The kernel gives the lock back however the process ends;
-//! the file that a killed one leaves is taken over by whoever continues its run.
+//! A file next to the store is locked while a run is measured. The kernel releases the lock however the process ends.
+//! If a process is killed, the one that continues its run takes over the file.
 
 use crate::{Store, StoreError};
 use std::fs::{self, File, TryLockError};
@@ -9,7 +9,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-/// The right to add to a run, until this is dropped.
+/// The exclusive right to add to a run, until this is dropped.
 #[derive(Debug)]
 pub struct RunLock {
     file: File,
@@ -19,13 +19,14 @@ pub struct RunLock {
 impl Drop for RunLock {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
-        // To close the file is not enough: a process that is being started has a copy of it until it runs its program.
+        // Closing the file is not enough: a child process that is being started has a copy of it until it executes its
+        // program.
         let _ = self.file.unlock();
     }
 }
 
 impl Store {
-    /// Takes the right to add to a run, which nobody else may have. What is read of the run afterwards stays as it is.
+    /// Locks a run, so that no other process may add to it. Records of the run that are read afterwards do not change.
     pub fn lock_run(&self, run: &str) -> Result<RunLock, StoreError> {
         let path = self.lock_path(run);
         let failed = |source| StoreError::Lock {
@@ -46,7 +47,8 @@ impl Store {
                     holder: holder(&mut file),
                 });
             }
-            // Whoever had it may have removed the file after it was opened here: then another may lock a new one.
+            // The previous holder may have removed the file after it was opened here: then another process may lock a
+            // new one.
             if is_at(&file, &path).map_err(failed)? {
                 let noted = file
                     .set_len(0)

@@ -1,28 +1,25 @@
-//! How far a run is: one row a run, written over and over, for those who watch from another process.
+//! Progress of a run: one row per run, overwritten again and again, for observers in other processes.
 
 use crate::{Store, StoreError, from_json, to_json};
 use prony_records::{Phase, ServiceId, WorkerNow};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
-/// How far a run is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
-    /// When this was written, RFC 3339 in UTC: old progress of a run without an end means that it was killed.
+    /// Time of this update, RFC 3339 in UTC. Old progress of a run without an end means that the run was killed.
     pub at: String,
-    /// Trials that ended.
+    /// Trials that have ended.
     pub done: u32,
-    /// Trials of the plan.
+    /// Trials in the plan.
     pub planned: u32,
-    /// Time left, s, where it can be told.
+    /// Estimated time left, s, if it is known.
     pub eta_s: Option<f64>,
-    /// The service whose trial runs now.
+    /// The service whose trial is running.
     pub service: Option<ServiceId>,
-    /// The contract of that trial.
     pub contract: Option<String>,
-    /// The workload of that trial.
     pub workload: Option<String>,
-    /// The step of that trial, in a word: `build`, `start`, `check`, `warm_up`, `measurement`, `drain`, `stop`.
+    /// The step of that trial: `build`, `start`, `check`, `warm_up`, `measurement`, `drain`, `stop`.
     pub step: Option<String>,
     /// The phase of its load, while there is one.
     pub phase: Option<Phase>,
@@ -30,16 +27,16 @@ pub struct Progress {
     pub throughput_per_s: Option<f64>,
     /// 99th percentile of the response time in the last second, ns.
     pub response_time_ns_p99: Option<u64>,
-    /// What each worker of a lab does; empty between two loads, and without a lab.
+    /// State of each worker of a testbed; empty between two loads, and without a testbed.
     #[serde(default)]
     pub workers: Vec<WorkerNow>,
-    /// Why a host of the lab is lost, until load is made again.
+    /// Why a host of the testbed is lost, until the load starts again.
     #[serde(default)]
     pub lost: Option<String>,
 }
 
 impl Store {
-    /// Says how far a run is; the last word counts.
+    /// Overwrites the progress of a run.
     pub fn set_progress(&self, run: &str, progress: &Progress) -> Result<(), StoreError> {
         let record = to_json("progress", progress)?;
         self.connection
@@ -52,7 +49,7 @@ impl Store {
         Ok(())
     }
 
-    /// How far a run is; `None` when it never said.
+    /// The progress of a run; `None` if it never reported any.
     pub fn progress(&self, run: &str) -> Result<Option<Progress>, StoreError> {
         let text: Option<String> = self
             .connection

@@ -1,36 +1,33 @@
-//! Runs: begun, finished, found again.
+//! Creates, finishes, finds and deletes runs.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
 use prony_records::{RunRecord, Warning};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
-/// How many names a message about an unknown run gives.
+/// Number of run names that the error for an unknown run suggests.
 const HINTS: usize = 3;
 
-/// A run in a list.
+/// A run, as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunEntry {
-    /// Its name.
     pub id: String,
-    /// The suite.
     pub suite: String,
-    /// Start, RFC 3339 in UTC.
+    /// RFC 3339, UTC.
     pub started_at: String,
-    /// End; `None` while it runs or when it was killed.
+    /// RFC 3339, UTC; `None` while it runs, or if it was killed.
     pub ended_at: Option<String>,
-    /// Trials that its plan holds.
+    /// Trials in its plan.
     pub planned_trials: u32,
-    /// Trials stored so far; one that was repeated counts once.
+    /// Trials stored so far; a repeated one counts once.
     pub trials: u32,
-    /// Those of them that gave no measurement, in the end.
+    /// Trials without a measurement, even after repetitions.
     pub excluded_trials: u32,
-    /// What people call it, where somebody said.
     pub label: Option<String>,
 }
 
 impl Store {
-    /// Stores a new run. Its trials may be appended from now on.
+    /// Stores a new run. Trials may be appended to it from now on.
     pub fn begin_run(&self, run: &RunRecord) -> Result<(), StoreError> {
         let record = to_json("run", run)?;
         let inserted = self
@@ -54,9 +51,10 @@ impl Store {
         Ok(())
     }
 
-    /// Stores a new run by its name, or by the next one like it that no run has: two runs of one second, or a clock that was
-    /// set back, would give the same. Nobody else may add to it as long as its lock lives. Each name is taken by its lock before
-    /// it is written, so that of those who begin at once no two have the same.
+    /// Stores a new run under its name or, if that is taken, under the next free one like it: two runs in the same
+    /// second, or a clock that was set back, would get the same name. No other process may add to the run while its
+    /// lock lives. Each name is locked before it is written, so that runs that start at the same time get different
+    /// names.
     pub fn begin_new_run(&self, mut run: RunRecord) -> Result<(RunRecord, RunLock), StoreError> {
         let wanted = run.id.clone();
         let mut number = 1_u32;
@@ -84,8 +82,8 @@ impl Store {
         Ok(found.optional().map_err(self.failed("look for a run"))?.is_some())
     }
 
-    /// Marks a run as ended at `ended_at` (RFC 3339 in UTC) and adds the warnings that came up on the way. A run that is
-    /// continued later may be finished again: how it ended before is forgotten then.
+    /// Marks a run as ended at `ended_at` (RFC 3339, UTC) and adds the warnings that came up during it. A run that is
+    /// continued later may be finished again: its previous ending is then forgotten.
     pub fn finish_run(&self, run: &str, ended_at: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         let mut record = self.run(run)?;
         record.warnings.retain(|warning| !warning.kind.facts().of_ending);
@@ -93,12 +91,13 @@ impl Store {
         self.replace_run(record, warnings)
     }
 
-    /// Adds reasons to doubt a run that has not ended.
+    /// Adds warnings to a run that has not ended.
     pub fn warn_of_run(&self, run: &str, warnings: &[Warning]) -> Result<(), StoreError> {
         self.replace_run(self.run(run)?, warnings)
     }
 
-    /// Lets a run hold so many trials, of which the last has just ended: one that grows by a trial at a time.
+    /// Sets the number of planned trials of a run whose last trial has just ended: for runs that grow one trial at a
+    /// time.
     pub fn extend_run(&self, run: &str, trials: u32, ended_at: &str) -> Result<(), StoreError> {
         let mut record = self.run(run)?;
         record.planned_trials = trials;
@@ -106,7 +105,7 @@ impl Store {
         self.replace_run(record, &[])
     }
 
-    /// Takes a run out of the store, with its trials, checks and label. One that is being measured stays.
+    /// Deletes a run with its trials, checks and label. A run that is being measured stays.
     pub fn remove_run(&self, run: &str) -> Result<(), StoreError> {
         self.run(run)?;
         let _lock = self.lock_run(run)?;
@@ -137,7 +136,6 @@ impl Store {
         Ok(())
     }
 
-    /// The run of that name.
     pub fn run(&self, run: &str) -> Result<RunRecord, StoreError> {
         let text: Option<String> = self
             .connection
@@ -150,7 +148,7 @@ impl Store {
         }
     }
 
-    /// The name of the run that a user means: `latest`, a whole name, or the start or end of exactly one.
+    /// Resolves a run name from a user: `latest`, a whole name, or the start or end of exactly one.
     pub fn find_run(&self, wanted: &str) -> Result<String, StoreError> {
         let runs = self.runs()?;
         if wanted == "latest" {
@@ -177,7 +175,7 @@ impl Store {
         }
     }
 
-    /// The run that began last.
+    /// The run that started last.
     pub fn latest_run(&self) -> Result<Option<RunRecord>, StoreError> {
         match self.runs()?.first() {
             Some(newest) => self.run(&newest.id).map(Some),

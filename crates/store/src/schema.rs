@@ -1,15 +1,14 @@
-//! The tables, and how an old store becomes a current one.
+//! The tables, and the migrations that upgrade an old store.
 
 use crate::StoreError;
 use crate::packing::pack;
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use std::path::Path;
 
-/// What brings a schema to the next one. Never changed once it was released.
+/// Migrates a schema to the next one. Must never change after its release.
 enum Step {
-    /// Statements.
     Sql(&'static str),
-    /// Statements, then rows that are made anew, then statements.
+    /// Statements, then a function that rewrites rows, then statements.
     Rows(
         &'static str,
         fn(&Transaction<'_>) -> rusqlite::Result<()>,
@@ -17,7 +16,7 @@ enum Step {
     ),
 }
 
-/// What brings schema N to N + 1, in order. Add a step; never change one that was released.
+/// Migrations from schema N to N + 1, in order. Add a step; never change one that was released.
 const STEPS: [Step; 3] = [
     Step::Sql(FIRST),
     Step::Rows(PACKED, pack_trials, PACKED_ALL),
@@ -73,7 +72,7 @@ const FIRST: &str = "
     CREATE INDEX calibration_by_machine ON calibration (machine, sequence);
 ";
 
-/// Trials in a head and a series, both packed; lists of runs read an index alone.
+/// Trials as a packed head and series; listing runs needs only an index.
 const PACKED: &str = "
     CREATE TABLE packed_trial (
         sequence INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -98,7 +97,7 @@ const PACKED_ALL: &str = "
     CREATE INDEX trial_by_service ON trial (service, variant, contract, sequence);
 ";
 
-/// What people call runs.
+/// Labels of runs.
 const LABELS: &str = "
     CREATE TABLE label (
         run TEXT PRIMARY KEY REFERENCES run (id),
@@ -127,10 +126,10 @@ fn pack_trials(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 
 /// Marks a file as a store of prony: `PRON`.
 const APPLICATION: i32 = 0x5052_4F4E;
-/// The newest schema that this version knows.
+/// The newest schema that this version supports.
 const KNOWN: u32 = STEPS.len() as u32;
 
-/// Sets the connection up and brings the tables up to date.
+/// Configures the connection and migrates the tables.
 pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
     let failed = |source| StoreError::Open {
         path: path.to_owned(),
@@ -140,8 +139,8 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     if connection.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
         return Err(failed(write_protected()));
     }
-    // WAL with NORMAL: an append survives the death of the process without a disk flush beside a measurement; only a
-    // power cut can take the last seconds.
+    // WAL with NORMAL: an append survives the death of the process without a disk flush during a measurement; only a
+    // power failure can lose the last seconds.
     connection
         .query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))
         .map_err(failed)?;
@@ -151,7 +150,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
     if version(connection).map_err(failed)? == KNOWN {
         return Ok(());
     }
-    // The lock comes before the second look: another process may bring the same store up to date.
+    // The lock is taken before the second check: another process may be migrating the same store.
     let transaction = connection
         .transaction_with_behavior(TransactionBehavior::Immediate)
         .map_err(failed)?;
@@ -169,7 +168,7 @@ pub(crate) fn prepare(connection: &mut Connection, path: &Path) -> Result<(), St
         .map_err(failed)?;
     transaction.commit().map_err(failed)?;
     if found > 0 && steps.iter().any(|step| matches!(step, Step::Rows(..))) {
-        // What the old tables took is given back, unless another process uses the store: then the next rows take it.
+        // Releases the space of the old tables, unless another process uses the store: then the next rows reuse it.
         let _ = connection.execute_batch("VACUUM");
     }
     Ok(())
@@ -186,7 +185,7 @@ fn take(step: &Step, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     }
 }
 
-/// Whether a store can be read as it is: a reader that may not write brings nothing up to date.
+/// Checks that a store can be read without a migration: a reader without write access cannot migrate it.
 pub(crate) fn is_current(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     refuse_foreign(connection, path)?;
     let found = version(connection).map_err(|source| StoreError::Open {
@@ -211,12 +210,13 @@ fn refuse_newer(found: u32, path: &Path) -> Result<(), StoreError> {
     })
 }
 
-/// What SQLite says at the first attempt to write a file that it could only open for reading.
+/// The error of SQLite at the first attempt to write a file that it could open only for reading.
 fn write_protected() -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY), None)
 }
 
-/// A database of another program is not to get tables of prony. Stores of earlier versions bear no mark but their tables.
+/// Prevents that a database of another program gets tables of prony. Early stores have no application ID, only their
+/// tables.
 fn refuse_foreign(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
     let found = || -> rusqlite::Result<bool> {

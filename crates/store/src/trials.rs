@@ -1,24 +1,22 @@
-//! Trials: appended as they end, read at any time.
+//! Trials, which are appended as they end and can be read at any time.
 
-use crate::packing::{self, Damaged, pack};
+use crate::packing::{self, UnpackError, pack};
 use crate::{Store, StoreError, to_value};
 use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
 use serde_json::Value;
 
-/// A trial and where it lies in the store.
+/// A trial and its position in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
-    /// Its number; later trials have higher ones.
+    /// Later trials have higher numbers.
     pub sequence: i64,
-    /// The run that it belongs to.
     pub run: String,
-    /// The trial.
     pub trial: TrialRecord,
 }
 
 impl Store {
-    /// Appends a trial to a run that was begun; gives its number.
+    /// Appends a trial to an existing run; returns its number.
     pub fn append_trial(&self, run: &str, trial: &TrialRecord) -> Result<i64, StoreError> {
         self.append_record(run, trial, to_value("trial", trial)?)
     }
@@ -45,7 +43,7 @@ impl Store {
         Ok(())
     }
 
-    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
+    /// Appends a trial with its JSON, which may have keys that this version does not know.
     pub(crate) fn append_record(
         &self,
         run: &str,
@@ -76,63 +74,64 @@ impl Store {
         Ok(self.connection.last_insert_rowid())
     }
 
-    /// The trials of a run in the order in which they ended.
+    /// The trials of a run, in the order in which they ended.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         let trials = self.trials_after(run, 0)?;
         Ok(trials.into_iter().map(|stored| stored.trial).collect())
     }
 
-    /// The trials of a run whose number is above `sequence`: what a reader has not seen yet.
+    /// The trials of a run with a number above `sequence`: those that a reader has not seen yet.
     pub fn trials_after(&self, run: &str, sequence: i64) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 AND sequence > ?2 ORDER BY sequence",
             params![run, sequence],
-            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from),
+            |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
         .collect()
     }
 
-    /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most of the
-    /// time to read, and only pictures show them.
+    /// The trials of a run in the order in which they ended, without intervals, samples and histograms: those take most
+    /// of the reading time, and only charts need them.
     pub fn heads(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
         .collect()
     }
 
-    /// Every trial of a service under a contract, over all runs, the oldest first: its history. As [`Store::heads`] gives them.
+    /// Every trial of a service under a contract, over all runs, the oldest first, as [`Store::heads`] returns them.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
             "SELECT sequence, run, head FROM trial
              WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY sequence",
             params![service.service, service.variant, contract],
-            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(Cause::from),
+            |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
         .map(|(sequence, run, record)| stored(sequence, run, record))
         .collect()
     }
 
-    /// The JSON of the trials of a run, as they are kept.
+    /// The stored JSON of the trials of a run.
     pub(crate) fn records(&self, run: &str) -> Result<Vec<Value>, StoreError> {
         let all = self.read_trials(
             "SELECT sequence, run, head, series FROM trial WHERE run = ?1 ORDER BY sequence",
             params![run],
             |row| {
-                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(Cause::from)
+                packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?)
+                    .map_err(RowReadError::from)
             },
         )?;
         Ok(all.into_iter().map(|(_, _, record)| record).collect())
     }
 
-    /// Every service that the store has trials of, with the contracts, in alphabetical order.
+    /// Every service that has trials in the store, with its contracts, in alphabetical order.
     pub fn services(&self) -> Result<Vec<(ServiceId, String)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(ServiceId, String)>> {
             let mut statement = self.connection.prepare_cached(
@@ -151,8 +150,8 @@ impl Store {
         read().map_err(self.failed("list the services"))
     }
 
-    /// The highest number of a trial of the run, and how many there are, a repeated one counting once: tells cheaply whether
-    /// there is news.
+    /// The highest trial number of the run, and its number of trials, where a repeated one counts once: a cheap check
+    /// for new trials.
     pub fn trial_count(&self, run: &str) -> Result<(i64, u32), StoreError> {
         self.connection
             .query_row(
@@ -167,7 +166,7 @@ impl Store {
         &self,
         query: &str,
         values: impl rusqlite::Params,
-        unpack: impl Fn(&Row<'_>) -> Result<Value, Cause>,
+        unpack: impl Fn(&Row<'_>) -> Result<Value, RowReadError>,
     ) -> Result<Vec<(i64, String, Value)>, StoreError> {
         let failed = |source| self.failed("read the trials")(source);
         let mut statement = self.connection.prepare_cached(query).map_err(failed)?;
@@ -176,8 +175,8 @@ impl Store {
         while let Some(row) = rows.next().map_err(failed)? {
             let sequence: i64 = row.get(0).map_err(failed)?;
             let record = unpack(row).map_err(|cause| match cause {
-                Cause::Statement(source) => failed(source),
-                Cause::Damaged(damaged) => StoreError::Damaged {
+                RowReadError::Statement(source) => failed(source),
+                RowReadError::Damaged(damaged) => StoreError::Damaged {
                     what: "trial",
                     which: sequence.to_string(),
                     reason: damaged.to_string(),
@@ -199,25 +198,25 @@ fn stored(sequence: i64, run: String, record: Value) -> Result<StoredTrial, Stor
 }
 
 /// Why a row cannot be read.
-enum Cause {
+enum RowReadError {
     Statement(rusqlite::Error),
-    Damaged(Damaged),
+    Damaged(UnpackError),
 }
 
-impl From<rusqlite::Error> for Cause {
+impl From<rusqlite::Error> for RowReadError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Statement(error)
     }
 }
 
-impl From<rusqlite::types::FromSqlError> for Cause {
+impl From<rusqlite::types::FromSqlError> for RowReadError {
     fn from(error: rusqlite::types::FromSqlError) -> Self {
         Self::Statement(error.into())
     }
 }
 
-impl From<Damaged> for Cause {
-    fn from(damaged: Damaged) -> Self {
+impl From<UnpackError> for RowReadError {
+    fn from(damaged: UnpackError) -> Self {
         Self::Damaged(damaged)
     }
 }

@@ -1,4 +1,4 @@
-//! Runs that are labelled and deleted, from outside.
+//! Labels and deletion of runs, from outside.
 
 use prony_store::{Store, StoreError};
 use std::path::Path;
@@ -59,7 +59,7 @@ fn a_label_goes_where_its_run_goes() {
         Some("the good one")
     );
     assert_eq!(other.label(&names[1]).expect("reads"), None);
-    // Another label makes no other run, and what is said here stays.
+    // A different label does not make a different run, and the label of this store stays.
     other.label_run(&names[0], "mine").expect("labels");
     let second = other.import(&mut text.as_bytes(), false).expect("imports");
     assert_eq!((second.known, second.different), (2, Vec::new()));
@@ -90,7 +90,7 @@ fn a_run_is_deleted_with_all_that_belongs_to_it() {
     assert_eq!(kept(&store), before);
     let again = store.remove_run(&names[0]);
     assert!(matches!(again, Err(StoreError::NoSuchRun { .. })));
-    // The name is free, and checks of no run are still there.
+    // The name is free, and standalone checks are still there.
     assert!(store.check_matrix(None).expect("reads").is_some());
     let back = store.import(&mut EXPORT.as_bytes(), false).expect("imports");
     assert_eq!((back.runs, back.known), (vec![names[0].clone()], 1));

@@ -1,4 +1,4 @@
-//! The store from outside: what was written is found again, whoever else writes and whoever dies.
+//! The store from outside: everything that was written is found again, despite other writers and killed processes.
 
 use prony_records::{
     CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage,
@@ -74,7 +74,7 @@ fn what_was_appended_is_read_back() {
     assert_eq!(store.latest_run().expect("reads"), Some(record));
 }
 
-/// An export that comes back must be the same run, so no figure may lose its last digit.
+/// An imported run must equal the exported one, so no number may lose its last digit.
 #[test]
 fn figures_come_back_to_the_last_digit() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -162,7 +162,7 @@ fn runs_are_listed_newest_first_and_found_by_a_part() {
         (runs[1].trials, runs[1].excluded_trials, runs[1].planned_trials),
         (1, 1, 4)
     );
-    // Once a trial of this place gave numbers, a repeat that fails takes nothing away.
+    // Once a trial with this number has a measurement, a failed repetition does not remove it.
     let database = rusqlite::Connection::open(store.path()).expect("opens");
     let first = "UPDATE trial SET excluded = 0 WHERE sequence = (SELECT min(sequence) FROM trial)";
     assert_eq!(database.execute(first, []).expect("changes"), 1);
@@ -235,17 +235,17 @@ fn a_reader_sees_what_another_handle_appends() {
         for thread in 0..4 {
             let path = &path;
             scope.spawn(move || {
-                let store = Store::open(path).expect("opens beside others");
+                let store = Store::open(path).expect("opens next to others");
                 for place in 0..25 {
                     store
                         .append_trial("r", &trial(thread * 25 + place, "a"))
-                        .expect("appends beside others");
+                        .expect("appends next to others");
                 }
             });
         }
         let mut seen = 0;
         while seen < 100 {
-            let trials = reader.trials("r").expect("reads beside writers").len();
+            let trials = reader.trials("r").expect("reads next to writers").len();
             assert!(trials >= seen, "a trial that was seen is gone");
             seen = trials;
         }
@@ -436,7 +436,7 @@ fn a_clock_that_was_set_back_gives_no_name_twice() {
         "2026-11-21T08-30-00-quick-2",
         "2026-11-21T08-30-00-quick-3",
     ] {
-        // It ends at once: a name stays taken.
+        // The lock is released at once, but the name stays taken.
         let (begun, _lock) = store
             .begin_new_run(run(wanted, "2026-11-21T08:30:00Z"))
             .expect("begins");

@@ -5,13 +5,14 @@ use prony_store::{Store, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Stores as earlier versions wrote them. The last one is of this schema: what is packed today must be read for ever.
+/// Stores as earlier versions wrote them. The last one has the current schema: data packed today must stay readable for
+/// ever.
 const KEPT: [(&str, &str); 3] = [
     ("1", include_str!("fixtures/schema-1.sql")),
     ("2", include_str!("fixtures/schema-2.sql")),
     ("3", include_str!("fixtures/schema-3.sql")),
 ];
-/// The same as an export.
+/// The same runs as an export.
 const EXPORT: &str = include_str!("fixtures/export-1.jsonl");
 
 fn made(folder: &Path, name: &str, statements: &str) -> PathBuf {
@@ -37,7 +38,7 @@ fn exported(store: &Store) -> String {
     String::from_utf8(out).expect("text")
 }
 
-/// Whether two exports say the same, in whatever order of keys.
+/// Whether two exports are equal, except for the order of keys.
 fn is_same(one: &str, other: &str) -> bool {
     let read = |text: &str| -> Vec<Value> {
         text.lines()
@@ -51,7 +52,7 @@ fn is_same(one: &str, other: &str) -> bool {
 fn every_kept_store_is_read_and_says_the_same() {
     let folder = tempfile::tempdir().expect("a folder");
     for (schema, statements) in KEPT {
-        // The mark of a store came later than the first ones.
+        // The first stores had no application ID.
         for mark in [0x5052_4F4E, 0] {
             let text = format!("{statements}\nPRAGMA application_id = {mark};");
             let path = made(folder.path(), &format!("{schema}-{mark}.db"), &text);
@@ -66,7 +67,7 @@ fn every_kept_store_is_read_and_says_the_same() {
             let run = all(&store)[0].0.id.clone();
             let (last, count) = store.trial_count(&run).expect("counts");
             assert!(last > 0 && count > 0);
-            // It goes on as a current one.
+            // It continues as a current store.
             let trial = all(&store)[0].1[0].clone();
             assert!(store.append_trial(&run, &trial).expect("appends") > last);
             drop(store);
@@ -80,8 +81,8 @@ fn every_kept_store_is_read_and_says_the_same() {
     }
 }
 
-/// A reader that may not write does not bring a store up to date.
-/// Older versions left out requests without a reply: their records are read as they are, and known to cover survivors only.
+/// Older versions left out requests without a reply: their records are read unchanged, and are known to cover survivors
+/// only.
 #[test]
 fn old_records_are_known_to_cover_survivors_only() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -121,7 +122,7 @@ fn a_store_of_today_is_not_written_by_opening_it() {
     assert_eq!(version(), before);
 }
 
-/// What most readers need is read without what takes the time.
+/// Most readers do not need the expensive parts.
 #[test]
 fn heads_are_trials_without_their_series() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -160,7 +161,7 @@ fn an_export_comes_back_and_twice_is_harmless() {
     other.merge(&store, false).expect("merges");
     other.merge(&store, false).expect("merges again");
     assert!(is_same(&exported(&other), EXPORT));
-    // One run alone, without what belongs to none.
+    // A single run, without the checks and calibrations that belong to none.
     let one = first.runs[0].clone();
     let mut out = Vec::new();
     let told = store

@@ -1,44 +1,42 @@
-//! Where metrics go: the URL of a collector, and the headers that it wants.
+//! The destination of metrics: the URL of a collector, and the headers that it requires.
 
-use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, USER_AGENT};
-use http::{HeaderMap, HeaderName, HeaderValue, Request};
-use http_body_util::Full;
+use http::{HeaderMap, HeaderName, HeaderValue};
 use percent_encoding::percent_decode_str;
-use prony_protocols::tls::TlsError;
+use prony_load::{Body, ConnectOptions, Header, Request, Target, Template, Tls, TlsChoices};
+use prony_protocols::client::ClientError;
 use std::fmt;
 use std::str::FromStr;
 use url::{Host, Url};
 
-/// Where a collector takes metrics, below its endpoint.
+/// Path of the metrics endpoint, below the URL of the collector.
 const PATH: &str = "/v1/metrics";
-/// What sends them.
+/// The `User-Agent` of each request.
 const AGENT: &str = concat!("prony/", env!("CARGO_PKG_VERSION"));
 
-/// A collector of metrics, by the URL of its endpoint: `/v1/metrics` is added where it is not there.
+/// A collector of metrics, by the URL of its endpoint; `/v1/metrics` is appended if it is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Collector {
     url: Url,
     headers: HeaderMap,
 }
 
-/// What is wrong with the description of a collector.
+/// Why the description of a collector is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CollectorError {
-    /// It has no such URL.
-    #[error("`{0}` is no URL of a collector: write it as http://127.0.0.1:4318 or https://collector.example")]
+    #[error(
+        "`{0}` is not the URL of a collector: write it as http://127.0.0.1:4318 or https://collector.example"
+    )]
     NoUrl(String),
-    /// There is a name or a password in it.
     #[error(
         "a name or password in the URL of a collector is not sent: set OTEL_EXPORTER_OTLP_HEADERS='authorization=Basic …' instead"
     )]
     Credentials,
-    /// A header cannot be sent. What stands in it may be secret.
-    #[error("header {0} of those that are wanted is none: write them as NAME=VALUE, with commas between")]
+    /// A header's text may be secret: the error has only its number.
+    #[error("header {0} of those requested is invalid: write them as NAME=VALUE, separated by commas")]
     Header(usize),
-    /// TLS cannot be spoken.
+    /// It cannot be spoken with.
     #[error("the collector cannot be reached: {0}")]
-    Tls(#[from] TlsError),
+    Client(ClientError),
 }
 
 impl FromStr for Collector {
@@ -72,7 +70,7 @@ impl fmt::Display for Collector {
 }
 
 impl Collector {
-    /// With headers as `OTEL_EXPORTER_OTLP_HEADERS` has them: `NAME=VALUE`, percent-encoded, with commas between.
+    /// Adds headers in the format of `OTEL_EXPORTER_OTLP_HEADERS`: `NAME=VALUE`, percent-encoded, separated by commas.
     pub fn with_headers(mut self, text: &str) -> Result<Self, CollectorError> {
         let written = text.split(',').map(str::trim).filter(|one| !one.is_empty());
         for (number, one) in (1..).zip(written) {
@@ -82,36 +80,51 @@ impl Collector {
         Ok(self)
     }
 
-    /// The name or address of its host.
-    pub(crate) fn host(&self) -> String {
-        match self.url.host() {
+    /// Where it is.
+    pub(crate) fn target(&self) -> Target {
+        let host = match self.url.host() {
             Some(Host::Ipv6(address)) => address.to_string(),
             Some(host) => host.to_string(),
             None => String::new(),
+        };
+        let tls = (self.url.scheme() == "https").then(|| Tls {
+            server_name: host.clone(),
+            insecure: false,
+            cacert: None,
+            choices: TlsChoices::default(),
+        });
+        Target {
+            url: self.url.to_string(),
+            port: self.url.port_or_known_default().unwrap_or_default(),
+            authority: self.url.authority().to_owned(),
+            host,
+            tls,
+            connect: ConnectOptions::default(),
         }
     }
 
-    pub(crate) fn port(&self) -> u16 {
-        self.url.port_or_known_default().unwrap_or_default()
-    }
-
-    pub(crate) fn speaks_tls(&self) -> bool {
-        self.url.scheme() == "https"
-    }
-
     /// The request that brings it these bytes.
-    pub(crate) fn request(&self, body: Bytes) -> Result<Request<Full<Bytes>>, http::Error> {
+    pub(crate) fn request(&self, body: Vec<u8>) -> Request {
         let path = match self.url.query() {
             Some(query) => format!("{}?{query}", self.url.path()),
             None => self.url.path().to_owned(),
         };
-        let mut request = Request::post(path)
-            .header(HOST, self.url.authority())
-            .header(USER_AGENT, AGENT)
-            .header(CONTENT_TYPE, "application/x-protobuf")
-            .body(Full::new(body))?;
-        request.headers_mut().extend(self.headers.clone());
-        Ok(request)
+        let header = |name: &str, value: &[u8]| Header {
+            name: name.to_owned(),
+            value: Template::literal(value.to_vec()),
+        };
+        let mut headers = vec![
+            header("user-agent", AGENT.as_bytes()),
+            header("content-type", b"application/x-protobuf"),
+        ];
+        let own = self.headers.iter();
+        headers.extend(own.map(|(name, value)| header(name.as_str(), value.as_bytes())));
+        Request {
+            method: "POST".to_owned(),
+            path: Template::literal(path.into_bytes()),
+            headers,
+            body: Body::Bytes(Template::literal(body)),
+        }
     }
 }
 
@@ -165,7 +178,8 @@ mod tests {
     fn hosts_are_named_as_a_resolver_wants_them() {
         let of = |text: &str| -> (String, u16, bool) {
             let collector: Collector = text.parse().expect("a collector");
-            (collector.host(), collector.port(), collector.speaks_tls())
+            let target = collector.target();
+            (target.host, target.port, target.tls.is_some())
         };
         assert_eq!(of("http://[::1]:4318"), ("::1".to_owned(), 4318, false));
         assert_eq!(
@@ -181,13 +195,17 @@ mod tests {
             .clone()
             .with_headers("api-key=a%20b, x-scope = c=d,")
             .expect("headers");
-        let request = with.request(Bytes::new()).expect("a request");
-        assert_eq!(request.headers()["api-key"], "a b");
-        assert_eq!(request.headers()["x-scope"], "c=d");
-        assert_eq!(
-            (request.uri().path(), &request.headers()[HOST]),
-            ("/v1/metrics", &HeaderValue::from_static("127.0.0.1:4318"))
-        );
+        let request = with.request(Vec::new());
+        let value = |name: &str| {
+            let header = request.headers.iter().find(|header| header.name == name)?;
+            let mut value = Vec::new();
+            header.value.render(&mut value, |_, _| {});
+            String::from_utf8(value).ok()
+        };
+        assert_eq!(value("api-key").as_deref(), Some("a b"));
+        assert_eq!(value("x-scope").as_deref(), Some("c=d"));
+        assert_eq!(with.target().authority, "127.0.0.1:4318");
+        assert_eq!(request.path, Template::literal("/v1/metrics"));
         assert!(!format!("{with:?}").contains("a b"));
         let refused = collector.with_headers("a=b,no header").expect_err("no header");
         assert_eq!(refused, CollectorError::Header(2));

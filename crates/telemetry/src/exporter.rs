@@ -1,45 +1,41 @@
-//! The thread that sends what is told, and the one warning where nobody takes it.
+//! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
-use crate::http_export::{Client, Refusal};
+use crate::http_export::{Poster, Refusal};
 use crate::metrics::{Figures, Labels};
-use bytes::Bytes;
 use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;
 use std::mem;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::runtime::{Builder, Runtime};
 
 /// Time between two requests.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long a collector may take for one.
-const PATIENCE: Duration = Duration::from_secs(5);
 /// How long the end of a load waits for the last one.
 const LAST_PATIENCE: Duration = Duration::from_secs(2);
 
-/// Sends what a load does to a collector.
+/// Sends the metrics of a running load to a collector.
 ///
-/// Intervals are added to sums, which takes microseconds; a thread of its own sends those about once a second. It is started by
-/// the first interval, on the CPUs of the thread that tells it: where a measurement keeps CPUs for the service, nothing is sent
-/// from there. While a collector does not answer, the sums wait; nobody else does.
+/// Adding an interval to the sums takes microseconds; a separate thread sends the sums about once a second. The first
+/// interval starts the thread, on the CPUs of the thread that reports it: if a measurement reserves CPUs for the
+/// service, nothing is sent from those. While a collector does not answer, the sums wait, and nothing else does.
 pub struct Exporter {
-    shared: Arc<Shared>,
+    shared: Arc<ExporterState>,
     state: Mutex<State>,
 }
 
-struct Shared {
+struct ExporterState {
     figures: Mutex<Figures>,
-    trouble: Mutex<Trouble>,
+    trouble: Mutex<CollectorState>,
 }
 
-/// What is wrong with the collector.
+/// Problems with the collector.
 #[derive(Default)]
-struct Trouble {
-    /// The warning, where it is not told yet.
+struct CollectorState {
+    /// The warning, until it is returned.
     untold: Option<String>,
-    /// Whether there was one: it is given once.
+    /// Whether there was a warning: only one is given.
     was_given: bool,
     /// Whether the last request failed.
     lasts: bool,
@@ -47,42 +43,42 @@ struct Trouble {
 
 enum State {
     /// Nothing was told yet.
-    Waits(Box<Client>),
+    Waits(Box<Poster>),
     /// The thread is on.
     Sends { end: Sender<()>, ended: Receiver<()> },
-    /// It is not, and will not be.
+    /// The thread has ended and is not started again.
     Over,
 }
 
 impl Exporter {
-    /// Sends to this collector; `instance` names this process among those that send there.
+    /// Sends to this collector; `instance` identifies this process among the senders.
     pub fn new(collector: Collector, instance: String) -> Result<Self, CollectorError> {
         Ok(Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ExporterState {
                 figures: Mutex::new(Figures::new(instance)),
                 trouble: Mutex::default(),
             }),
-            state: Mutex::new(State::Waits(Box::new(Client::new(collector)?))),
+            state: Mutex::new(State::Waits(Box::new(Poster::new(collector)?))),
         })
     }
 
-    /// Takes note of an interval.
+    /// Adds an interval to the sums.
     pub fn interval(&self, labels: &Labels, phase: Phase, interval: &Interval, times: &CompactHistogram) {
         lock(&self.shared.figures).take(labels, phase, interval, times);
         let mut state = lock(&self.state);
         if matches!(*state, State::Waits(_))
-            && let State::Waits(client) = mem::replace(&mut *state, State::Over)
+            && let State::Waits(poster) = mem::replace(&mut *state, State::Over)
         {
-            *state = self.begin(client);
+            *state = self.begin(poster);
         }
     }
 
-    fn begin(&self, client: Box<Client>) -> State {
+    fn begin(&self, poster: Box<Poster>) -> State {
         let (end, asked) = mpsc::channel();
         let (ends, ended) = mpsc::channel();
         let shared = Arc::clone(&self.shared);
         let send = move || {
-            shared.send_all(*client, &asked);
+            shared.send_all(*poster, &asked);
             drop(ends);
         };
         let thread = std::thread::Builder::new().name("otlp".to_owned());
@@ -90,44 +86,40 @@ impl Exporter {
             Ok(_) => State::Sends { end, ended },
             Err(error) => {
                 self.shared.warn(&format!(
-                    "live metrics are not sent: no thread can be started: {error}"
+                    "live metrics are not sent: cannot start a thread: {error}"
                 ));
                 State::Over
             }
         }
     }
 
-    /// Sends what is left and ends. A collector that answers is waited for, two seconds at most.
+    /// Sends the remaining metrics and ends. Waits up to two seconds for a collector that answers.
     pub fn finish(&self) {
         let State::Sends { end, ended } = mem::replace(&mut *lock(&self.state), State::Over) else {
             return;
         };
         let waits = !lock(&self.shared.trouble).lasts;
-        // The thread may have ended by itself.
+        // The thread may have ended on its own.
         let _ = end.send(());
         if waits && ended.recv_timeout(LAST_PATIENCE) == Err(RecvTimeoutError::Timeout) {
             self.shared
-                .warn("the collector of live metrics did not answer in time: the last ones are lost");
+                .warn("the collector of live metrics did not answer in time: the last metrics are lost");
         }
     }
 
-    /// Why live metrics do not reach the collector, where they do not: once, then never again.
+    /// Why live metrics do not reach the collector, if they do not. Returned only once.
     pub fn warning(&self) -> Option<String> {
         lock(&self.shared.trouble).untold.take()
     }
 }
 
-impl Shared {
+impl ExporterState {
     /// Sends what is due until it is asked to end, or nothing more is taken.
-    fn send_all(&self, mut client: Client, asked: &Receiver<()>) {
-        let runtime = match Builder::new_current_thread().enable_all().build() {
-            Ok(runtime) => runtime,
-            Err(error) => return self.warn(&format!("live metrics are not sent: {error}")),
-        };
+    fn send_all(&self, mut poster: Poster, asked: &Receiver<()>) {
         loop {
             let ends = asked.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
             let due = lock(&self.figures).due();
-            let taken = due.is_none_or(|due| self.send(&runtime, &mut client, due.encode_to_vec().into()));
+            let taken = due.is_none_or(|due| self.send(&mut poster, due.encode_to_vec()));
             if ends || !taken {
                 return;
             }
@@ -135,30 +127,26 @@ impl Shared {
     }
 
     /// Sends one request; says whether another one makes sense.
-    fn send(&self, runtime: &Runtime, client: &mut Client, body: Bytes) -> bool {
-        let posted = runtime.block_on(async { tokio::time::timeout(PATIENCE, client.post(body)).await });
-        let posted = posted.unwrap_or_else(|_| {
-            let text = format!("it did not answer within {} s", PATIENCE.as_secs());
-            Err(Refusal::ForNow(text))
-        });
+    fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
+        let posted = poster.post(body);
         lock(&self.trouble).lasts = matches!(posted, Err(Refusal::ForNow(_) | Refusal::ForGood(_)));
-        let to = client.collector();
+        let to = poster.collector();
         match posted {
             Ok(()) => true,
             Err(Refusal::Partly(reason)) => {
-                self.warn(&format!("{to} does not take all live metrics: {reason}"));
+                self.warn(&format!("{to} does not accept all live metrics: {reason}"));
                 true
             }
             Err(Refusal::ForNow(reason)) => {
                 lock(&self.figures).owe_all();
                 self.warn(&format!(
-                    "live metrics do not reach {to}: {reason}; the load goes on, and they are sent when it answers"
+                    "live metrics do not reach {to}: {reason}; the load continues, and they are sent once it answers"
                 ));
                 true
             }
             Err(Refusal::ForGood(reason)) => {
                 self.warn(&format!(
-                    "{to} takes no live metrics: {reason}; the load goes on without them"
+                    "{to} does not accept live metrics: {reason}; the load continues without them"
                 ));
                 false
             }
@@ -173,7 +161,7 @@ impl Shared {
     }
 }
 
-/// What a thread that panicked left is still a sum.
+/// The sums stay valid if a thread panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,57 +1,42 @@
-//! One request to a collector, and what came of it.
+//! Sends a request to a collector and interprets the response.
 
 use crate::collector::{Collector, CollectorError};
 use crate::otlp::ExportMetricsServiceResponse;
-use bytes::Bytes;
-use http::{Response, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::rt::{Read, Write};
-use hyper_util::rt::TokioIo;
-use prony_load::{Protocol, Tls, TlsChoices};
-use prony_protocols::tls::{TlsConfig, explain_io};
+use http::StatusCode;
+use prony_load::Protocol;
+use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, Reply};
+use prony_protocols::request_values::Parameters;
 use prost::Message as _;
-use std::sync::Arc;
-use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
+use std::time::{Duration, Instant};
 
-/// Bytes of an answer that are read.
-const MOST_READ: usize = 64 * 1024;
 /// Letters of an answer that are shown.
 const MOST_SHOWN: usize = 200;
+/// How long a collector may take for a request.
+const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why a collector did not take all that it was sent.
+/// Why a collector did not accept everything in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It may take it later.
+    /// It may accept the request later.
     ForNow(String),
-    /// It has taken a part, and does not want the rest.
+    /// It accepted a part and rejects the rest.
     Partly(String),
-    /// It never will.
+    /// It will never accept the request.
     ForGood(String),
 }
 
 /// A collector, and the connection to it that is kept.
-pub(crate) struct Client {
+pub(crate) struct Poster {
     collector: Collector,
-    tls: Option<TlsConfig>,
-    kept: Option<SendRequest<Full<Bytes>>>,
+    client: Client,
+    kept: Option<Connection>,
 }
 
-impl Client {
+impl Poster {
     pub(crate) fn new(collector: Collector) -> Result<Self, CollectorError> {
-        let tls = collector.speaks_tls().then(|| {
-            let tls = Tls {
-                server_name: collector.host(),
-                insecure: false,
-                cacert: None,
-                choices: TlsChoices::default(),
-            };
-            TlsConfig::new(&tls, Protocol::Http1)
-        });
+        let client = Client::new(&collector.target(), Protocol::Http1);
         Ok(Self {
-            tls: tls.transpose()?,
+            client: client.map_err(CollectorError::Client)?,
             collector,
             kept: None,
         })
@@ -61,64 +46,47 @@ impl Client {
         &self.collector
     }
 
-    pub(crate) async fn post(&mut self, body: Bytes) -> Result<(), Refusal> {
-        let reply = self.send(&body).await.map_err(Refusal::ForNow)?;
-        let status = reply.status();
-        let answer = Limited::new(reply.into_body(), MOST_READ).collect().await;
-        let answer = answer.map_err(|error| Refusal::ForNow(error.to_string()))?;
-        judge(status, &answer.to_bytes())
+    pub(crate) fn post(&mut self, body: Vec<u8>) -> Result<(), Refusal> {
+        let reply = self.send(body).map_err(|error| {
+            Refusal::ForNow(match error {
+                ClientError::TimedOut => format!("it did not answer within {} s", PATIENCE.as_secs()),
+                other => other.to_string(),
+            })
+        })?;
+        let status =
+            StatusCode::from_u16(reply.status).map_err(|error| Refusal::ForNow(error.to_string()))?;
+        judge(status, &reply.body)
     }
 
-    async fn send(&mut self, body: &Bytes) -> Result<Response<Incoming>, String> {
-        let request = || {
-            self.collector
-                .request(body.clone())
-                .map_err(|error| error.to_string())
+    fn send(&mut self, body: Vec<u8>) -> Result<Reply, ClientError> {
+        let deadline = Instant::now() + PATIENCE;
+        let request = self
+            .client
+            .prepare(&self.collector.request(body), BodyFraming::Length)?;
+        let ask = |connection: &mut Connection| {
+            let token = connection.start(&request, Parameters::new(&[], 0).values(0));
+            connection.reply(token, deadline)
         };
         // It may have closed the connection meanwhile. What comes twice counts once, since sums are sent.
-        if let Some(mut kept) = self.kept.take()
-            && kept.ready().await.is_ok()
-            && let Ok(reply) = kept.send_request(request()?).await
-        {
-            self.kept = Some(kept);
-            return Ok(reply);
-        }
-        let mut fresh = self.connect().await?;
-        let reply = fresh.send_request(request()?).await;
-        let reply = reply.map_err(|error| error.to_string())?;
-        self.kept = Some(fresh);
-        Ok(reply)
-    }
-
-    async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, String> {
-        let (host, port) = (self.collector.host(), self.collector.port());
-        let stream = TcpStream::connect((host.as_str(), port)).await;
-        let stream = stream.map_err(|error| error.to_string())?;
-        match &self.tls {
-            None => begin(TokioIo::new(stream)).await,
-            Some(tls) => {
-                let connector = TlsConnector::from(Arc::clone(tls.client()));
-                let sealed = connector.connect(tls.server_name().clone(), stream).await;
-                begin(TokioIo::new(
-                    sealed.map_err(|error| explain_io(&error).to_string())?,
-                ))
-                .await
+        if let Some(mut kept) = self.kept.take() {
+            match ask(&mut kept) {
+                Ok(reply) => return Ok(self.keep(kept, reply)),
+                Err(ClientError::TimedOut) => return Err(ClientError::TimedOut),
+                Err(_) => {}
             }
         }
+        let mut fresh = self.client.connect(deadline)?;
+        let reply = ask(&mut fresh)?;
+        Ok(self.keep(fresh, reply))
+    }
+
+    fn keep(&mut self, connection: Connection, reply: Reply) -> Reply {
+        self.kept = (!reply.closes).then_some(connection);
+        reply
     }
 }
 
-/// HTTP on a connection.
-async fn begin(io: impl Read + Write + Unpin + Send + 'static) -> Result<SendRequest<Full<Bytes>>, String> {
-    let (sender, connection) = handshake(io).await.map_err(|error| error.to_string())?;
-    // It ends when the sender is dropped, or by the collector; the next request tells how.
-    tokio::spawn(async move {
-        let _ = connection.await;
-    });
-    Ok(sender)
-}
-
-/// What an answer means, by the protocol's rules for what may be sent again.
+/// Interprets a response, by the rules of the protocol for retries.
 fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
     if status.is_success() {
         let partly = ExportMetricsServiceResponse::decode(answer).ok();
@@ -126,7 +94,7 @@ fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
         return match partly.filter(|partly| partly.rejected_data_points > 0) {
             None => Ok(()),
             Some(partly) => Err(Refusal::Partly(format!(
-                "it refused {} of them: {}",
+                "it rejected {} of them: {}",
                 partly.rejected_data_points,
                 shown(partly.error_message.as_bytes())
             ))),
@@ -141,7 +109,7 @@ fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
     })
 }
 
-/// What of an answer can be shown, in one line. An error in protobuf has its text between other bytes.
+/// The printable part of a response, in one line. An error in protobuf has its text between other bytes.
 fn shown(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     let letters = text
@@ -171,7 +139,7 @@ mod tests {
         let good = judge(StatusCode::NOT_FOUND, b"\x08\x05\x12\x04none");
         assert_eq!(
             good,
-            Err(Refusal::ForGood("it answered 404 Not Found none".to_owned()))
+            Err(Refusal::ForGood("it answered 404 Not DataPoint none".to_owned()))
         );
     }
 
@@ -186,7 +154,7 @@ mod tests {
         let told = judge(StatusCode::OK, &answer.encode_to_vec());
         assert_eq!(
             told,
-            Err(Refusal::Partly("it refused 2 of them: too old".to_owned()))
+            Err(Refusal::Partly("it rejected 2 of them: too old".to_owned()))
         );
     }
 }

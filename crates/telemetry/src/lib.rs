@@ -1,8 +1,8 @@
-//! What a load does now, as metrics of OpenTelemetry: intervals are summed up, and the sums go to a collector about once a
-//! second while the load goes on (OTLP over HTTP, in protobuf).
+//! Live metrics of a load for OpenTelemetry: intervals are summed up, and the sums are sent to a collector about once a
+//! second while the load runs (OTLP over HTTP, in protobuf).
 //!
-//! A collector is a guest. This crate must never hold up whoever tells it an interval, and never fail a load: what a collector
-//! does not take costs one warning. Start at [`Exporter`].
+//! A collector is a guest. This crate must never block the caller that reports an interval, and never fail a load:
+//! metrics that a collector does not accept cost one warning. Start at [`Exporter`].
 
 mod collector;
 mod exporter;

@@ -1,4 +1,4 @@
-//! What was told so far, summed up, and as a request of the protocol.
+//! Sums of all reported intervals, and their conversion to an OTLP request.
 
 use crate::otlp::{
     AggregationTemporality, AnyValue, ExportMetricsServiceRequest, Gauge, Histogram, HistogramDataPoint,
@@ -9,7 +9,7 @@ use prony_load::Protocol;
 use prony_records::{CompactHistogram, Interval, Phase};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Upper bounds of the buckets of response times, ns: services answer within microseconds, and stall for seconds.
+/// Upper bounds of the response-time buckets, ns: services answer within microseconds, and stall for seconds.
 const BOUNDS_NS: [u64; 21] = [
     10_000,
     20_000,
@@ -34,26 +34,26 @@ const BOUNDS_NS: [u64; 21] = [
     50_000_000_000,
 ];
 
-/// Whose figures are told.
+/// Labels of the metrics of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Labels {
-    /// What is spoken, which decides what the time of a request is called.
+    /// Decides the name of the metric for request durations.
     pub protocol: Protocol,
-    /// Attributes of each figure, as the service and the load.
+    /// Attributes of each metric, such as the service and the load.
     pub attributes: Vec<(&'static str, String)>,
 }
 
-/// All figures so far. The sums only grow, so what a collector misses costs it no count.
+/// All sums so far. They only grow, so a collector that misses a request loses no count.
 #[derive(Debug)]
 pub(crate) struct Figures {
-    /// Names this process among those that send.
+    /// Identifies this process among the senders.
     instance: String,
-    /// Since when is counted, ns of Unix time.
+    /// Start of counting, ns of Unix time.
     began_ns: u64,
     series: Vec<Series>,
 }
 
-/// The figures of one load in one phase.
+/// The sums of one load in one phase.
 #[derive(Debug)]
 struct Series {
     labels: Labels,
@@ -61,17 +61,17 @@ struct Series {
     completed: u64,
     valid: u64,
     errors: u64,
-    /// Of streams, where there are any.
+    /// Messages of streams, if there are any.
     messages: Option<u64>,
-    /// Response times by bucket; the last one has no bound.
+    /// Response times by bucket; the last bucket has no upper bound.
     buckets: [u64; BOUNDS_NS.len() + 1],
     sum_s: f64,
     /// Percentiles of the last interval, ns.
     p50_ns: Option<u64>,
     p99_ns: Option<u64>,
-    /// When the last interval was told, ns of Unix time.
+    /// When the last interval was added, ns of Unix time.
     at_ns: u64,
-    /// Whether the collector does not have it yet.
+    /// Whether the collector does not have the current values yet.
     is_due: bool,
 }
 
@@ -103,7 +103,7 @@ impl Figures {
         self.series[index].take(interval, times);
     }
 
-    /// What the collector does not have yet; `None`: it has all.
+    /// A request with everything that the collector does not have yet; `None` if it has everything.
     pub(crate) fn due(&mut self) -> Option<ExportMetricsServiceRequest> {
         let due: Vec<&Series> = self.series.iter().filter(|series| series.is_due).collect();
         if due.is_empty() {
@@ -132,7 +132,7 @@ impl Figures {
         })
     }
 
-    /// The collector did not take what was due.
+    /// The collector did not accept the last request.
     pub(crate) fn owe_all(&mut self) {
         self.series.iter_mut().for_each(|series| series.is_due = true);
     }
@@ -184,7 +184,7 @@ impl Series {
         own.chain([attribute("phase", phase)]).collect()
     }
 
-    /// What the semantic conventions call the time of a request; of messages over a `WebSocket` they know nothing.
+    /// Name of the duration metric in the semantic conventions, which have none for messages over a `WebSocket`.
     const fn duration(&self) -> &'static str {
         match self.labels.protocol {
             Protocol::Http1 | Protocol::Http2 => "http.client.request.duration",
@@ -194,11 +194,11 @@ impl Series {
     }
 }
 
-/// What a series may have: a count, or a time in ns.
-type Found = fn(&Series) -> Option<u64>;
+/// A value that a series may have: a count, or a time in ns.
+type DataPoint = fn(&Series) -> Option<u64>;
 
-/// Counts: the name, what it is, its unit, and where it is found.
-const COUNTS: [(&str, &str, &str, Found); 4] = [
+/// Counters: name, description, unit, and value.
+const COUNTS: [(&str, &str, &str, DataPoint); 4] = [
     ("prony.replies", "Complete replies.", "{reply}", |series| {
         Some(series.completed)
     }),
@@ -216,8 +216,8 @@ const COUNTS: [(&str, &str, &str, Found); 4] = [
     }),
 ];
 
-/// Times of the last interval.
-const TIMES: [(&str, &str, Found); 2] = [
+/// Gauges for the times of the last interval.
+const TIMES: [(&str, &str, DataPoint); 2] = [
     (
         "prony.response_time.p50",
         "Median of the response time in the last interval.",
@@ -327,7 +327,7 @@ fn attribute(key: &str, value: &str) -> KeyValue {
     }
 }
 
-/// Unix time, ns. A clock before 1970 is none.
+/// Unix time, ns; 0 if the clock is before 1970.
 fn now_ns() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as u64)

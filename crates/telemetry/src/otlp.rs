@@ -1,6 +1,6 @@
-//! The messages of OTLP (opentelemetry-proto 1.x, metrics) that an exporter writes and reads, with the fields that it uses. The
-//! crate `opentelemetry-proto` has all of them, but brings the SDK along, which takes longer to compile than this whole crate;
-//! the tests read what is sent with it.
+//! The messages of OTLP (opentelemetry-proto 1.x, metrics) that an exporter writes and reads, with the fields that it
+//! uses. The crate `opentelemetry-proto` has all of them, but it depends on the SDK, which takes longer to compile than
+//! this whole crate; the tests decode requests with it.
 
 use prost::{Enumeration, Message, Oneof};
 

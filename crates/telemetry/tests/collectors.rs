@@ -1,4 +1,4 @@
-//! What collectors are sent, and what becomes of those who send when they do not answer.
+//! The requests that collectors receive, and the behaviour of an exporter when they do not answer.
 
 #[path = "../../../tests/collector.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
@@ -26,7 +26,7 @@ fn exporter(url: &str) -> Exporter {
     Exporter::new(collector, "here-1".to_owned()).expect("an exporter")
 }
 
-/// Tells an interval of so many replies, each of which took a millisecond.
+/// Reports an interval of `completed` replies, each of which took a millisecond.
 fn tell(exporter: &Exporter, completed: u64) {
     let mut times = Histogram::new();
     times.record_many(1_000_000, completed);
@@ -48,7 +48,7 @@ fn tell(exporter: &Exporter, completed: u64) {
     );
 }
 
-/// What a data point of the labels says.
+/// The value of a data point with these labels.
 fn value(posted: &[collector::Posted], name: &str) -> Value {
     let own = labels().attributes.into_iter();
     let all = own.chain([("phase", "measurement".to_owned())]);
@@ -114,7 +114,7 @@ fn what_was_not_taken_comes_with_the_next() {
         told.contains(&collector.url) && told.contains("503 Service Unavailable"),
         "{told}"
     );
-    assert_eq!(exporter.warning(), None, "it is told once");
+    assert_eq!(exporter.warning(), None, "it is returned once");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use prony_load::{Body, Request, Target, Template};
 
 const REQUESTS: u32 = 5;
 
-/// Checks that each request is begun, goes on and ends in order, and once.
+/// Checks that each request starts, continues and ends in order, and only once.
 #[derive(Default)]
 struct Watch {
     ended: [bool; REQUESTS as usize],
@@ -50,7 +50,7 @@ impl ReplySink for Watch {
     }
 }
 
-/// Lets the service say `data`: its first byte says how it is cut into pieces, the rest is what comes.
+/// Makes the service send `data`: the first byte selects how it is cut into pieces, the rest is sent.
 pub fn answer<P: Protocol>(data: &[u8]) {
     let Some((&cut, data)) = data.split_first() else {
         return;

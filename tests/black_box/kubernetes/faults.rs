@@ -1,4 +1,4 @@
-//! What fails during a run: processes, pods, nodes, the network, prony itself.
+//! Faults during a run: processes, pods, nodes, the network, prony itself.
 
 use super::space::{SOON, Space, ended, is_own, kubectl, run, script, until, words};
 use super::{LOST, VOID, line, says};
@@ -6,9 +6,9 @@ use crate::skip::skipped;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-/// As long as a lease, after which a worker that was cut off ends by itself, and some more.
+/// Longer than a lease, after which a disconnected worker stops.
 const LEASE: Duration = Duration::from_secs(8);
-/// A deadline of pods; a minute after it the cluster removes their jobs.
+/// A deadline of pods; a minute later the cluster removes their jobs.
 const DEADLINE: &str = "40s";
 const REMOVED: Duration = Duration::from_mins(3);
 
@@ -40,11 +40,11 @@ fn a_worker_whose_agent_is_killed_is_reached_again() {
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
-    // The first node of the cluster here gives pods CPUs of their own, so another one would be another machine for the service.
-    let mut space = Space::with("pod", |lab| lab.node = is_own().then_some("node1"));
+    // Only the first node of the local cluster gives pods exclusive CPUs: on another node the service would have a different machine.
+    let mut space = Space::with("pod", |testbed| testbed.node = is_own().then_some("node1"));
     let child = space.start_long_run();
     let pods = space.loaded();
-    // All that the cluster says of the jobs from now on.
+    // The status of the jobs from now on.
     let columns = "jsonpath={.metadata.name} {.status.failedIndexes} {.status.active}{\"\\n\"}";
     let watch = space
         .kubectl_command(&["get", "jobs", "--watch", "--output", columns])
@@ -56,21 +56,21 @@ fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
     space.kubectl(&["delete", "pod", &pods["load-1"].name, "--wait=false"]);
     let ended = ended(child, 3);
     let said = watch.end();
-    // The other worker's pod went on.
+    // The other worker's pod continued.
     says(&said, &["-load 1 1\n"]);
     println!("{}", line(&ended.err, &format!("{LOST}cannot reach load-")));
     space.nothing_is_left();
-    let resume = "run --resume --lab lab.toml --json --keep-disturbed";
+    let resume = "run --resume --testbed testbed.toml --json --keep-disturbed";
     let report = space.prony(&words(resume), 0).json();
     assert_eq!(report["groups"][0]["services"][0]["trials"], 1, "{report}");
     space.nothing_is_left();
 }
 
-/// A command that runs until it is ended.
+/// A command that runs until it is stopped.
 struct Watch(Option<Child>);
 
 impl Watch {
-    /// Ends it, and gives what it printed.
+    /// Stops it and returns its output.
     fn end(&mut self) -> String {
         let child = self.0.take().expect("it runs");
         crate::common::signal(&child, "TERM");
@@ -91,7 +91,7 @@ impl Drop for Watch {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn a_node_without_power_ends_the_run_and_its_jobs() {
     if !is_own() {
-        return skipped("it takes down a node, which it does to a cluster of this machine only");
+        return skipped("it takes down a node, which is only allowed on a local cluster");
     }
     let mut space = Space::new("power");
     let child = space.start_long_run();
@@ -110,7 +110,7 @@ fn a_node_without_power_ends_the_run_and_its_jobs() {
     println!("{}", line(&ended.err, &format!("{LOST}cannot reach load-1")));
 }
 
-/// A node that is started when this is dropped.
+/// A node that is started again on drop.
 struct Started<'a>(&'a str);
 
 impl Drop for Started<'_> {
@@ -123,7 +123,7 @@ impl Drop for Started<'_> {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn a_worker_that_was_cut_off_is_reached_again() {
     if !is_own() {
-        return skipped("it cuts a network, which it does to a cluster of this machine only");
+        return skipped("it cuts a network, which is only allowed on a local cluster");
     }
     let mut space = Space::new("network");
     let child = space.start_run();
@@ -139,7 +139,7 @@ fn a_worker_that_was_cut_off_is_reached_again() {
     println!("{}", line(&ended.err, &lost));
 }
 
-/// A node without a network, until this is dropped.
+/// A node without a network until this is dropped.
 struct Joined<'a>(&'a str);
 
 impl<'a> Joined<'a> {
@@ -167,17 +167,21 @@ fn pods_of_a_killed_prony_become_quiet_and_are_cleaned() {
         space.until_quiet(pod);
     }
     println!("agents and generators are gone after {:?}", began.elapsed());
-    let shown = space.prony(&words("lab clean --lab lab.toml"), 0).out;
+    let shown = space.prony(&words("testbed clean --testbed testbed.toml"), 0).out;
     says(&shown, &["-app", "-load", "prony run"]);
-    assert_eq!(space.jobs_left(), 2, "they were only shown");
-    space.prony(&words("lab clean --lab lab.toml --yes"), 0);
+    assert_eq!(
+        space.jobs_left(),
+        2,
+        "`testbed clean` without --yes only lists them"
+    );
+    space.prony(&words("testbed clean --testbed testbed.toml --yes"), 0);
     space.nothing_is_left();
 }
 
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn the_cluster_removes_what_a_killed_prony_left() {
-    let mut space = Space::with("alone", |lab| lab.deadline = DEADLINE);
+    let mut space = Space::with("alone", |testbed| testbed.deadline = DEADLINE);
     let mut child = space.start_long_run();
     space.loaded();
     kill(&mut child);

@@ -1,8 +1,8 @@
-//! Runs of prony on a real Kubernetes cluster, and what becomes of them when something there fails.
+//! Runs of prony on a real Kubernetes cluster, including faults of the cluster.
 //!
-//! `cargo xtask kubernetes` starts these tests. The cluster is the one that KUBECONFIG names; else one that `scripts/kubernetes` has brought
-//! up on this machine. Everything is made in namespaces of these tests (prony-test-…), which are removed. There prony has the rights that
-//! `prony lab rbac` prints, and no others. What would take nodes down is done to a cluster of this machine only.
+//! `cargo xtask kubernetes` starts these tests. They use the cluster of KUBECONFIG, or else one that `scripts/kubernetes` has
+//! started on this machine. All objects are in namespaces of these tests (prony-test-…), which are removed. There, prony has
+//! exactly the rights that `prony testbed rbac` prints. Only a local cluster has nodes taken down.
 
 mod faults;
 mod refusals;
@@ -11,12 +11,12 @@ mod space;
 
 use crate::common::Ended;
 
-/// How prony begins to say that a trial is void and repeated.
-const VOID: &str = "the infrastructure failed, not the service: ";
-/// How it begins to say that a run has ended early.
-const LOST: &str = "ended early, since a host of the lab is lost: ";
+/// The start of the message about an infrastructure failure in a trial, which is repeated.
+const VOID: &str = "infrastructure failure: ";
+/// The start of the message that a run has ended early.
+const LOST: &str = "stopped early because a host of the testbed was lost: ";
 
-/// The part of a message that begins with `part`, until the end of its line.
+/// The part of a message from `part` to the end of its line.
 fn line<'a>(text: &'a str, part: &str) -> &'a str {
     let found = text
         .lines()

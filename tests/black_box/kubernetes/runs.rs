@@ -1,4 +1,4 @@
-//! Runs in which nothing fails.
+//! Runs without faults.
 
 use super::line;
 use super::space::{Space, is_own, near, run, script, try_kubectl, words};
@@ -26,19 +26,19 @@ load = ["load-0", "load-1"]
 
 #[test]
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
-fn the_instructions_of_docs_labs_work_word_for_word() {
+fn the_instructions_of_docs_testbeds_work_word_for_word() {
     if !is_own() {
-        return skipped("it wants a cluster of this machine");
+        return skipped("it needs a local cluster");
     }
-    // The service of the page is written in it.
+    // The service of the page is written in Go.
     if Command::new("go").arg("version").output().is_err() {
-        return skipped("it wants Go on this machine");
+        return skipped("it needs Go on this machine");
     }
-    // As if nodes had fetched it.
+    // As if the nodes had pulled it.
     let image =
         std::env::var("PRONY_TEST_IMAGE_ROOT").expect("PRONY_TEST_IMAGE_ROOT: cargo xtask kubernetes");
     run(&mut script(&["image", "docker.io/library/debian:12", &image]));
-    let page = fs::read_to_string(root().join("docs/LABS.md")).expect("docs/LABS.md");
+    let page = fs::read_to_string(root().join("docs/TESTBEDS.md")).expect("docs/TESTBEDS.md");
     let folder = tempfile::TempDir::new().expect("a folder");
     let bin = folder.path().join("bin");
     fs::create_dir(&bin).expect("a folder");
@@ -56,12 +56,12 @@ fn the_instructions_of_docs_labs_work_word_for_word() {
         .env("KUBECONFIG", run(&mut script(&["config"])).trim())
         .env("PRONY_LOCKS", folder.path().join("locks"))
         .env("NO_COLOR", "1"));
-    let end = "nothing of prony is in the namespace prony";
+    let end = "prony has nothing in the namespace prony";
     super::says(&walked, &["go-mine", "goodput", end]);
     println!("{}", line(&walked, "app: "));
 }
 
-/// A namespace, until this is dropped.
+/// A namespace that is deleted on drop.
 struct Removed(&'static str);
 
 impl Drop for Removed {
@@ -70,7 +70,7 @@ impl Drop for Removed {
     }
 }
 
-/// The blocks of the walk through the page, as a script.
+/// A script with the code blocks of the walkthrough in the page.
 fn instructions(page: &str) -> String {
     let (_, walk) = page
         .split_once("\n### From nothing to a report\n")
@@ -81,7 +81,7 @@ fn instructions(page: &str) -> String {
         let (language, text) = block.split_once('\n').expect("a block");
         let (before, after) = match language {
             "sh" => ("", "\n"),
-            _ => ("cat >lab.toml <<'END'\n", "\nEND\n"),
+            _ => ("cat >testbed.toml <<'END'\n", "\nEND\n"),
         };
         script.extend([before, text, after]);
     }
@@ -92,7 +92,7 @@ fn instructions(page: &str) -> String {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn pods_give_the_records_that_one_machine_gives() {
     let space = Space::new("same");
-    let there = space.run("two", "lab.toml", 0).json();
+    let there = space.run("two", "testbed.toml", 0).json();
     space.nothing_is_left();
     space.checkout.write("project/pipes.toml", PIPES);
     let here = space.run("two", "pipes.toml", 0).json();
@@ -104,12 +104,12 @@ fn pods_give_the_records_that_one_machine_gives() {
         .collect();
     assert_eq!(nodes.len(), 3, "{nodes:?}");
     for point in rows(&there).flat_map(points) {
-        // How far apart the workers began.
+        // The spread of the start times of the workers.
         assert!(point["workers_start"]["bound_ns"].is_number(), "{point}");
     }
 }
 
-/// What a report has of a service: trials, the fields of their points, and the workers of each.
+/// The content of a report about a service: trials, the fields of their points, and the workers of each.
 #[derive(Debug, PartialEq)]
 struct Record {
     trials: Value,
@@ -149,7 +149,7 @@ fn points(row: &Value) -> &[Value] {
     row["details"]["points"].as_array().expect("points")
 }
 
-/// The paths of all members of a record, whatever their values are.
+/// The paths of all members of a record, regardless of their values.
 fn fields(value: &Value) -> BTreeSet<String> {
     let below = |prefix: &str, inner: &Value| -> Vec<String> {
         let inner = fields(inner).into_iter();
@@ -177,7 +177,7 @@ fn fields(value: &Value) -> BTreeSet<String> {
 fn ten_runs_leave_no_object() {
     let space = Space::new("ten");
     for _ in 0..10 {
-        space.run("two", "lab.toml", 0);
+        space.run("two", "testbed.toml", 0);
     }
     space.nothing_is_left();
     let kinds = space.kubectl(&words("api-resources --namespaced --verbs=list --output=name"));
@@ -186,7 +186,7 @@ fn ten_runs_leave_no_object() {
         kinds.contains(&"pods") && kinds.contains(&"jobs.batch"),
         "{kinds:?}"
     );
-    // A kind that cannot be listed here makes kubectl fail, after it has listed the others.
+    // kubectl fails on a kind that cannot be listed, but lists the others first.
     let listed = try_kubectl(&[
         "--namespace",
         &space.name,
@@ -194,7 +194,7 @@ fn ten_runs_leave_no_object() {
         &kinds.join(","),
         "--output=name",
     ]);
-    // What every namespace has, what this test made, and what the cluster tells of what was.
+    // The objects of every namespace, the objects of this test, and the cluster's events.
     let known = [
         "event",
         "serviceaccount/",
@@ -218,11 +218,11 @@ fn ten_runs_leave_no_object() {
 #[ignore = "needs a cluster: `cargo xtask kubernetes`"]
 fn what_two_workers_did_is_added_up_to_the_last_request() {
     if !is_own() {
-        return skipped("pods of another cluster may not reach this machine");
+        return skipped("pods of another cluster may be unable to connect to this machine");
     }
     let toy = Toy::start();
     let space = Space::new("merge");
-    let load = "--lab lab.toml --requests 1001 --connections 6 --json";
+    let load = "--testbed testbed.toml --requests 1001 --connections 6 --json";
     let load = [&["load", toy.url.as_str()], &words(load)[..]].concat();
     let load = space.prony(&load, 0).json();
     assert_eq!(load["requests"]["completed"], 1001, "{load}");

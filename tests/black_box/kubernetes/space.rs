@@ -1,4 +1,4 @@
-//! The cluster, and a namespace of it with a project and the rights that prony needs.
+//! The cluster, and a namespace in it with a project and the rights that prony needs.
 
 use super::ends_with;
 use crate::common::{Checkout, Ended, root};
@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 
 /// Longest wait for a command.
 const PATIENCE: Duration = Duration::from_mins(4);
-/// Longest wait for something that must come.
+/// Longest wait for an expected event.
 pub(super) const SOON: Duration = Duration::from_secs(90);
 /// A pattern for the command line of a generator, which does not match the script that contains it.
 const GENERATOR: &str = "*\"load --jo\"[b]*";
 /// The same for an agent.
 const AGENT: &str = "*\"/prony agen\"[t]\" \"";
-const LAB: &str = r#"[kubernetes]
+const TESTBED: &str = r#"[kubernetes]
 kubeconfig = "CONFIG"
 namespace = "NAMESPACE"
 image = "IMAGE"
@@ -35,14 +35,14 @@ service = "app"
 load = "load"
 "#;
 
-/// A script for a pod that prints its processes with such a command line.
+/// A script for a pod that prints the ids of processes whose command line matches.
 fn find(pattern: &str) -> String {
     format!(
         r#"for p in /proc/[0-9]*; do case "$(tr "\0" " " <$p/cmdline 2>/dev/null)" in {pattern}) echo "${{p#/proc/}}";; esac; done"#
     )
 }
 
-/// Whether the cluster is one of this machine, which is not of any use to others.
+/// Whether the cluster is local, so that the tests may damage it.
 pub(super) fn is_own() -> bool {
     std::env::var_os("KUBECONFIG").is_none_or(|config| config.is_empty())
 }
@@ -73,7 +73,7 @@ fn kubectl_command() -> Command {
     }
 }
 
-/// Runs a command to its end, with this input; it is killed if it takes longer than any may.
+/// Runs a command to its end with this input; it is killed after a timeout.
 fn finish(command: &mut Command, input: &str) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
@@ -88,7 +88,7 @@ fn finish(command: &mut Command, input: &str) -> Output {
     wait(child)
 }
 
-/// Waits for a command to end; it is killed, and the test fails, if it takes longer than any may.
+/// Waits for the end of a command; after a timeout it is killed and the test fails.
 fn wait(child: Child) -> Output {
     let id = child.id();
     let (sender, receiver) = mpsc::channel();
@@ -101,7 +101,7 @@ fn wait(child: Child) -> Output {
     panic!("a command did not end within {PATIENCE:?}: {said:?}");
 }
 
-/// What a command prints; fails with its error output unless it succeeds.
+/// The output of a command; fails with its error output unless it succeeds.
 pub(super) fn run(command: &mut Command) -> String {
     run_with(command, "")
 }
@@ -112,17 +112,17 @@ pub(super) fn run_with(command: &mut Command, input: &str) -> String {
     ended.out
 }
 
-/// What `kubectl` prints.
+/// The output of `kubectl`.
 pub(super) fn kubectl(arguments: &[&str]) -> String {
     run(kubectl_command().args(arguments))
 }
 
-/// `kubectl`, whether it succeeds or not.
+/// Runs `kubectl`, successfully or not.
 pub(super) fn try_kubectl(arguments: &[&str]) -> Ended {
     Ended::of(&finish(kubectl_command().args(arguments), ""))
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub(super) fn until(what: &str, within: Duration, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + within;
     while !holds() {
@@ -131,12 +131,12 @@ pub(super) fn until(what: &str, within: Duration, mut holds: impl FnMut() -> boo
     }
 }
 
-/// What a lab file says that differs between tests.
-pub(super) struct Lab {
+/// The values of the testbed file that differ between tests.
+pub(super) struct Testbed {
     pub(super) image: String,
     pub(super) config: PathBuf,
     pub(super) namespace: String,
-    /// Whether prony is in the image.
+    /// Whether the image contains prony.
     pub(super) has_prony: bool,
     /// CPUs of the service's pod.
     pub(super) cpus: u32,
@@ -146,14 +146,14 @@ pub(super) struct Lab {
     pub(super) deadline: &'static str,
 }
 
-/// A pod that runs.
+/// A running pod.
 #[derive(Clone, Debug)]
 pub(super) struct Pod {
     pub(super) name: String,
     pub(super) node: String,
 }
 
-/// A namespace, who may use it, and a project with a lab in it.
+/// A namespace, its user, and a project with a testbed in it.
 pub(super) struct Space {
     pub(super) name: String,
     /// Its folder `project` is the project.
@@ -167,17 +167,19 @@ impl Space {
         Self::with(name, |_| ())
     }
 
-    /// The same, with other words in its lab file.
-    pub(super) fn with(name: &str, change: impl FnOnce(&mut Lab)) -> Self {
+    /// The same, with changes to its testbed file.
+    pub(super) fn with(name: &str, change: impl FnOnce(&mut Testbed)) -> Self {
         let space = Self::without_rights(name, change);
-        let rights = space.prony(&["lab", "rbac", "--lab", "lab.toml"], 0).out;
+        let rights = space
+            .prony(&["testbed", "rbac", "--testbed", "testbed.toml"], 0)
+            .out;
         let mut apply = kubectl_command();
         apply.args(["--namespace", &space.name, "apply", "--filename=-"]);
         run_with(&mut apply, &rights);
         space
     }
 
-    pub(super) fn without_rights(name: &str, change: impl FnOnce(&mut Lab)) -> Self {
+    pub(super) fn without_rights(name: &str, change: impl FnOnce(&mut Testbed)) -> Self {
         let space = Self {
             name: format!("prony-test-{}-{name}", std::process::id()),
             checkout: Checkout::new(1, &[]),
@@ -188,7 +190,7 @@ impl Space {
             .arg("-r")
             .arg(project)
             .arg(space.checkout.path("project")));
-        // By this label `cargo xtask kubernetes` removes what a test that was killed has left.
+        // With this label, `cargo xtask kubernetes` removes the leftovers of a killed test.
         let run = std::env::var("PRONY_TEST_RUN").unwrap_or_else(|_| "by-hand".to_owned());
         let namespace = serde_json::json!({
             "apiVersion": "v1",
@@ -196,7 +198,7 @@ impl Space {
             "metadata": {
                 "name": space.name,
                 "labels": {
-                    // As strict as namespaces can be.
+                    // The strictest setting of namespaces.
                     "pod-security.kubernetes.io/enforce": "restricted",
                     "prony-test-run": run,
                 },
@@ -208,7 +210,7 @@ impl Space {
         space.kubectl(&["create", "serviceaccount", "prony"]);
         let token = space.kubectl(&["create", "token", "prony", "--duration=2h"]);
         space.log_in(token.trim());
-        space.lab("lab.toml", change);
+        space.testbed("testbed.toml", change);
         space
     }
 
@@ -220,7 +222,7 @@ impl Space {
         self.write_private("config", &config.to_string());
     }
 
-    /// Writes a file that its owner alone can read.
+    /// Writes a file that only its owner can read.
     pub(super) fn write_private(&self, file: &str, text: &str) -> PathBuf {
         self.checkout.write(&format!("project/{file}"), "");
         let path = self.checkout.path(&format!("project/{file}"));
@@ -229,9 +231,9 @@ impl Space {
         path
     }
 
-    /// Writes a lab file.
-    pub(super) fn lab(&self, file: &str, change: impl FnOnce(&mut Lab)) {
-        let mut lab = Lab {
+    /// Writes a testbed file.
+    pub(super) fn testbed(&self, file: &str, change: impl FnOnce(&mut Testbed)) {
+        let mut testbed = Testbed {
             image: std::env::var("PRONY_TEST_IMAGE").expect("PRONY_TEST_IMAGE: cargo xtask kubernetes"),
             config: self.checkout.path("project/config"),
             namespace: self.name.clone(),
@@ -241,22 +243,22 @@ impl Space {
             within: "60s",
             deadline: "20m",
         };
-        change(&mut lab);
+        change(&mut testbed);
         let mut keys = format!(
             "pull = \"IfNotPresent\"\nwithin = \"{}\"\ndeadline = \"{}\"\n",
-            lab.within, lab.deadline
+            testbed.within, testbed.deadline
         );
-        if lab.has_prony {
+        if testbed.has_prony {
             keys.push_str("prony = \"/usr/bin/prony\"\n");
         }
-        let mut app = format!("cpus = {}\n", lab.cpus);
-        if let Some(node) = lab.node {
+        let mut app = format!("cpus = {}\n", testbed.cpus);
+        if let Some(node) = testbed.node {
             let _ = writeln!(app, "node = {{ \"kubernetes.io/hostname\" = \"{node}\" }}");
         }
-        let text = LAB
-            .replace("CONFIG", &lab.config.display().to_string())
-            .replace("NAMESPACE", &lab.namespace)
-            .replace("IMAGE", &lab.image)
+        let text = TESTBED
+            .replace("CONFIG", &testbed.config.display().to_string())
+            .replace("NAMESPACE", &testbed.namespace)
+            .replace("IMAGE", &testbed.image)
             .replace("KEYS\n", &keys)
             .replace("APP", &app);
         self.checkout.write(&format!("project/{file}"), &text);
@@ -291,11 +293,11 @@ impl Space {
             .current_dir(self.checkout.path("project"))
             .env_remove("KUBECONFIG")
             .env_remove("PRONY_STORE")
-            .env_remove("PRONY_LAB")
+            .env_remove("PRONY_TESTBED")
             .env("NO_COLOR", "1")
             .env("PRONY_LOCKS", self.checkout.path("locks"))
             .env("PRONY_AGENT_CACHE", self.checkout.path("agents"))
-            // Services of a lab without pods start it by its name.
+            // Services of a testbed without pods start it by its name.
             .env("PATH", format!("{folder}:{path}"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -303,28 +305,28 @@ impl Space {
         command
     }
 
-    /// A command of prony that must end with this code.
+    /// Runs a command of prony, which must end with this exit code.
     pub(super) fn prony(&self, arguments: &[&str], code: i32) -> Ended {
         let child = self.command(arguments).spawn().expect("the binary starts");
         ended(child, code)
     }
 
-    /// Starts a run of one trial, which is long enough for something to happen.
+    /// Starts a run of one trial that is long enough for a fault to happen.
     pub(super) fn start_run(&mut self) -> Child {
-        self.start(&run_of("one", "lab.toml"))
+        self.start(&run_of("one", "testbed.toml"))
     }
 
-    /// Starts a run that must not reach its end: a cluster may take a while to do what it is asked to.
+    /// Starts a run that must not reach its end: a cluster may react slowly.
     pub(super) fn start_long_run(&mut self) -> Child {
-        self.start(&run_of("long", "lab.toml"))
+        self.start(&run_of("long", "testbed.toml"))
     }
 
-    /// A run that must end with this code.
-    pub(super) fn run(&self, suite: &str, lab: &str, code: i32) -> Ended {
-        self.prony(&run_of(suite, lab), code)
+    /// A run that must end with this exit code.
+    pub(super) fn run(&self, suite: &str, testbed: &str, code: i32) -> Ended {
+        self.prony(&run_of(suite, testbed), code)
     }
 
-    /// Pods that run, by what prony calls them.
+    /// Running pods, by their names in prony.
     fn pods(&self) -> BTreeMap<String, Pod> {
         let listed = self.kubectl(&["get", "pods", "--output=json"]);
         let listed: Value = serde_json::from_str(&listed).expect("JSON");
@@ -350,7 +352,7 @@ impl Space {
             .collect()
     }
 
-    /// Waits until both workers make load, and gives the pods.
+    /// Waits until both workers make load, and returns the pods.
     pub(super) fn loaded(&self) -> BTreeMap<String, Pod> {
         let mut pods = BTreeMap::new();
         until("three pods run", SOON, || {
@@ -389,7 +391,7 @@ impl Space {
         );
     }
 
-    /// What prony has in the namespace.
+    /// Objects of prony in the namespace.
     pub(super) fn left(&self) -> Vec<String> {
         let listed = self.kubectl(&["get", "jobs,pods", "--output=name"]);
         listed.split_whitespace().map(str::to_owned).collect()
@@ -408,7 +410,7 @@ impl Space {
 impl Drop for Space {
     fn drop(&mut self) {
         for child in &self.children {
-            // Each was in this group, and may have ended.
+            // Each belonged to this process group, and may have ended.
             let running = std::fs::read_link(format!("/proc/{child}/exe"));
             if running.is_ok_and(|program| program == Path::new(env!("CARGO_BIN_EXE_prony"))) {
                 let _ = Command::new("kill").args(["-KILL", &child.to_string()]).status();
@@ -425,15 +427,15 @@ impl Drop for Space {
     }
 }
 
-fn run_of<'a>(suite: &'a str, lab: &'a str) -> [&'a str; 6] {
-    ["run", suite, "--lab", lab, "--json", "--keep-disturbed"]
+fn run_of<'a>(suite: &'a str, testbed: &'a str) -> [&'a str; 6] {
+    ["run", suite, "--testbed", testbed, "--json", "--keep-disturbed"]
 }
 
 pub(super) fn words(text: &str) -> Vec<&str> {
     text.split(' ').collect()
 }
 
-/// Waits for a prony that must end with this code.
+/// Waits for the end of a prony, which must have this exit code.
 pub(super) fn ended(child: Child, code: i32) -> Ended {
     let ended = Ended::of(&wait(child));
     ends_with(&ended, code);

@@ -1,5 +1,5 @@
-// All programs of a Kubernetes cluster in one file: the first argument says which of them this is to be. One program that is
-// linked once is built in a fraction of the time of five, and has a fraction of their size.
+// All programs of a Kubernetes cluster in one binary: the first argument selects the program. A single linked binary is much
+// smaller and builds much faster than five.
 package main
 
 import (
@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/component-base/cli"
-	// Formats of logs and metrics of clients: the programs of Kubernetes register them, too.
+	// Log formats and client metrics, which the programs of Kubernetes register, too.
 	_ "k8s.io/component-base/logs/json/register"
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
@@ -38,7 +38,7 @@ func command(name string) *cobra.Command {
 
 func main() {
 	if len(os.Args) > 1 {
-		// Each reads its arguments where a program of its own would have them.
+		// Each program reads its arguments as if it were a separate binary.
 		if found := command(os.Args[1]); found != nil {
 			os.Args = os.Args[1:]
 			os.Exit(cli.Run(found))

@@ -1,4 +1,4 @@
-/* The process of a pod that holds its namespaces, and takes up what other processes there leave behind. */
+/* The process of a pod that holds its namespaces and reaps orphaned processes in them. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

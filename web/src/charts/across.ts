@@ -1,16 +1,16 @@
-// Charts beyond one group: how a service does in each workload (radar), and in what others published.
+// Charts beyond one group: a service across workloads (radar), and next to published results.
 
 import { idOf, positionOf, type Group, type Row, type Services } from "../data.ts";
 import { human, percent } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Fewer axes are a bar chart. */
+/** Fewer axes are shown as a bar chart. */
 const LEAST_AXES = 3;
 
 const sameLoad = (left: Group, right: Group): boolean => JSON.stringify(left.load) === JSON.stringify(right.load);
 
-/** The groups of one contract and load, a workload each. */
+/** The groups of one contract and load, one per workload. */
 const siblings = (groups: Group[], group: Group): Group[] =>
   groups.filter((other) => other.contract === group.contract && sameLoad(other, group));
 
@@ -19,7 +19,7 @@ interface Axis {
   value(id: string): number | null;
 }
 
-/** Workloads of one contract where there are enough; otherwise the operations of one workload, by 1 / p50. */
+/** The workloads of one contract if there are enough; otherwise the operations of one workload, by 1 / p50. */
 function axesOf(groups: Group[], group: Group): { axes: Axis[]; what: string } {
   const find = (within: Group, id: string): Row | undefined => within.services.find((row) => idOf(row) === id);
   const workloads = siblings(groups, group).map((other) => ({
@@ -78,7 +78,7 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
       },
       radar: {
         center: ["50%", 440 / 2 + key.height / 2 + 6],
-        // Names stand beside the rings.
+        // Names are next to the rings.
         radius: Math.max(60, Math.min((440 - key.height) / 2 - 40, width / 2 - 18 - 6.4 * longest)),
         indicator: names.map((name) => ({ name, max: 1, min: 0 })),
         axisName: { color: theme.text, fontSize: 12, lineHeight: 15 },
@@ -105,7 +105,7 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
   };
 }
 
-/** Published figures against ours, on logarithmic axes: agreement lies on a rising line. */
+/** Published figures against ours, on logarithmic axes: agreement is a rising line. */
 export function published(pairs: { name: string; theirs: number; ours: number; source: string }[]): Chart | null {
   if (pairs.length === 0) return null;
   return {

@@ -13,14 +13,14 @@ interface Bar {
   value: number;
   low: number | null;
   high: number | null;
-  /** What each trial gave. */
+  /** The value of each trial. */
   trials: number[];
   warned: boolean;
   /** The generator was the limit. */
   bound: boolean;
 }
 
-/** Height of a bar with what is between two, and of what stands above and below all, px. */
+/** Height of a bar including the gap, and of the space above and below all bars, px. */
 const ROW = 26;
 const AROUND = 32;
 
@@ -48,7 +48,10 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
   });
 }
 
-/** A horizontal line from low to high with an end mark on both sides (`most` cuts it), a dot for each trial, and the number right of it. */
+/**
+ * A horizontal line from low to high with an end mark on both sides (cut off at `most`), a dot for each trial, and the
+ * number to the right.
+ */
 function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
   return (_: unknown, api: Api) => {
     const bar = shown[api.value(2)]!;
@@ -111,11 +114,10 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   const ceiling = dimension === "rate" ? group.ceiling_per_s : null;
   const unit = unitFor(dimension, shown.map((bar) => bar.value));
   const scaled = (value: number) => value / unit.factor;
-  // A whisker that goes further leaves the picture without an end mark: one interval without bound must not press all
-  // bars flat.
+  // A longer whisker leaves the chart without an end mark: an unbounded interval must not flatten all bars.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  /** Room for names, px. */
+  /** Space for names, px. */
   const room = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
   // A line on the very edge would be cut off.
   const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
@@ -142,7 +144,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
     option: (theme, width, part) => option(theme, width, part ? shown.slice(part.from, part.to) : shown),
   };
 
-  /** The bars in sight, on the scale of all. */
+  /** The visible bars, on the scale of all. */
   function option(theme: Theme, width: number, seen: Bar[]) {
     return {
       ...base(theme),

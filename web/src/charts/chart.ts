@@ -1,4 +1,4 @@
-// What a chart is: pure data in, an ECharts option and a table with the same numbers out.
+// The definition of a chart: pure data in, an ECharts option and a table with the same numbers out.
 
 import type { EChartsCoreOption } from "echarts/core";
 import type { Theme } from "../theme.ts";
@@ -8,7 +8,7 @@ export interface Table {
   rows: string[][];
 }
 
-/** The rows of a long chart that are in sight, the last one left out. */
+/** The visible rows of a long chart; `to` is exclusive. */
 export interface Part {
   from: number;
   to: number;
@@ -17,16 +17,16 @@ export interface Part {
 export interface Chart {
   /** Name of the exported file, and of the element. */
   id: string;
-  /** What is shown, with the unit. */
+  /** The content of the chart, with the unit. */
   title: string;
   /** How to read it, in a sentence. */
   reading: string;
   /** Height in px. */
   height: number;
   option(theme: Theme, width: number, part?: Part): EChartsCoreOption;
-  /** A chart of rows scrolls inside itself where it is long: how many rows, how high each, and what stands around them. */
+  /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything around them. */
   rows?: { count: number; height: number; around: number };
-  /** The same numbers for those who cannot see the chart. */
+  /** The same numbers, for readers who cannot see the chart. */
   table: Table;
 }
 
@@ -40,7 +40,7 @@ export interface Hovered {
   color?: unknown;
 }
 
-/** A tooltip as elements, so that no text is ever read as HTML. */
+/** A tooltip made of elements: text is never parsed as HTML. */
 export function tip(title: string, lines: [string, string][]): HTMLElement {
   const box = document.createElement("div");
   box.className = "tip";
@@ -85,7 +85,9 @@ export const axis = (theme: Theme, name: string) => ({
   splitLine: { lineStyle: { color: theme.line } },
 });
 
-/** A name in so many letters: of one with a variant in parentheses the variant stays, since it tells the name from others. */
+/**
+ * A name of at most `most` letters. A variant in parentheses is kept, because it distinguishes the name from others.
+ */
 export function shortName(name: string, most: number): string {
   if (name.length <= most) return name;
   const at = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
@@ -118,7 +120,7 @@ export function legendHeight(names: string[], width: number): number {
   return rows * LEGEND_ROW;
 }
 
-/** Width of a chart that has half of the page, or all of a narrow one. */
+/** Width of a chart that takes half of the page, or all of a narrow one. */
 export const half = (): number => Math.min(540, innerWidth - 40);
 
 /** Height of the frame in which a long chart scrolls, px. */
@@ -127,7 +129,7 @@ export const FRAME = 620;
 /** Whether a chart is too long to be shown at once. */
 export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME + 2 * chart.rows.height;
 
-/** The rows of a long chart that stand in its frame when it was scrolled so far. */
+/** The rows of a long chart that are in its frame at this scroll position. */
 export function partAt(chart: Chart, scrolled: number): Part | undefined {
   if (!chart.rows || !isLong(chart)) return undefined;
   const { count, height, around } = chart.rows;

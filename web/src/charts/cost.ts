@@ -1,4 +1,4 @@
-// What throughput costs: CPU time per request against throughput, with memory as the size.
+// The cost of throughput: CPU time per request against throughput, with memory as the size.
 
 import { idOf, positionOf, type Row, type Services } from "../data.ts";
 import { human, inUnit, unitFor } from "../format.ts";
@@ -12,13 +12,13 @@ export function cost(rows: Row[], services: Services): Chart | null {
     if (throughput === null || cpu === null) return [];
     return [{ name: services.name(idOf(row)), throughput, cpu, memory: positionOf(row.memory_bytes_peak) }];
   });
-  // Small circles lie on large ones.
+  // Small circles are drawn on top of large ones.
   shown.sort((left, right) => (right.memory ?? 0) - (left.memory ?? 0));
   if (shown.length === 0) return null;
   const unit = unitFor("time", shown.map((one) => one.cpu));
   const widest = Math.max(...shown.map((one) => one.throughput));
   const most = Math.max(1, ...shown.map((one) => one.memory ?? 0));
-  // A logarithmic axis spends its height on decades: only where there are some.
+  // A logarithmic axis spends its height on decades, so it needs several of them.
   const spread = Math.max(...shown.map((one) => one.cpu)) / Math.min(...shown.map((one) => one.cpu));
   const scale = spread > 20 ? { type: "log", logBase: logBase(shown.map((one) => one.cpu)) } : { type: "value", min: 0 };
   const size = (memory: number | null) => 10 + 38 * Math.sqrt((memory ?? 0) / most);
@@ -65,7 +65,7 @@ export function cost(rows: Row[], services: Services): Chart | null {
           itemStyle: { color: `${theme.accent}80`, borderColor: theme.accent, borderWidth: 1.5 },
           label: {
             show: true,
-            // Names of points near the right edge stand left of them.
+            // Names of points near the right edge are to the left of them.
             color: theme.text,
             fontSize: 12,
             formatter: ({ dataIndex }: Hovered) => (dataIndex < 2 * MOST_LINES ? (shown[dataIndex]?.name ?? "") : ""),

@@ -1,4 +1,4 @@
-// The parts of ECharts that the page uses, and no others: they are most of its size.
+// The parts of ECharts that the page uses, and no others: they make up most of its size.
 
 import { BarChart, CustomChart, LineChart, RadarChart, ScatterChart } from "echarts/charts";
 import {

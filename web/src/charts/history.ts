@@ -29,10 +29,10 @@ export function overRuns(line: Line, metric: Followed): Chart | null {
   return {
     id: `history-${metric}`,
     title: `${name}, ${unit.symbol}, run by run`,
-    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line stands where the level changed" : ""}.`,
+    reading: `${better === "lower" ? "Lower" : "Higher"} is better. Each point is a run with its confidence interval${changes.length > 0 ? "; a dashed line marks where the level changed" : ""}.`,
     height: 280,
     table: {
-      head: ["Run", "Begun", `${name}, ${unit.symbol}`, "low", "high"],
+      head: ["Run", "Started", `${name}, ${unit.symbol}`, "low", "high"],
       rows: known.map((one) => [
         one.past.run,
         when(one.past.started_at),
@@ -56,7 +56,7 @@ export function overRuns(line: Line, metric: Followed): Chart | null {
         },
       },
       xAxis: { ...axis(theme, ""), type: "category", data: known.map((one) => when(one.past.started_at)), boundaryGap: true },
-      // Not from 0, or a change would hide; not tighter than a fifth, or noise would look like one.
+      // Not from 0, or a change would be hidden; not narrower than a fifth, or noise would look like a change.
       yAxis: {
         ...axis(theme, ""),
         type: "value",

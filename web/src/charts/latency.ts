@@ -5,10 +5,10 @@ import { human, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, half, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Percentiles that the table fallback lists. */
+/** Percentiles that the table lists. */
 const LISTED = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
-/** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, where users feel it. */
+/** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, which users notice. */
 const nines = (share: number): number => -Math.log10(1 - share);
 const percentileName = (at: number): string => {
   if (at <= 0) return "0";
@@ -76,7 +76,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
         name: curve.name,
         data: curve.points.filter(([, ns]) => ns > 0).map(([share, ns]) => [nines(share), ns / unit.factor]),
         symbol: SYMBOLS[index],
-        // A symbol at each whole nine tells the lines apart; one at each point would hide them.
+        // A symbol at each whole nine distinguishes the lines; one at each point would hide them.
         symbolSize: ([at]: [number, number]) => (Math.abs(at - Math.round(at)) < 0.01 ? 8 : 0),
         showAllSymbol: true,
         lineStyle: { width: 2, type: DASHES[index] },
@@ -96,7 +96,7 @@ export function density(rows: Row[], services: Services): Chart | null {
     id: "density",
     title: `Response time density, share of the requests by ${unit.symbol}`,
     reading:
-      "Where the replies lie. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one that met a garbage collection.",
+      "The distribution of response times. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one hit by a garbage collection.",
     height: 360 + legendHeight(shapes.map((shape) => shape.name), half()),
     table: {
       head: ["Service", `most often, ${unit.symbol}`, "share of the requests there"],
@@ -156,7 +156,7 @@ export function density(rows: Row[], services: Services): Chart | null {
   };
 }
 
-/** The middle of each bin, and the foot on both sides. */
+/** The middle of each bin, and the baseline on both sides. */
 function hill(bins: [number, number, number][]): [number, number][] {
   const first = bins[0]!;
   const last = bins.at(-1)!;

@@ -1,4 +1,4 @@
-// One workload under several loads, from the least to the most: a line per service.
+// One workload under several loads, in ascending order: a line per service.
 
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { human, inUnit, unitFor } from "../format.ts";
@@ -6,32 +6,31 @@ import { METRIC, metricName } from "../metrics.ts";
 import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** The loads of a chart and how they are told. */
+/** The loads of a chart and how to present them. */
 interface Steps {
   id: string;
   groups: Group[];
-  /** Where a group stands on the axis. */
+  /** Position of a group on the axis. */
   at: (group: Group) => number;
-  /** Name of the axis. */
   axis: string;
-  /** A place on the axis in words. */
+  /** A position on the axis in words. */
   named: (at: number) => string;
-  /** Whether the axis has a place for each load alone, at equal distances. */
+  /** Whether the axis has only the positions of loads, at equal distances. */
   even: boolean;
   reading: string;
-  /** Metrics that are told beside the one that is drawn. */
+  /** Metrics that tooltips show in addition to the drawn one. */
   beside: Metric[];
   /** Width of the figure, px. */
   width: number;
 }
 
-/** What a closed load is but for its connections; null for other loads. */
+/** The properties of a closed load apart from its connections; null for other loads. */
 function rest(group: Group): string | null {
   if (group.load["kind"] !== "closed" || typeof group.load["connections"] !== "number") return null;
   return JSON.stringify([group.contract, group.workload, { ...group.load, connections: 0 }]);
 }
 
-/** `metric` against connections; null where the workload was loaded at one number of them. */
+/** `metric` against connections; null if the workload was loaded with a single number of them. */
 export function levels(groups: Group[], group: Group, rows: Row[], services: Services, metric: Metric): Chart | null {
   const alike = rest(group);
   const steps: Steps = {
@@ -51,7 +50,7 @@ export function levels(groups: Group[], group: Group, rows: Row[], services: Ser
   return lines(steps, rows, services, metric);
 }
 
-/** p99 against the offered load; null where the workload was loaded at one rate. */
+/** p99 against the offered load; null if the workload was loaded at a single rate. */
 export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
   const steps: Steps = {
     id: "capacity",

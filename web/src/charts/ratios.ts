@@ -1,4 +1,4 @@
-// A board in turns: how many times the best one each service is, with 1 marked.
+// An interleaved ranking: the ratio of each service to the best one, with 1 marked.
 
 import { comparisonsOf } from "../comparisons.ts";
 import { idOf, type Group, type Row, type Services } from "../data.ts";
@@ -64,7 +64,7 @@ export function ratios(group: Group, rows: Row[], services: Services): Chart | n
   return {
     id: "ratios",
     title: `${metric}, times that of ${name}`,
-    reading: "The line at 1 is the first of the ranking. An interval that reaches 1 is not told from it. The scale is logarithmic: twice and half are equally far from 1.",
+    reading: "The line at 1 is the first of the ranking. A service whose interval reaches 1 is statistically tied with it. The scale is logarithmic: twice and half are equally far from 1.",
     height: AROUND + shown.length * ROW,
     rows: { count: shown.length, height: ROW, around: AROUND },
     table: {

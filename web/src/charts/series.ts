@@ -1,5 +1,5 @@
-// A trial over time, or two over each other: throughput, messages of streams, p99, CPU and memory under each other, with the
-// warm-up shaded.
+// A trial over time, or two overlaid: tracks for throughput, messages of streams, p99, CPU and memory, with the warm-up
+// shaded.
 
 import { type Row } from "../data.ts";
 import { howLong, human, inUnit, unitFor, words, type Dimension, type Unit } from "../format.ts";
@@ -40,7 +40,7 @@ function tableOf(tracks: Track[]) {
     return `${human(Math.min(...values), track.dimension)} – ${human(Math.max(...values), track.dimension)}`;
   };
   return {
-    head: ["What", "in the warm-up", "in the measurement"],
+    head: ["Metric", "during the warm-up", "during the measurement"],
     rows: tracks.map((track) => [track.title, range(track, true), range(track, false)]),
   };
 }
@@ -62,7 +62,7 @@ export function overTime(row: Row, name: string): Chart | null {
   };
 }
 
-/** Two services over each other, each by its median trial. */
+/** Two services overlaid, each with its median trial. */
 export function overEachOther(rows: [Row, Row], names: [string, string]): Chart | null {
   const both = rows.map(tracksOf);
   const titles = both[0]!.map((track) => track.title).filter((title) => both[1]!.some((track) => track.title === title));
@@ -75,7 +75,7 @@ export function overEachOther(rows: [Row, Row], names: [string, string]): Chart 
   return {
     id: "over-each-other",
     title: `${names[0]} and ${names[1]} over time, s`,
-    reading: "The median trial of each, begun at the same place: 0 is where the measurement begins. They ran one after the other.",
+    reading: "The median trial of each, aligned so that both measurements start at 0. They ran one after the other.",
     height: 28 + KEY + titles.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
     table: {
       head: ["Service", ...tables[0]!.head],
@@ -117,7 +117,7 @@ function twoOf(theme: Theme, width: number, tracks: Track[][], names: [string, s
         symbolSize: 5,
         showSymbol: track.points.length < 40,
         color: theme.lines[index],
-        // The second is dashed: colour alone tells nothing apart.
+        // The second is dashed: colour alone must not distinguish lines.
         lineStyle: { width: 1.8, type: index === 0 ? DASHES[0] : "dashed" },
         data: track.points.map(([x, value]) => [x, value / units[at]!.factor]),
       })),
@@ -169,7 +169,7 @@ function optionOf(theme: Theme, tracks: Track[], begin: number, end: number) {
   };
 }
 
-/** The axes of tracks under each other, `above` px below the top. */
+/** The axes of tracks below each other, from `above` px below the top. */
 function frameOf(theme: Theme, tracks: Track[], units: Unit[], begin: number, end: number, above: number) {
   const last = tracks.length - 1;
   return {
@@ -182,7 +182,7 @@ function frameOf(theme: Theme, tracks: Track[], units: Unit[], begin: number, en
       height: TRACK_HEIGHT,
     })),
     xAxis: tracks.map((_, index) => ({
-      ...axis(theme, index === last ? "seconds from the begin of the measurement" : ""),
+      ...axis(theme, index === last ? "seconds from the start of the measurement" : ""),
       type: "value",
       gridIndex: index,
       min: Math.floor(begin * 2) / 2,

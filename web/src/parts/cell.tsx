@@ -1,4 +1,4 @@
-// A number of the table: half-width, interval, each trial as a dot, share of the best, and a mark where it is in doubt.
+// A number in the table: half-width, interval, each trial as a dot, share of the best, and a mark if it is in doubt.
 
 import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
@@ -22,28 +22,31 @@ export function scaleOf(rows: Row[], metric: Metric): Scale {
     point = Math.max(point, toBase(metric, position));
     most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
   }
-  // One interval without bound must not press all bars flat.
+  // An unbounded interval must not flatten all bars.
   most = Math.min(most, 1.6 * point);
   return { unit: unitFor(METRIC[metric].dimension, values), most };
 }
 
-/** What each trial gave. In turns the estimate is of windows, which a picture of their own shows. */
+/** The value of each trial. For interleaved services the estimate is over windows, which have a chart of their own. */
 export const trialsOf = (row: Row, metric: Metric): number[] =>
-  (row.details?.turns?.length ?? 0) > 0 ? [] : (row.details?.points ?? []).flatMap((point) => (point.excluded == null && point[metric] !== undefined ? [point[metric]] : []));
+  (row.details?.interleaved?.length ?? 0) > 0 ? [] : (row.details?.points ?? []).flatMap((point) => (point.excluded == null && point[metric] !== undefined ? [point[metric]] : []));
 
-/** The best point of the ranked services, which others are a share of. */
+/** The best point of the ranked services, the reference for shares. */
 export function bestOf(group: Group): number | null {
   const points = group.services.flatMap((row) => (row.rank === null ? [] : (positionOf(row[group.ranked_by]) ?? [])));
   if (points.length === 0) return null;
   return METRIC[group.ranked_by].better === "lower" ? Math.min(...points) : Math.max(...points);
 }
 
-/** The least that an interval takes, px, so that it can be seen. */
+/** Minimum width of an interval, px, so that it is visible. */
 const LEAST = 2;
 
 const pieces = (left: string, right: string, colour: string) => `linear-gradient(90deg, #0000 ${left}, ${colour} ${left} ${right}, #0000 ${right})`;
 
-/** Bar, interval and dots as backgrounds: 400 rows would have 12,000 elements else, all of which are laid out at each sort. */
+/**
+ * Bar, interval and dots as backgrounds: otherwise 400 rows would have 12,000 elements, all of which are laid out at
+ * each sort.
+ */
 function Track(props: { at: (value: number) => string; point: number; low: number; high: number; trials: number[] }) {
   const { at, trials } = props;
   const low = at(props.low);
@@ -83,7 +86,7 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   );
   if (!isEstimate(quantity)) {
     return (
-      <span class="number" title="One trial alone has no interval">
+      <span class="number" title="A single trial has no interval">
         {number} <small>1 trial</small>
         {share}
       </span>

@@ -1,4 +1,4 @@
-// Every chart of a group, of the services that the table shows, in the table's order.
+// All charts of a group, for the services that the table shows, in the order of the table.
 
 import { useMemo, useState } from "preact/hooks";
 import { radar } from "../charts/across.ts";
@@ -8,7 +8,7 @@ import { density, percentiles } from "../charts/latency.ts";
 import { capacity, levels } from "../charts/levels.ts";
 import { ratios } from "../charts/ratios.ts";
 import { overTime } from "../charts/series.ts";
-import { turns } from "../charts/turns.ts";
+import { interleaved } from "../charts/interleaved.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
 import { metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
@@ -37,7 +37,7 @@ interface Props {
   group: Group;
   rows: Row[];
   services: Services;
-  /** What the bars show; null for what the group is ranked by. */
+  /** The metric that the bars show; null for the ranking metric. */
   metric: Metric | null;
   choose: (metric: Metric | null) => void;
 }
@@ -98,8 +98,8 @@ export function Charts(props: Props) {
       levels: [...new Set<Metric>([group.ranked_by, "response_time_ns_p99"])].flatMap((metric) => levels(report.groups, group, rows, services, metric) ?? []),
       cost: cost(rows, services),
       radar: radar(report.groups, group, rows, services),
-      turns: turns(rows, services, report.environment.cpu.online),
-      ratios: rows.some((row) => row.details?.turns?.length) ? ratios(group, rows, services) : null,
+      interleaved: interleaved(rows, services, report.environment.cpu.online),
+      ratios: rows.some((row) => row.details?.interleaved?.length) ? ratios(group, rows, services) : null,
     }),
     [report, group, rows, services],
   );
@@ -116,7 +116,7 @@ export function Charts(props: Props) {
       <div class="chart-grid">
         <Bars {...inner} />
         {charts.ratios && <Figure chart={charts.ratios} wide />}
-        {charts.turns && <Figure chart={charts.turns} wide />}
+        {charts.interleaved && <Figure chart={charts.interleaved} wide />}
         {charts.levels.map((chart) => (
           <Figure key={chart.id} chart={chart} />
         ))}

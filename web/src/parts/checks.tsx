@@ -1,4 +1,4 @@
-// Which service passes which case of its contracts.
+// Which services pass which cases of their contracts.
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
@@ -69,7 +69,7 @@ function nameOf(check: ServiceCheck, services: Services): string {
   return check.protocol === undefined || check.protocol === "http" ? name : `${name} (${check.protocol})`;
 }
 
-/** Cells of one table above which it is folded away until somebody asks. */
+/** A table with more cells than this is collapsed until it is opened. */
 const MANY = 1500;
 
 /** A long table is drawn when it is opened. */
@@ -88,7 +88,7 @@ function Folded(props: { contract: string; checks: ServiceCheck[]; services: Ser
   );
 }
 
-/** What was found of each service: failures, or warnings, which fail nobody. */
+/** The findings for each service: failures, or warnings, which fail no check. */
 function Findings(props: { title: string; found: { name: string; parts: ComponentChildren[] }[] }) {
   if (props.found.length === 0) return null;
   return (
@@ -131,12 +131,12 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
   return (
     <section aria-labelledby="checks">
       <h2 id="checks">Contract checks</h2>
-      <p class="quiet">Before a service is loaded, each case of its contract is sent once and the reply is compared with what must come back.</p>
+      <p class="quiet">Before a service is loaded, each case of its contract is sent once and the reply is compared with the expected one.</p>
       {contracts.map((contract) => (
         <Folded key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
-      <Findings title="What failed" found={failures} />
-      <Findings title="Warnings, which fail nobody" found={warnings} />
+      <Findings title="Failures" found={failures} />
+      <Findings title="Warnings, which fail no check" found={warnings} />
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// What is behind a row: all estimates, what became of the requests, each trial, the log of a failure.
+// The details of a row: all estimates, the outcomes of the requests, each trial, the log of a failure.
 
 import type { ComponentChildren } from "preact";
 import { comparisonsOf } from "../comparisons.ts";
@@ -6,7 +6,7 @@ import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Group,
 import { warningsOf } from "../warnings.ts";
 import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
-import { Companions } from "./companions.tsx";
+import { BackingProcesses } from "./backing-services.tsx";
 import { Heads } from "./heads.tsx";
 import { Warnings } from "./masthead.tsx";
 import { Source, type Repository } from "./source.tsx";
@@ -41,7 +41,7 @@ function Facts(props: { facts: Fact[] }) {
   );
 }
 
-/** Ties that a list names at most. */
+/** Maximum number of ties that are listed. */
 const MOST_TIES = 12;
 
 function rankOf(group: Group, row: Row, services: Services): Fact[] {
@@ -49,14 +49,14 @@ function rankOf(group: Group, row: Row, services: Services): Fact[] {
   const alone = row.rank_low === row.rank_high;
   const facts: Fact[] = [["Rank", alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`]];
   const ties = comparisonsOf(group).tiedWith(idOf(row)).map((id) => services.name(id));
-  if (ties.length > 0) facts.push(["Cannot be told from", ties.slice(0, MOST_TIES).join(", ") + (ties.length > MOST_TIES ? ` and ${ties.length - MOST_TIES} others` : "")]);
+  if (ties.length > 0) facts.push(["Statistically tied with", ties.slice(0, MOST_TIES).join(", ") + (ties.length > MOST_TIES ? ` and ${ties.length - MOST_TIES} others` : "")]);
   return facts;
 }
 
 function aboutService(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
   const info = services.info(idOf(row));
   const page = services.page(idOf(row));
-  const facts: Fact[] = [...rankOf(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} on all boards</a> : idOf(row)]];
+  const facts: Fact[] = [...rankOf(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} in all rankings</a> : idOf(row)]];
   if (info?.source) facts.push(["Source", <Source info={info} repository={repository} />]);
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
   if (info?.workers) facts.push(["CPUs used through", info.workers]);
@@ -64,7 +64,7 @@ function aboutService(group: Group, row: Row, services: Services, repository: Re
   if (info?.note) facts.push(["Note", info.note]);
   if (row.details && row.details.service_cpus.length > 0)
     facts.push(["CPUs", `service on ${row.details.service_cpus.join(", ")}; generator on ${row.details.generator_cpus.join(", ")}`]);
-  facts.push(["Trials", plural(row.trials, "trial") + (row.failed_trials ? `, ${row.failed_trials} more gave nothing` : "")]);
+  facts.push(["Trials", plural(row.trials, "trial") + (row.failed_trials ? `, ${row.failed_trials} more without a measurement` : "")]);
   if (row.bytes_per_reply !== null) facts.push(["Bytes per reply", human(row.bytes_per_reply, "bytes")]);
   return facts;
 }
@@ -92,7 +92,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
       <Streams row={row} />
-      <Companions row={row} />
+      <BackingProcesses row={row} />
       <Workers row={row} />
       {row.excluded?.log_tail && row.excluded.log_tail.length > 0 && (
         <figure class="log">
@@ -104,7 +104,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
   );
 }
 
-/** What each worker did, where several hosts made the load. */
+/** Results of each worker, if several hosts made the load. */
 function Workers(props: { row: Row }) {
   const trials = props.row.details?.points.filter((point) => (point.workers?.length ?? 0) > 0) ?? [];
   if (trials.length === 0) return null;
@@ -142,7 +142,7 @@ function Trials(props: { row: Row }) {
     <div class="scroll" tabIndex={0} role="region" aria-label={`Each trial of ${idOf(props.row)}`}>
       <table class="plain">
         <caption>Each trial</caption>
-        <Heads of={["Round", "Place in the run", "Throughput", "p99", "CPU / request", "Memory, peak", "CPU of the generator", ...noise]} />
+        <Heads of={["Round", "Order in the run", "Throughput", "p99", "CPU / request", "Memory, peak", "CPU of the generator", ...noise]} />
         <tbody>
           {points.map((point, index) => (
             <tr key={index}>

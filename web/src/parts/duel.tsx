@@ -12,8 +12,8 @@ import { Heads } from "./heads.tsx";
 const SAID = {
   faster: "is better",
   slower: "is worse",
-  same: "is as good: the difference is too small to matter",
-  cannot_tell: "cannot be told from it: the interval holds 1",
+  same: "is equally good: the difference is too small to matter",
+  cannot_tell: "is statistically tied with it: the interval contains 1",
 };
 
 function Choice(props: { label: string; rows: Row[]; value: string; services: Services; choose: (id: string) => void }) {

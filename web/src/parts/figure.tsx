@@ -7,7 +7,7 @@ import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
 import { Heads } from "./heads.tsx";
 import { ThemeContext } from "../theme.ts";
 
-/** How far below the screen a chart is drawn already, so that it is there when it is scrolled to. */
+/** Distance below the screen at which a chart is already drawn, so that it is ready when it is scrolled to. */
 const AHEAD = "400px";
 const EXPORT_WIDTH = 960;
 
@@ -19,7 +19,7 @@ function save(name: string, content: Blob): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Draws when the chart comes near the screen, and keeps it at the size of its frame. */
+/** Draws the chart when it comes near the screen, and keeps it at the size of its frame. */
 function useDrawn(chart: Chart) {
   const theme = useContext(ThemeContext);
   const frame = useRef<HTMLDivElement>(null);
@@ -90,7 +90,7 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
   const { chart } = props;
   const { frame, instance, theme, setScrolled } = useDrawn(chart);
   const long = isLong(chart);
-  const label = `Chart: ${chart.title}. The same numbers stand in the table below.`;
+  const label = `Chart: ${chart.title}. The same numbers are in the table below.`;
   const png = () => {
     const url = instance.current?.getDataURL({ type: "png", pixelRatio: 2, backgroundColor: theme.background });
     if (!url) return;

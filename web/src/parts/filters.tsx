@@ -1,4 +1,4 @@
-// Which services are shown. The filter holds for the table and for every chart under it.
+// Which services are shown. The filter applies to the table and to every chart below it.
 
 import { idOf, type Row, type Services } from "../data.ts";
 import { plural } from "../format.ts";

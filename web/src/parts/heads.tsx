@@ -1,4 +1,4 @@
-// The heads of a plain table.
+// The headings of a plain table.
 
 export function Heads(props: { of: string[] }) {
   return (

@@ -1,10 +1,10 @@
-// What was run, where, and the answer in a sentence.
+// The suite, the facts of the run, and its result in a sentence.
 
 import type { Group, Report, Warning } from "../data.ts";
 import { affectedInWords, byLevel, levelOf } from "../warnings.ts";
 import { howLong, plural, unbroken, when, words } from "../format.ts";
 
-/** Doubts first, with the numbers that they touch; then what is only worth knowing. */
+/** Warnings first, with the numbers that they affect; then notes. */
 export function Warnings(props: { warnings: Warning[] }) {
   if (props.warnings.length === 0) return null;
   return (

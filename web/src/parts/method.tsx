@@ -1,6 +1,6 @@
-// Where and how it was measured, in plain words.
+// Where and how the run was measured, in plain words.
 
-import type { Environment, LabHost, Report } from "../data.ts";
+import type { Environment, TestbedHost, Report } from "../data.ts";
 import { human, plural, when } from "../format.ts";
 
 function facts(environment: Environment): [string, string][] {
@@ -15,7 +15,7 @@ function facts(environment: Environment): [string, string][] {
     ["CPU", cpu.model],
     ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (yes(cpu.smt, ", two threads a core", "") ?? "")],
     ["Frequency", [cpu.governor && `governor ${cpu.governor}`, yes(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
-    ["Memory", [size(environment.memory_bytes), limit && `of which prony may have ${limit}`].filter(Boolean).join(", ")],
+    ["Memory", [size(environment.memory_bytes), limit && `of which prony may use ${limit}`].filter(Boolean).join(", ")],
     ["Virtualisation", environment.virtualisation],
     ["Control groups", environment.cgroup],
     ["Load average before", environment.load_average?.toFixed(2)],
@@ -24,12 +24,12 @@ function facts(environment: Environment): [string, string][] {
   return found.filter((fact): fact is [string, string] => Boolean(fact[1]));
 }
 
-/** The hosts of a lab, each with what it is for and what it is like. */
+/** The hosts of a testbed, each with its roles and its machine. */
 function Hosts(props: { environment: Environment }) {
   const hosts = Object.entries(props.environment.hosts ?? {});
   const links = props.environment.links ?? [];
   if (hosts.length === 0) return null;
-  const told = ({ roles, address, cpus, environment }: LabHost) =>
+  const told = ({ roles, address, cpus, environment }: TestbedHost) =>
     [
       `${roles.join(" and ")} at ${address}`,
       plural(cpus.length, "CPU") + (environment.cpu.model ? ` of ${environment.cpu.model}` : ""),
@@ -53,7 +53,7 @@ function Hosts(props: { environment: Environment }) {
               {link.from} to {link.to}
             </dt>
             <dd>
-              {(link.bits_per_s / 1e9).toFixed(2)} Gbit/s, there and back in {human(link.round_trip_ns, "time")}
+              {(link.bits_per_s / 1e9).toFixed(2)} Gbit/s, round trip {human(link.round_trip_ns, "time")}
             </dd>
           </div>
         ))}
@@ -78,11 +78,11 @@ export function Method(props: { report: Report }) {
           </ul>
           {findings.length > 0 && (
             <>
-              <h3>What costs accuracy here</h3>
+              <h3>Limits of accuracy on this machine</h3>
               <ul class="prose">
                 {findings.map((finding) => (
                   <li key={finding.text}>
-                    {finding.text} <span class="quiet">To mend it: {finding.remedy}</span>
+                    {finding.text} <span class="quiet">To fix it: {finding.remedy}</span>
                   </li>
                 ))}
               </ul>

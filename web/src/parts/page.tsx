@@ -17,13 +17,13 @@ import { Ranking, sortRows } from "./ranking.tsx";
 import { repositoryOf } from "./source.tsx";
 import { takeMetrics } from "../warnings.ts";
 
-/** Goes to the report without touching the address, which holds the view. */
+/** Skips to the report without changing the URL, which holds the view. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
 
-/** What stands around every page: theme, skip link, footer. */
+/** The frame of every page: theme, skip link, footer. */
 export function Shell(props: { title: string; back?: ComponentChildren; children: ComponentChildren }) {
   const [choice, setChoice] = useState<Choice>(storedChoice);
   const [mode, setMode] = useState(() => applyChoice(choice));
@@ -33,7 +33,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
     return onSystemChange(apply);
   }, [choice]);
   useEffect(() => {
-    // Paper is white: charts are drawn anew for it.
+    // Paper is white: charts are redrawn for it.
     const print = () => setMode("light");
     const after = () => setMode(applyChoice(choice));
     addEventListener("beforeprint", print);
@@ -111,7 +111,7 @@ function GroupChoice(props: { groups: Group[]; chosen: number; choose: (index: n
   );
 }
 
-/** The same value one frame later: the table answers a click at once, the charts follow. */
+/** The same value one frame later: the table responds to a click at once, the charts follow. */
 function useAfterPaint<T>(value: T): T {
   const [later, setLater] = useState(value);
   useEffect(() => {

@@ -6,10 +6,10 @@ import { idOf, type Group, type Row, type Services, type Verdict } from "../data
 import { percent, ratio } from "../format.ts";
 import { metricName } from "../metrics.ts";
 
-/** An interval whose ends are this many times apart says nothing. */
+/** An interval whose ends differ by this factor is meaningless. */
 const VAGUE = 4;
 
-/** Services that the table shows at first, and at most: 400 would make 160,000 cells. */
+/** Services that the table shows initially, and at most: 400 would make 160,000 cells. */
 const AT_FIRST = 10;
 const AT_MOST = 40;
 
@@ -29,8 +29,8 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
     <section aria-labelledby="pairs">
       <h2 id="pairs">Pair by pair</h2>
       <p class="quiet">
-        Read a row: its {metric} is so many times that of the column. All intervals hold together with {percent(props.confidence)}{" "}
-        confidence; where an interval holds 1, the data does not tell which is better (? where it is so wide that it says nothing).
+        Each cell is the {metric} of the row divided by that of the column. All intervals hold together with {percent(props.confidence)}{" "}
+        confidence; if an interval contains 1, the data does not show which is better (? if it is too wide to be useful).
       </p>
       <div class="scroll" tabIndex={0} role="region" aria-label="Ratios of all pairs">
         <table class="matrix">
@@ -52,7 +52,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
                   const side = known.of(row, column);
                   if (!side) return <td key={column} class="self" />;
                   const range = `${ratio(side.low)}–${ratio(side.high)}`;
-                  // An interval this wide is no number to read.
+                  // An interval this wide is not worth showing.
                   const vague = side.verdict === "cannot_tell" && side.high > VAGUE * side.low;
                   return (
                     <td key={column} class={side.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${said[side.verdict]}`}>
@@ -71,7 +71,7 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
           {all ? `Only the first ${AT_FIRST}` : ranked.length > AT_MOST ? `The first ${AT_MOST}` : `All ${ranked.length}`}
         </button>
       )}
-      {ranked.length > AT_MOST && <p class="quiet">Of {ranked.length} services the table shows the first {AT_MOST} at most. Filter the ranking, or pick any two below.</p>}
+      {ranked.length > AT_MOST && <p class="quiet">The table shows only the first {AT_MOST} of {ranked.length} services. Filter the ranking, or pick any two below.</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// What others published, beside ours.
+// Published results of others, next to ours.
 
 import { useMemo } from "preact/hooks";
 import { published } from "../charts/across.ts";
@@ -38,7 +38,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
   );
   return (
     <section aria-labelledby="published">
-      <h2 id="published">Published figures beside ours</h2>
+      <h2 id="published">Published figures next to ours</h2>
       {agreement.map((one) => (
         <p key={one.source}>
           {one.rank_correlation === null

@@ -1,4 +1,4 @@
-// The ranked table: a row per service, its interval drawn under the number, warnings and reasons where the number stands.
+// The ranked table: a row per service, its interval drawn under the number, warnings and reasons next to the number.
 
 import { Component } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
@@ -13,11 +13,11 @@ import type { Repository } from "./source.tsx";
 
 interface Column {
   metric: Metric;
-  /** A narrower screen leaves it to the details of the row. */
+  /** Narrower screens show it only in the details of the row. */
   from: "phone" | "tablet" | "wide";
 }
 
-/** What matters under each kind of load, in order. Under a closed one the rate comes first. */
+/** The most important metrics for each kind of load, in order. For a closed load the rate comes first. */
 const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
   closed: [
     { metric: "response_time_ns_p50", from: "tablet" },
@@ -44,22 +44,22 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
   ],
 };
 
-/** What the companions of a service use stands beside what it uses itself. */
-const COMPANIONS = "companion_cpu_ns_per_request";
+/** CPU time of backing services is shown next to that of the service itself. */
+const BACKING_SERVICES = "backing_service_cpu_ns_per_request";
 
 const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
-  group.services.some((row) => row[COMPANIONS] != null)
-    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, COMPANIONS] : [metric]))
+  group.services.some((row) => row[BACKING_SERVICES] != null)
+    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, BACKING_SERVICES] : [metric]))
     : columns;
 
-/** Of streams, what their messages did tells more than when the last of them was there. */
+/** For streams, metrics of their messages say more than the time of the last message. */
 const MESSAGES: Metric[] = ["messages_per_s", "first_message_ns_p50", "first_message_ns_p99"];
 
 const messagesOf = (group: Group, on: Screen): Metric[] =>
   MESSAGES.slice(0, on === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
 const labelOf = (group: Group, metric: Metric): string =>
-  metric === COMPANIONS && group.companions ? `${group.companions.join(" + ")} CPU / request` : METRIC[metric].title;
+  metric === BACKING_SERVICES && group.backing_services ? `${group.backing_services.join(" + ")} CPU / request` : METRIC[metric].title;
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
@@ -68,7 +68,7 @@ type Screen = Column["from"];
 
 const screen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
 
-/** Columns of a board of streams that a screen has room for. */
+/** Number of columns that fit on a screen in a ranking of streams. */
 const MOST: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
 
 function columnsOf(group: Group, on: Screen): Metric[] {
@@ -80,9 +80,9 @@ function columnsOf(group: Group, on: Screen): Metric[] {
   return messages.length > 0 ? columns.slice(0, MOST[on]) : columns;
 }
 
-/** The columns with what the services are compared by before them. */
+/** The columns, preceded by the metrics that services are compared by. */
 function firstOf(group: Group, on: Screen, kind: string, columns: Metric[]): Metric[] {
-  // A board in turns is ranked by what a request costs: that comes first, what the clock says stands behind it.
+  // An interleaved ranking uses CPU time per request: that comes first, and goodput follows.
   if (group.ranked_by === "cpu_ns_per_request") {
     const second: Metric[] = on === "phone" ? [] : ["goodput_per_s"];
     return [group.ranked_by, ...second, ...columns.filter((metric) => metric !== group.ranked_by)];
@@ -107,7 +107,7 @@ function useColumns(group: Group): Metric[] {
 
 const NAMES = new Intl.Collator();
 
-/** Sorted rows; what has no value comes last, whichever way the rest goes. */
+/** Sorted rows; rows without a value come last, whatever the direction. */
 export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   if (sort.key === "service") {
     const named = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
@@ -116,7 +116,7 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   }
   const metric = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
-  // One that the generator kept from its rank may be the best.
+  // A service that the generator kept from its rank may be the best.
   const rank = (row: Row) => row.rank ?? (row.generator_bound && row.excluded === null ? 0 : null);
   const value = (row: Row) => (metric === "rank" ? rank(row) : positionOf(row[metric]));
   return rows.slice().sort((left, right) => {
@@ -161,9 +161,9 @@ function ServiceName(props: { row: Row; services: Services }) {
   return (
     <>
       <span class="name">{props.services.name(id)}</span>
-      {info?.era && (
-        <span class="badge" title="The version that the document of this contract used">
-          era
+      {info?.pinned && (
+        <span class="badge" title="The version that the published source of this contract used">
+          pinned
         </span>
       )}
       {props.row.generator_bound && (
@@ -176,7 +176,7 @@ function ServiceName(props: { row: Row; services: Services }) {
   );
 }
 
-/** Rows that are drawn until somebody asks for all: 400 take a quarter of a second at each sort. */
+/** Number of rows that are drawn initially: 400 take a quarter of a second at each sort. */
 const AT_FIRST = 60;
 
 interface RowProps {
@@ -191,7 +191,7 @@ interface RowProps {
   toggle: (id: string) => void;
 }
 
-/** A row is drawn again only when it changed: sorting 400 of them moves them, and no more. */
+/** A row is redrawn only if it changed: sorting 400 of them only moves them. */
 class RankedRow extends Component<RowProps> {
   override shouldComponentUpdate(next: RowProps): boolean {
     return (Object.keys(next) as (keyof RowProps)[]).some((key) => next[key] !== this.props[key]);
@@ -283,20 +283,20 @@ export function Ranking(props: {
   const best = useMemo(() => bestOf(group), [group]);
   const bound = rows.some((row) => row.generator_bound);
   const dots = rows.some((row) => trialsOf(row, group.ranked_by).length > 1);
-  const era = rows.some((row) => services.info(idOf(row))?.era);
+  const pinned = rows.some((row) => services.info(idOf(row))?.pinned);
   return (
     <div class="table-frame">
       <table class="ranking">
         <caption>
-          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range where the data cannot tell more: 2–5 means
-          that the service may be second and may be fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
+          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
+          that the service may be anything from second to fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
           {columns.includes("goodput_per_s") && " Goodput counts valid replies only."}
-          {era && " era: the version that the document of the contract used; the others are the newest that install."}
-          {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is busy all the time."}
-          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."} ⚠: the number is in doubt, for a
-          reason that the details of the row give.
+          {pinned && " pinned: the version that the published source of the contract used; the others are the newest that can be installed."}
+          {columns.includes("cpus_busy") && " CPU: 100 % is one CPU that is always busy."}
+          {bound && " ≥: the generator was the limit, so the service may do more and has no rank; compare CPU per request."} ⚠: the number is in doubt; the
+          details of the row give the reason.
         </caption>
         <thead>
           <tr>
@@ -337,7 +337,7 @@ export function Ranking(props: {
           {rows.length === 0 && (
             <tr>
               <td colSpan={columns.length + 3} class="quiet">
-                No service passes the filter.
+                No service matches the filter.
               </td>
             </tr>
           )}
@@ -348,7 +348,7 @@ export function Ranking(props: {
           <button type="button" class="plain-button" onClick={() => setAll(true)}>
             Show all {rows.length} services
           </button>{" "}
-          <span class="quiet">The first {AT_FIRST} in this order stand above. Find, filters, sorting and charts are of all.</span>
+          <span class="quiet">These are the first {AT_FIRST} in this order. Search, filters, sorting and charts cover all services.</span>
         </p>
       )}
     </div>

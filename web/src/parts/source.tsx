@@ -1,4 +1,4 @@
-// Where the source of a service is, as it was measured.
+// Link to the source of a service, at the measured revision.
 
 import type { Environment, ServiceInfo } from "../data.ts";
 
@@ -11,16 +11,16 @@ export interface Repository {
 export function repositoryOf(environment: Environment): Repository {
   const address = environment.repository ?? "";
   return {
-    // Whatever else an address may be told to be, only these are followed.
+    // Only these schemes are linked, whatever the environment contains.
     address: /^https?:\/\//.test(address) ? address.replace(/(\.git)?\/*$/, "") : null,
     commit: environment.commit ?? null,
   };
 }
 
-/** A link to the source at the measured commit; the path alone where no repository is known. */
+/** A link to the source at the measured commit; only the path if no repository is known. */
 export function Source(props: { info: ServiceInfo; repository: Repository }) {
   const { info, repository } = props;
-  // A service of another revision has it in the name of its variant.
+  // The variant of a service from another revision names that revision.
   const [, revision] = /@([0-9a-f]{7,40})$/.exec(info.variant) ?? [];
   const [commit, dirty] = (revision ?? repository.commit ?? "").split("+");
   const at = commit ? `, commit ${commit}${dirty ? " with changes" : ""}` : "";

@@ -1,4 +1,4 @@
-// What the messages of streams did in each trial.
+// The messages of streams in each trial.
 
 import { idOf, type Messages, type Row, type Times } from "../data.ts";
 import { human, whole } from "../format.ts";
@@ -6,7 +6,7 @@ import { Heads } from "./heads.tsx";
 
 interface Column {
   head: string;
-  /** Null where it is not known. */
+  /** Null if it is not known. */
   of: (messages: Messages) => string | null;
 }
 
@@ -18,7 +18,7 @@ const time = (head: string, times: (messages: Messages) => Times | null | undefi
   },
 });
 
-/** What should not happen is told where it did. */
+/** Faults are shown only where they occurred. */
 const fault = (head: string, of: (messages: Messages) => number | undefined): Column => ({
   head,
   of: (messages) => {
@@ -59,7 +59,7 @@ export function Streams(props: { row: Row }) {
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label={`Streams of ${idOf(props.row)} in each trial`}>
       <table class="plain">
-        <caption>Streams in each trial. Times are from the send of a request to the end of a message; a gap is from one message of a stream to the next.</caption>
+        <caption>Streams in each trial. Times run from sending a request to the end of a message; a gap is from one message of a stream to the next.</caption>
         <Heads of={["Round", ...columns.map(({ head }) => head)]} />
         <tbody>
           {trials.map(({ round, messages }, index) => (

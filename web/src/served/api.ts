@@ -1,4 +1,4 @@
-// What a served page asks its server for.
+// The requests of a served page to its server.
 
 import type { Estimate, Metric, Quantity, ServiceInfo, Verdict } from "../data.ts";
 
@@ -11,23 +11,22 @@ export interface ListedRun {
   trials: number;
   excluded_trials: number;
   running: boolean;
-  /** What people call it. */
   label: string | null;
-  /** Services and workloads in a line. */
+  /** Services and workloads on one line. */
   compared?: string | null;
 }
 
-/** What came out of a run, and how many further boards it has. */
+/** The result of a run, and the number of its further rankings. */
 export interface RunAnswer {
   answer: string | null;
   more: number;
 }
 
-/** What a worker of a lab does now. */
+/** Current state of a worker of a testbed. */
 export interface WorkerNow {
   name: string;
   state: "starting" | "warm_up" | "measurement" | "drain" | "done" | "silent";
-  /** `null` where it told of none of late. */
+  /** `null` if it has not reported any recently. */
   throughput_per_s: number | null;
 }
 
@@ -43,9 +42,9 @@ export interface Progress {
   phase: string | null;
   throughput_per_s: number | null;
   response_time_ns_p99: number | null;
-  /** Empty between two loads, and without a lab. */
+  /** Empty between two loads, and without a testbed. */
   workers: WorkerNow[];
-  /** Why a host of the lab is lost, until load is made again. */
+  /** Why a host of the testbed is lost, until the load starts again. */
   lost: string | null;
 }
 
@@ -73,11 +72,11 @@ export interface Past {
   memory_bytes_peak: Quantity | null;
 }
 
-/** From which run on a metric was different. */
+/** The run from which on a metric was different. */
 export interface ChangePoint {
   metric: Metric;
   run: string;
-  /** Level after it over level before. */
+  /** The level after it divided by the level before. */
   ratio: Estimate | null;
 }
 
@@ -113,7 +112,7 @@ export interface Compared {
   base: ComparedRun;
   new: ComparedRun;
   confidence: number;
-  /** In what the circumstances differ, so that a difference need not be one of the services. */
+  /** Differences in the conditions of the runs, which may explain a difference between services. */
   mismatches: string[];
   groups: GroupChange[];
   /** The load of each group, in words. */
@@ -122,12 +121,12 @@ export interface Compared {
   services: ServiceInfo[];
 }
 
-/** What this page may do. */
+/** The permissions of this page. */
 export interface Rights {
   change: boolean;
 }
 
-/** Why the server refused, in its own words. */
+/** The server's reason for a refusal, in its own words. */
 async function reasonOf(reply: Response): Promise<string> {
   const text = await reply.text();
   try {
@@ -137,14 +136,17 @@ async function reasonOf(reply: Response): Promise<string> {
   }
 }
 
-/** Asks for JSON; a refusal becomes an error with the server's own words. */
+/** Requests JSON; a refusal becomes an error with the server's own words. */
 export async function ask<T>(path: string): Promise<T> {
   const reply = await fetch(path);
   if (!reply.ok) throw new Error(await reasonOf(reply));
   return (await reply.json()) as T;
 }
 
-/** Asks the server to change something. It wants to see the origin of this page, which the browser names in the mode that is usual. */
+/**
+ * Asks the server to change something. The server checks the origin of this page, which the browser sends in the
+ * default mode.
+ */
 export async function change(method: "PUT" | "DELETE", path: string, body?: unknown): Promise<void> {
   const told = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
   const reply = await fetch(path, { method, ...told });

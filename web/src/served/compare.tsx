@@ -1,4 +1,4 @@
-// Two runs side by side: what changed, with its interval.
+// Two runs side by side: the changes, with their intervals.
 
 import { Services, type Estimate, type Metric } from "../data.ts";
 import { intervalWithUnit, percent, ratio, unitFor, when, type Unit } from "../format.ts";
@@ -76,7 +76,7 @@ function RunLink(props: { label: string; run: ComparedRun }) {
 function tally(compared: Compared): string {
   const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
   const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
-  return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} that the data cannot tell, of ${changes.length} figures.`;
+  return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
 }
 
 export function Comparison(props: { a: string; b: string }) {
@@ -94,8 +94,8 @@ export function Comparison(props: { a: string; b: string }) {
           <div class="answer">
             <p>{tally(compared)}</p>
             <p class="quiet">
-              The ratios of what services are ranked by hold together with {percent(compared.confidence)} confidence, and so do all others. The runs
-              were made at different times: how the machine varies from run to run is not in the intervals.
+              The ratios of the ranking metrics hold together with {percent(compared.confidence)} confidence, and so do all others. The runs
+              were made at different times: the intervals do not include how the machine varies from run to run.
             </p>
           </div>
           {compared.mismatches.length > 0 && (
@@ -105,7 +105,7 @@ export function Comparison(props: { a: string; b: string }) {
                   <span class="sign" aria-hidden="true">
                     ⚠
                   </span>
-                  <span>These runs are not of one kind: {mismatch}</span>
+                  <span>These runs were not made under the same conditions: {mismatch}</span>
                 </li>
               ))}
             </ul>

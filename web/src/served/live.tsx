@@ -1,17 +1,17 @@
-// One run: its report, and while it goes on, what happens now.
+// One run: its report and, while it is in progress, its current state.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { LabHost, Report } from "../data.ts";
+import type { TestbedHost, Report } from "../data.ts";
 import { howLong, human, words } from "../format.ts";
 import { Heads } from "../parts/heads.tsx";
 import { ReportPage } from "../parts/page.tsx";
 import { ask, type News, type Progress } from "./api.ts";
 import { Shown, useAnswer } from "./served.tsx";
 
-/** Points of a sparkline: a minute or so. */
+/** Points of a sparkline: about a minute. */
 const KEPT = 60;
 
-/** Hears how the run goes, until it ends. */
+/** Receives the progress of the run until it ends. */
 function useNews(run: string): News | null {
   const [news, setNews] = useState<News | null>(null);
   useEffect(() => {
@@ -41,20 +41,20 @@ function Sparkline(props: { values: number[]; label: string; text: string }) {
   );
 }
 
-/** What each host of a lab is for, and what it does. */
-function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | null }) {
+/** The roles of each host of a testbed, and its current state. */
+function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress | null }) {
   const { hosts, progress } = props;
   const workers = new Map(progress?.workers.map((worker) => [worker.name, worker]));
-  const doing = ([name, host]: [string, LabHost]) => {
+  const doing = ([name, host]: [string, TestbedHost]) => {
     const worker = workers.get(name);
     return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
   };
   return (
-    <div class="hosts" tabIndex={0} role="region" aria-label="Hosts of the lab">
+    <div class="hosts" tabIndex={0} role="region" aria-label="Hosts of the testbed">
       {progress?.lost && <p role="alert">{progress.lost}</p>}
       <table class="plain">
         <caption>Each host</caption>
-        <Heads of={["Host", "For", "Now", "Throughput"]} />
+        <Heads of={["Host", "Roles", "State", "Throughput"]} />
         <tbody>
           {Object.entries(hosts).map(([name, host]) => (
             <tr key={name}>
@@ -70,7 +70,7 @@ function Hosts(props: { hosts: Record<string, LabHost>; progress: Progress | nul
   );
 }
 
-function Now(props: { news: News; planned: number; hosts: Record<string, LabHost> }) {
+function Now(props: { news: News; planned: number; hosts: Record<string, TestbedHost> }) {
   const { progress, trials } = props.news;
   const [seen, setSeen] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
   const last = useRef("");
@@ -85,7 +85,7 @@ function Now(props: { news: News; planned: number; hosts: Record<string, LabHost
   // A workload often has the name of its contract.
   const doing = [...new Set([now, progress?.contract, progress?.workload, step])].filter(Boolean).join(" · ");
   return (
-    <section class="now" aria-label="What happens now">
+    <section class="now" aria-label="Current state">
       <div>
         <p role="status">
           <b>
@@ -93,7 +93,7 @@ function Now(props: { news: News; planned: number; hosts: Record<string, LabHost
           </b>
           {progress?.eta_s != null && <span class="quiet"> about {howLong(progress.eta_s)} left</span>}
         </p>
-        <progress max={props.planned} value={trials} aria-label="Trials that ended" />
+        <progress max={props.planned} value={trials} aria-label="Ended trials" />
         <p class="quiet">{doing || "between two trials"}</p>
       </div>
       {progress?.throughput_per_s != null && <Sparkline values={seen.throughput} label="Throughput" text={human(progress.throughput_per_s, "rate")} />}
@@ -106,7 +106,7 @@ function Now(props: { news: News; planned: number; hosts: Record<string, LabHost
 export function LiveRun(props: { run: string }) {
   const { run } = props;
   const news = useNews(run);
-  // A trial that ended, and the end itself, change the report.
+  // A trial that has ended, and the end of the run, change the report.
   const key = news ? `${news.sequence} ${news.running}` : "";
   const answer = useAnswer(() => ask<Report>(`/api/runs/${encodeURIComponent(run)}`), `${run} ${key}`);
   return (

@@ -1,14 +1,14 @@
-// What a reader may change of a run: what people call it, and whether the store keeps it.
+// The changes that a reader may make to a run: setting its label, and deleting it from the store.
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../format.ts";
 import { change, type ListedRun } from "./api.ts";
 
-/** Longest label that the store takes. */
+/** Maximum length of a label in the store. */
 const LONGEST = 80;
 
-/** Asks the server to change something; what it refuses is told. */
+/** Asks the server for a change, and shows the reason if it refuses. */
 function useChange(asked: () => Promise<void>, done: () => void) {
   const [busy, setBusy] = useState(false);
   const [refused, setRefused] = useState<string | null>(null);
@@ -26,7 +26,7 @@ function useChange(asked: () => Promise<void>, done: () => void) {
   return { busy, refused, act };
 }
 
-/** Takes the focus when it comes up, before the next key. */
+/** Takes the focus when it appears, before the next key press. */
 function useFocus<T extends HTMLElement>() {
   const element = useRef<T>(null);
   useLayoutEffect(() => element.current?.focus(), []);
@@ -78,7 +78,7 @@ function Delete(props: Asked) {
   return (
     <div class="act" role="group" aria-label={`Delete ${run.id}?`}>
       <p>
-        Delete <b>{run.label ?? run.id}</b> with its {plural(run.trials, "trial")}? Nothing brings it back.
+        Delete <b>{run.label ?? run.id}</b> with its {plural(run.trials, "trial")}? This cannot be undone.
       </p>
       <button type="button" class="plain-button" ref={keep} onClick={leave}>
         Keep it
@@ -91,7 +91,7 @@ function Delete(props: Asked) {
   );
 }
 
-/** The ways to change a run. One that is being measured cannot be deleted. */
+/** The controls that change a run. One that is being measured cannot be deleted. */
 export function Manage(props: { run: ListedRun; changed: () => void }) {
   const { run, changed } = props;
   const [open, setOpen] = useState<"label" | "delete" | null>(null);
@@ -102,7 +102,7 @@ export function Manage(props: { run: ListedRun; changed: () => void }) {
   };
   const done = (what: "label" | "delete") => () => {
     if (what === "label") leave();
-    // The row goes, and the focus must not go with it.
+    // The row disappears, and the focus must not disappear with it.
     else document.getElementById("main")?.focus();
     changed();
   };

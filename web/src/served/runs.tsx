@@ -12,7 +12,7 @@ function stateOf(run: ListedRun): string {
   return run.ended_at === null ? "unfinished" : "ended";
 }
 
-/** What came out of each run, asked for one after the other: to find out takes the server a while. */
+/** The result of each run, requested one after the other: computing it takes the server a while. */
 function useAnswers(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
   const [answers, setAnswers] = useState<ReadonlyMap<string, RunAnswer>>(new Map());
   useEffect(() => {
@@ -37,7 +37,7 @@ function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => voi
   const wanted = text.toLowerCase().trim();
   const shown = props.runs.filter((run) => [run.id, run.label, run.suite, run.compared, answers.get(run.id)?.answer].join(" ").toLowerCase().includes(wanted));
   const [marked, setMarked] = useState<string[]>([]);
-  // The last two marked count: a third takes the place of the first.
+  // Only the last two marks count: a third replaces the first.
   const mark = (id: string) => setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
   const [a, b] = props.runs.filter((run) => marked.includes(run.id)).map((run) => run.id).reverse();
   return (
@@ -52,7 +52,7 @@ function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => voi
         </p>
       </div>
       <table class="plain runs">
-        <Heads of={["Run", "Begun", "Trials", "State", "Compare"]} />
+        <Heads of={["Run", "Started", "Trials", "State", "Compare"]} />
         <tbody>
           {shown.map((run) => (
             <tr key={run.id}>
@@ -94,7 +94,7 @@ function Told(props: { answer: RunAnswer | undefined }) {
   return (
     <span class="told">
       {unbroken(answer ?? "")}
-      {more > 0 && <small> and {plural(more, "more board")}</small>}
+      {more > 0 && <small> and {plural(more, "more ranking")}</small>}
     </span>
   );
 }

@@ -1,4 +1,4 @@
-// A served page: which one its address means.
+// A served page, chosen by its URL.
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
@@ -8,10 +8,10 @@ import { History } from "./history.tsx";
 import { LiveRun } from "./live.tsx";
 import { Runs } from "./runs.tsx";
 
-/** What a question gave so far. */
+/** The state of a request. */
 export type Answer<T> = { state: "waiting" } | { state: "failed"; reason: string } | { state: "here"; value: T };
 
-/** Asks once, and again whenever `key` changes; what was there stays until the new answer comes. */
+/** Requests once, and again whenever `key` changes; the previous value stays until the new one arrives. */
 export function useAnswer<T>(question: () => Promise<T>, key: unknown): Answer<T> {
   const [answer, setAnswer] = useState<Answer<T>>({ state: "waiting" });
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useAnswer<T>(question: () => Promise<T>, key: unknown): Answer<T
   return answer;
 }
 
-/** Shows the answer, or that it is on its way, or why there is none. */
+/** Shows the value, or that it is loading, or why there is none. */
 export function Shown<T>(props: { answer: Answer<T>; children: (value: T) => ComponentChildren }) {
   const { answer } = props;
   if (answer.state === "waiting") return <p class="quiet" role="status">Loading …</p>;

@@ -1,4 +1,4 @@
-//! The table of comparisons: `cases.toml`, which says what its words mean.
+//! The table of comparisons: `cases.toml`, which explains its keys.
 
 use super::Part;
 use super::output::{Output, Unit};

@@ -1,4 +1,4 @@
-//! One comparison: the tools take turns on one server.
+//! One comparison: the tools run alternately on one server.
 
 use super::cases::{Case, Row, Table, Wanted};
 use super::output::{Counted, Unit};
@@ -55,7 +55,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The transport that prony takes by itself.
+    /// The transport that prony selects by default.
     fn transport(&self) -> Result<String> {
         let used = self.generate(&self.words("{prony} load {url} -c {c} -d 50ms --json"))?;
         let recording: serde_json::Value = serde_json::from_str(&used.output)?;
@@ -69,7 +69,7 @@ impl Bench<'_> {
         let mut runs: Vec<Vec<Run>> = case.tools.iter().map(|_| Vec::new()).collect();
         let rounds = self.arguments.rounds as usize;
         for round in 0..rounds {
-            // The order turns, so that no tool always follows the same one.
+            // The order rotates, so that no tool always follows the same one.
             for place in (0..runs.len()).map(|place| (place + round) % case.tools.len()) {
                 let tool = &table.tools[&case.tools[place]];
                 let words = self.words(&tool.command);
@@ -89,7 +89,7 @@ impl Bench<'_> {
     }
 }
 
-/// Within a round, so that a machine that is slower for a while is slower for both.
+/// The median of the ratios within a round, since a slowdown of the machine affects both tools.
 fn ratio_of(case: &Case, runs: &[Vec<Run>], ours: &str, beside: &str) -> f64 {
     let of = |name: &str| {
         case.tools

@@ -1,4 +1,4 @@
-"""A client of server-sent events as they are written in Python: it reads line by line, and takes the time of each event.
+"""A typical Python client of server-sent events: it reads line by line, and records the time of each event.
 
 Prints the number of events as JSON. usage: events_client.py URL STREAMS SECONDS
 """
@@ -14,7 +14,7 @@ import aiohttp
 
 async def read_events(url, streams, seconds):
     firsts, gaps = [], []
-    # A task that always has lines to read is not cancelled in time.
+    # A task that always has lines to read cannot be cancelled in time.
     end = time.perf_counter() + seconds
 
     async def read(session):

@@ -1,11 +1,11 @@
-//! What prony says about servers and rates whose truth is known, and the memory that it takes.
+//! The results of prony for servers and rates with a known truth, and its memory usage.
 
 use super::output::{number, recording};
 use super::{Bench, Target, grouped};
 use anyhow::Result;
 use serde_json::Value;
 
-/// The server stands still for 200 ms in each second, so that a fifth of the requests wait, evenly, for 0 to 200 ms.
+/// The server freezes for 200 ms in each second, so that a fifth of the requests wait, uniformly distributed, for 0 to 200 ms.
 const FREEZE_MS: f64 = 200.0;
 const FROZEN_RATE: f64 = 2_000.0;
 const FROZEN_SECONDS: f64 = 20.0;
@@ -15,18 +15,18 @@ const RATES: [f64; 7] = [10.0, 100.0, 1_000.0, 5_000.0, 10_000.0, 20_000.0, 50_0
 const RATE_SECONDS: f64 = 5.0;
 const TRANSPORTS: [&str; 2] = ["io-uring", "epoll"];
 
-/// Connections or streams that are open at once.
+/// Connections or streams that are open at the same time.
 pub(super) struct Open {
     what: &'static str,
     server: &'static str,
     count: u64,
     load: &'static str,
-    /// Where a recording has how many there were.
+    /// The field of a recording with their number.
     number: &'static str,
     most_mib: Option<f64>,
 }
 
-/// One request in all, so that every connection waits for its turn.
+/// A single request, so that all connections but one are idle.
 pub(super) const CONNECTIONS: Open = Open {
     what: "idle connections",
     server: "{server} {host}",
@@ -36,7 +36,7 @@ pub(super) const CONNECTIONS: Open = Open {
     most_mib: None,
 };
 
-/// Each brings an event in a second.
+/// Each sends one event per second.
 pub(super) const STREAMS: Open = Open {
     what: "open streams of events",
     server: "{prony} toy --port {port}",
@@ -47,10 +47,10 @@ pub(super) const STREAMS: Open = Open {
 };
 
 impl Bench<'_> {
-    /// The server needs time to answer what waited: that is in p90.
+    /// p90 includes the time that the server needs to answer the queued requests.
     pub(super) fn truth(&mut self) -> Result<()> {
         println!(
-            "\n### A server that stands still for {FREEZE_MS} ms in each second: {FROZEN_RATE} requests per second on 50 connections\n"
+            "\n### A server that freezes for {FREEZE_MS} ms in each second: {FROZEN_RATE} requests per second on 50 connections\n"
         );
         let columns = TRUTH.map(|(name, ms)| format!(" {name}, truth {ms} ms |"));
         println!(
@@ -72,13 +72,13 @@ impl Bench<'_> {
         }
         let shown = TRUTH.map(|(name, ms)| format!("{name} {:.2} %", deviation_ms(ms) / ms * 100.0));
         println!(
-            "\nPoisson arrivals fall into the freezes by chance, one standard deviation: {}.",
+            "\nPoisson arrivals coincide with the freezes by chance, one standard deviation: {}.",
             shown.join(", ")
         );
         Ok(())
     }
 
-    /// Whether what is offered is what is sent and answered.
+    /// Whether the offered rate is sent and answered.
     pub(super) fn rates(&mut self) -> Result<()> {
         println!("\n### Rates, 64 connections, {RATE_SECONDS} s each\n");
         println!(
@@ -103,14 +103,14 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// One load by prony on a server of its own.
+    /// One load by prony on its own server.
     fn load(&mut self, server: &str, options: &str) -> Result<Value> {
         let _server = self.serve(server)?;
         let words = self.words(&format!("{{prony}} load http://{{host}}/ --json {options}"));
         Ok(serde_json::from_str(&self.generate(&words)?.output)?)
     }
 
-    /// Peak of resident memory while they are open, beside that with one.
+    /// Peak resident memory while they are open, compared with that for one.
     pub(super) fn memory(&mut self, open: &Open) -> Result<()> {
         let count = open.count.min(self.connections);
         let title = format!("{} {}", grouped(count as f64), open.what);
@@ -146,7 +146,7 @@ impl Bench<'_> {
     }
 }
 
-/// The requests beyond a quantile are a binomial number; the density of the waits is the same everywhere.
+/// The number of requests beyond a quantile is binomial; the density of the waits is constant.
 fn deviation_ms(ms: f64) -> f64 {
     let share = FREEZE_MS / 1e3;
     let beyond = share * (1.0 - ms / FREEZE_MS);
@@ -157,7 +157,7 @@ fn deviation_ms(ms: f64) -> f64 {
 mod tests {
     #[test]
     fn chance_is_largest_where_most_requests_are_beyond() {
-        // A tenth of 40,000 requests is beyond p90: ±60 of them, of which each millisecond has 40.
+        // A tenth of 40,000 requests is beyond p90: ±60 of them, with 40 per millisecond.
         assert!((super::deviation_ms(100.0) - 1.5).abs() < 1e-9);
     }
 }

@@ -1,9 +1,9 @@
-//! `cargo xtask bench-engine`: prony beside other generators on the same server, and beside what can be known.
+//! `cargo xtask bench-engine`: prony compared with other generators on the same server, and with known results.
 //!
-//! One CPU for the generator, another one for the server. The tools of a case (`cases.toml`) take turns, several rounds, and medians
-//! over the rounds are printed: replies per second of CPU time that the generator used, user and system, from its start to its
-//! end, and the ratio to another tool in the same round. Then come whether prony tells the truth about a server that stands still,
-//! whether it holds its rates, and the memory of connections and streams. The last table says which targets hold.
+//! The generator has one CPU, the server another one. The tools of a case (`cases.toml`) run alternately for several rounds. The
+//! output is medians over the rounds: replies per second of the generator's CPU time, user and system, from its start to its
+//! end, and the ratio to another tool in the same round; then the accuracy of prony for a server that freezes, the accuracy of its
+//! rates, and the memory per connection and stream. The last table lists whether the targets are met.
 
 mod cases;
 mod compare;
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use xshell::{Shell, cmd};
 
-/// Measure prony beside wrk, h2load, ghz and a client in Python (some 20 minutes, on a machine of its own).
+/// Measure prony and wrk, h2load, ghz and a client in Python (some 20 minutes, on an otherwise idle machine).
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The program to measure.
@@ -35,7 +35,7 @@ pub(crate) struct Arguments {
     generator_cpu: usize,
     #[arg(long, default_value_t = 1)]
     server_cpu: usize,
-    /// These alone [default: all].
+    /// Only these [default: all].
     #[arg(long, value_delimiter = ',', value_enum)]
     parts: Vec<Part>,
 }
@@ -57,14 +57,14 @@ enum Part {
     StreamMemory,
 }
 
-/// What the parts share.
+/// State that the parts share.
 struct Bench<'a> {
     arguments: &'a Arguments,
     shell: Shell,
     cache: PathBuf,
-    /// What replaces `{name}` in a command.
+    /// The values of `{name}` in commands.
     values: BTreeMap<String, String>,
-    /// Connections that this machine allows a process.
+    /// The number of connections that this machine allows a process.
     connections: u64,
     targets: Vec<Target>,
 }
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let cpus = std::thread::available_parallelism().context("cannot count the CPUs")?;
     ensure!(
         cpus.get() > 1,
-        "one CPU for each side are two; this machine has fewer"
+        "two CPUs are needed, one for each side; this machine has fewer"
     );
     let shell = Shell::new()?;
     shell.change_dir(&root);
@@ -137,7 +137,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         wanted,
     } in &bench.targets
     {
-        let verdict = if measured >= wanted { "holds" } else { "MISSED" };
+        let verdict = if measured >= wanted { "met" } else { "MISSED" };
         println!("| {what} | {measured:.2} | ≥ {wanted:.2} | {verdict} |");
     }
     Ok(true)
@@ -162,7 +162,7 @@ impl Bench<'_> {
     }
 }
 
-/// As many open files as the memory of connections needs, or as this machine allows; less some that each process needs.
+/// Raises the limit of open files as far as the memory test needs or this machine allows; returns it, less a reserve.
 fn allow_connections() -> Result<u64> {
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     let wanted = [hard.max(20_100), hard]
@@ -178,7 +178,7 @@ fn grouped(number: f64) -> String {
     groups.collect::<Vec<_>>().join(",")
 }
 
-/// The middle one, or half-way between the two in the middle; of none, NaN.
+/// The median; NaN of an empty list.
 fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     let mut numbers: Vec<f64> = numbers.collect();
     numbers.sort_by(f64::total_cmp);

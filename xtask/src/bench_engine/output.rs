@@ -1,11 +1,11 @@
-//! How many replies or messages the output of a generator tells of.
+//! Parses the number of replies or messages from the output of a generator.
 
 use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Whose output it is.
+/// The generator of an output.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Output {
@@ -17,7 +17,7 @@ pub(super) enum Output {
     Prony,
 }
 
-/// What is counted.
+/// The counted unit.
 #[derive(Clone, Copy, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Unit {
@@ -34,22 +34,22 @@ pub(super) struct Counted {
 }
 
 impl Output {
-    /// Fails where the generator met errors: its numbers would be those of another task.
+    /// Fails if the generator reported errors: its results would be for another task.
     pub(super) fn read(self, text: &str, unit: Unit, messages_in_reply: f64) -> Result<Counted> {
         let mut times_us = None;
         let count = match self {
             Self::Wrk => {
                 ensure!(
                     !text.contains("Socket errors") && !text.contains("Non-2xx"),
-                    "it met errors"
+                    "it reported errors"
                 );
                 before(text, " requests in")?
             }
             Self::H2load => {
-                ensure!(before(text, " failed,")? == 0.0, "it met errors");
+                ensure!(before(text, " failed,")? == 0.0, "it reported errors");
                 messages_in_reply * before(text, " succeeded,")?
             }
-            // Calls under way when the time is over are cut off and told as errors: they are no replies.
+            // Calls in flight at the end are aborted and reported as errors: they are not replies.
             Self::Ghz => messages_in_reply * ghz(text)?,
             Self::Replies => number(&json(text)?, "/replies")?,
             Self::Prony => {
@@ -72,15 +72,15 @@ impl Output {
     }
 }
 
-/// A report has an entry for each call: read into a tree it would take so much memory that the generators which are started
-/// afterwards seem to take it, too, since the peak of a process counts from before its `exec`.
+/// A report has an entry for each call. The memory of a parsed tree would be attributed to later generators, too, since the peak of a
+/// process includes the time before its `exec`.
 fn ghz(text: &str) -> Result<f64> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Report {
         status_code_distribution: BTreeMap<String, f64>,
     }
-    let report: Report = serde_json::from_str(text).context("its output is no report of ghz")?;
+    let report: Report = serde_json::from_str(text).context("its output is not a report of ghz")?;
     report
         .status_code_distribution
         .get("OK")
@@ -88,7 +88,7 @@ fn ghz(text: &str) -> Result<f64> {
         .context("no call ended well")
 }
 
-/// What prony recorded, where each reply was the right one.
+/// The recording of prony, in which every reply must be valid.
 pub(super) fn recording(text: &str) -> Result<Value> {
     let recording = json(text)?;
     if recording["outcomes"]["valid"] != recording["requests"]["offered"] {
@@ -106,7 +106,7 @@ pub(super) fn number(value: &Value, pointer: &str) -> Result<f64> {
     found.with_context(|| format!("its output has no number {pointer}"))
 }
 
-/// The number that stands before some words.
+/// The number before some words.
 fn before(text: &str, words: &str) -> Result<f64> {
     let number = text
         .split(words)

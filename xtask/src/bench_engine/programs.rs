@@ -1,4 +1,4 @@
-//! What commands name as `{name}`, servers, and generators that are measured.
+//! The values of `{name}` in commands, the servers, and the generators under test.
 
 use super::{Bench, Part};
 use anyhow::{Context as _, Result, ensure};
@@ -17,7 +17,7 @@ use xshell::cmd;
 const GHZ: &str = "github.com/bojand/ghz/cmd/ghz@v0.93.0";
 const START: Duration = Duration::from_secs(20);
 
-/// What a generator printed and used.
+/// Output and resource usage of a generator.
 pub(super) struct Used {
     pub(super) output: String,
     /// User and system time, from its start to its end.
@@ -25,7 +25,7 @@ pub(super) struct Used {
     pub(super) peak_mib: f64,
 }
 
-/// A server, until this is dropped.
+/// A server, which is stopped on drop.
 pub(super) struct Running(Child);
 
 impl Drop for Running {
@@ -40,13 +40,13 @@ impl Bench<'_> {
         self.values.insert(format!("{{{name}}}"), value.to_string());
     }
 
-    /// The text with its `{name}`s replaced. A value may name other ones, and they others again.
+    /// The text with its `{name}`s replaced. Values may contain further names.
     pub(super) fn fill(&self, text: &str) -> String {
         let replace = |text: String, (name, value): (&String, &String)| text.replace(name, value);
         (0..3).fold(text.to_owned(), |text, _| self.values.iter().fold(text, replace))
     }
 
-    /// The words of a command.
+    /// The arguments of a command.
     pub(super) fn words(&self, template: &str) -> Vec<String> {
         let load = self.values.get("{load}").map_or("", String::as_str);
         template
@@ -56,7 +56,7 @@ impl Bench<'_> {
             .collect()
     }
 
-    /// Makes the programs that a part needs.
+    /// Builds the programs that a part needs.
     pub(super) fn make_programs(&mut self, part: Part) -> Result<()> {
         match part {
             Part::Http2 | Part::GrpcStreams => {
@@ -96,7 +96,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// A Python with aiohttp, in the version of the service that is written with it.
+    /// A Python with aiohttp, in the version of the service that uses it.
     fn install_aiohttp(&mut self) -> Result<()> {
         let folder = self.cache.join("python");
         cmd!(self.shell, "python3 -m venv {folder}").run()?;
@@ -109,7 +109,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The server of the service go-grpc, with what it shares with other services: `copies` in its service.toml.
+    /// The server of the service go-grpc, with the files that it shares with other services: `copies` in its service.toml.
     fn build_go_grpc(&mut self) -> Result<()> {
         let folder = self.cache.join("go-grpc");
         self.shell.create_dir(&folder)?;

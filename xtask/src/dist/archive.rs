@@ -1,4 +1,4 @@
-//! Archives whose bytes depend on their content alone.
+//! Archives whose bytes depend only on their content.
 
 use super::install::is_executable;
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::path::Path;
 use tar::{Builder, EntryType, Header};
 use walkdir::WalkDir;
 
-/// A tar.gz of a folder under `name`, sorted, owned by root, all of it from `time`, in seconds since 1970.
+/// A tar.gz of a folder under `name`, sorted, owned by root, with all times set to `time`, in seconds since 1970.
 pub(super) fn tar_gz(folder: &Path, name: &str, time: u64) -> Result<Vec<u8>> {
     let mut tar = Builder::new(encoder());
     for entry in WalkDir::new(folder).sort_by_file_name() {

@@ -1,4 +1,4 @@
-//! Writes files with modes that do not depend on who builds.
+//! Writes files with modes that do not depend on the builder.
 
 use anyhow::{Context as _, Result};
 use std::fs::{self, File, Permissions};
@@ -7,17 +7,17 @@ use std::path::Path;
 use std::time::{Duration, UNIX_EPOCH};
 use walkdir::WalkDir;
 
-/// A file that everybody may read.
+/// A file that is readable by all users.
 pub(super) fn file(path: &Path, content: &[u8]) -> Result<()> {
     write(path, content, 0o644)
 }
 
-/// A file that everybody may run.
+/// A file that is executable by all users.
 pub(super) fn program(path: &Path, content: &[u8]) -> Result<()> {
     write(path, content, 0o755)
 }
 
-/// A copy that may be run if the original may.
+/// A copy that is executable if the original is.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     let content = fs::read(from).with_context(|| format!("cannot read {}", from.display()))?;
     if is_executable(from)? {
@@ -31,7 +31,7 @@ pub(super) fn is_executable(path: &Path) -> Result<bool> {
     Ok(fs::metadata(path)?.permissions().mode() & 0o111 != 0)
 }
 
-/// Bytes of all files of a folder.
+/// Total size of all files of a folder, bytes.
 pub(super) fn size(folder: &Path) -> Result<u64> {
     let mut sum = 0;
     for entry in WalkDir::new(folder) {
@@ -54,7 +54,7 @@ pub(super) fn set_times(folder: &Path, time: u64) -> Result<()> {
 
 fn write(path: &Path, content: &[u8], mode: u32) -> Result<()> {
     let folder = path.parent().context("a file is in a folder")?;
-    // The umask of the builder must not reach users.
+    // The umask of the builder must not affect users.
     let mut missing: Vec<&Path> = folder.ancestors().take_while(|one| !one.exists()).collect();
     while let Some(folder) = missing.pop() {
         fs::create_dir(folder)?;

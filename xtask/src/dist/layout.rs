@@ -1,4 +1,4 @@
-//! What is installed, and where below /usr.
+//! The installed files, and their places below /usr.
 
 use super::{archive, install};
 use crate::root;
@@ -8,10 +8,10 @@ use std::path::Path;
 use xshell::{Shell, cmd};
 
 /// Folders of the checkout that are installed with the program.
-const SHARED: [&str; 5] = ["contracts", "companions", "suites", "services", "results"];
+const SHARED: [&str; 5] = ["contracts", "backing-services", "suites", "services", "results"];
 const TEXTS: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
 
-/// Shells with the files, below `share`, that hold their completions.
+/// Shells with the files below `share` for their completions.
 type Shells = [(&'static str, &'static str); 3];
 
 pub(super) const SHELLS: Shells = [
@@ -19,19 +19,19 @@ pub(super) const SHELLS: Shells = [
     ("zsh", "zsh/site-functions/_prony"),
     ("fish", "fish/vendor_completions.d/prony.fish"),
 ];
-/// Where they look in a Debian system.
+/// The same for Debian.
 pub(super) const DEBIAN_SHELLS: Shells = [SHELLS[0], ("zsh", "zsh/vendor-completions/_prony"), SHELLS[2]];
 
 pub(super) struct Layout<'a> {
     pub(super) shell: &'a Shell,
     pub(super) program: &'a Path,
-    /// The same for this machine: it writes its manual and completions.
+    /// The same program for this machine: it writes the manual and completions.
     pub(super) runs_here: &'a Path,
     pub(super) licences: String,
 }
 
 impl Layout<'_> {
-    /// Writes a folder as /usr has it.
+    /// Writes a folder with the layout of /usr.
     pub(super) fn install(&self, folder: &Path, shells: &Shells) -> Result<()> {
         let (shell, prony) = (self.shell, self.runs_here);
         install::program(&folder.join("bin/prony"), &fs::read(self.program)?)?;
@@ -49,14 +49,14 @@ impl Layout<'_> {
                 install::copy(&root().join(&name), &share.join("prony").join(&name))?;
             }
         }
-        // With it the folder is a project: `prony -C FOLDER list services` works in a copy.
+        // This file makes the folder a project: `prony -C FOLDER list services` works in a copy.
         install::file(&share.join("prony/prony.toml"), b"")?;
         for (name, path) in shells {
             let completions = cmd!(shell, "{prony} completions {name}").quiet().output()?.stdout;
             install::file(&share.join(path), &completions)?;
         }
         let pages = share.join("man/man1");
-        // The first file makes its folders.
+        // The first file creates its folders.
         install::file(&pages.join("prony.1"), b"")?;
         cmd!(shell, "{prony} man --out {pages}")
             .quiet()
@@ -68,7 +68,7 @@ impl Layout<'_> {
         Ok(())
     }
 
-    /// Files of the checkout that git knows and that match a pattern; `*` matches slashes, too.
+    /// Tracked files of the checkout that match a pattern; `*` matches slashes, too.
     fn tracked(&self, patterns: &str) -> Result<Vec<String>> {
         let patterns = patterns.split(' ');
         let names = cmd!(self.shell, "git ls-files -z -- {patterns...}")

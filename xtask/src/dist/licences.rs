@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use xshell::{Shell, cmd};
 
-/// What `cargo metadata` prints, as far as it matters here.
+/// The output of `cargo metadata`, limited to the fields in use.
 #[derive(Deserialize)]
 struct Metadata {
     packages: Vec<Package>,
@@ -23,7 +23,7 @@ struct Package {
     version: String,
     license: Option<String>,
     manifest_path: PathBuf,
-    /// `None`: it belongs to this repository.
+    /// `None` for crates of this repository.
     source: Option<String>,
 }
 
@@ -46,11 +46,11 @@ struct Dependency {
 
 #[derive(Deserialize)]
 struct DependencyKind {
-    /// `None`: it is linked; otherwise `build` or `dev`.
+    /// `None` for linked crates; otherwise `build` or `dev`.
     kind: Option<String>,
 }
 
-/// Each crate with its licence and the texts that it brings.
+/// Each crate with its licence and the licence texts in its package.
 pub(super) fn text(shell: &Shell, triple: &str) -> Result<String> {
     let feature = format!("prony/{FEATURE}");
     let metadata = cmd!(
@@ -63,7 +63,7 @@ pub(super) fn text(shell: &Shell, triple: &str) -> Result<String> {
     let mut foreign: Vec<&Package> = metadata.packages.iter().filter(is_foreign).collect();
     foreign.sort_by_key(|package| (&package.name, &package.version));
     let mut out =
-        "# Licences of what prony is built with\n\nEach crate, its licence, and the texts that it brings.\n\n".to_owned();
+        "# Licences of the crates in prony\n\nEach crate, its licence, and the licence texts in its package.\n\n".to_owned();
     let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
     let mut texts = Vec::new();
     for package in foreign {
@@ -82,7 +82,7 @@ pub(super) fn text(shell: &Shell, triple: &str) -> Result<String> {
         let Package { name, version, .. } = package;
         ensure!(
             package.license.is_some() || !own.is_empty(),
-            "{name} {version} names no licence and brings no text of one: it cannot be released"
+            "{name} {version} names no licence and contains no licence text: it cannot be released"
         );
         let licence = package.license.as_deref().unwrap_or("see its text");
         let own = if own.is_empty() {
@@ -98,7 +98,7 @@ pub(super) fn text(shell: &Shell, triple: &str) -> Result<String> {
     Ok(out)
 }
 
-/// Packages whose code is in the program: not those that only build or test it.
+/// Packages whose code is in the program, without those that only build or test it.
 fn linked(metadata: &Metadata) -> Result<BTreeSet<&str>> {
     let nodes: BTreeMap<&str, &Node> = metadata
         .resolve
@@ -131,7 +131,7 @@ fn linked(metadata: &Metadata) -> Result<BTreeSet<&str>> {
     Ok(linked)
 }
 
-/// The texts of the files that are named as licences are.
+/// The contents of the files with the names of licences.
 fn licence_texts(folder: &Path) -> Result<Vec<String>> {
     let is_licence = |path: &PathBuf| {
         let name = path

@@ -1,4 +1,4 @@
-//! Makes what is released, into .prony/dist: one static program, its manual and completions, licences, contracts, suites and services.
+//! Builds the release files into .prony/dist: one static program, its manual and completions, licences, contracts, suites and services.
 //!
 //! ```text
 //! prony-VERSION-x86_64-linux.tar.gz     unpack it anywhere; bin/prony runs from there
@@ -7,8 +7,8 @@
 //! usr/                                  their content, for Containerfile
 //! ```
 //!
-//! The same commit gives the same bytes on every machine with the same Rust: paths, times and owners are taken out, and C is
-//! compiled for both targets by the one compiler that `PyPI` has for both. `scripts/test-dist --twice` compares two builds.
+//! The same commit gives the same bytes on every machine with the same Rust: paths, times and owners are removed, and C is
+//! compiled for both targets by a compiler from `PyPI` that supports both. `scripts/test-dist --twice` compares two builds.
 
 mod archive;
 mod install;
@@ -27,19 +27,19 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 use xshell::{Shell, cmd};
 
-/// The feature that a prony which measures on one machine does without, since it is large: labs of pods.
+/// A feature that is too large for ordinary builds: testbeds of pods.
 const FEATURE: &str = "kubernetes";
 
-/// Make what is released: a static program with its manual, completions, licences, contracts and services
+/// Build the release files: a static program with its manual, completions, licences, contracts and services
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// What it is built for; rustup installs Rust's library for it
+    /// The target of the build; rustup installs Rust's library for it
     #[arg(long, value_enum, default_value_t = Target::X86_64)]
     target: Target,
-    /// Folder that receives it; it is emptied first
+    /// The output folder; it is emptied first
     #[arg(long, default_value = ".prony/dist")]
     out: PathBuf,
-    /// Take files that are not committed, too: to try this command
+    /// Include files that are not committed: to test this command
     #[arg(long)]
     allow_changes: bool,
 }
@@ -54,16 +54,16 @@ enum Target {
 }
 
 impl Target {
-    /// That of this machine.
+    /// The architecture of this machine.
     fn here() -> Result<Self> {
         match std::env::consts::ARCH {
             "x86_64" => Ok(Self::X86_64),
             "aarch64" => Ok(Self::Aarch64),
-            other => bail!("nothing is released for {other}, so its manual cannot be written here"),
+            other => bail!("there are no releases for {other}, so the manual cannot be written here"),
         }
     }
 
-    /// Its name in the names of files.
+    /// Its name in file names.
     const fn machine(self) -> &'static str {
         match self {
             Self::X86_64 => "x86_64",
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let debian = work.path().join("deb");
     layout.install(&debian.join("usr"), &DEBIAN_SHELLS)?;
     let package = deb(&shell, &debian, (version, target.debian(), commit_time), &out)?;
-    // What Containerfile copies.
+    // Containerfile copies this folder.
     let usr = debian.join("usr");
     install::set_times(&usr, commit_time)?;
     cmd!(shell, "cp -a {usr} {out}").run()?;
@@ -131,15 +131,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-/// Fails at once, before minutes of building, where it cannot succeed.
+/// Fails early, before minutes of building, if the build cannot succeed.
 fn check(shell: &Shell, arguments: &Arguments, out: &Path) -> Result<()> {
     ensure!(
         arguments.allow_changes || cmd!(shell, "git status --porcelain").quiet().read()?.is_empty(),
-        "there are changes that are not committed, and a release names its commit: commit them, or add --allow-changes"
+        "there are uncommitted changes, but a release names its commit: commit them, or add --allow-changes"
     );
     if let Some(foreign) = foreign_entry(out)? {
         bail!(
-            "--out {} holds {foreign}, which no release has: name another folder",
+            "--out {} contains {foreign}, which is not a release file: give another folder",
             out.display()
         );
     }
@@ -151,7 +151,7 @@ fn check(shell: &Shell, arguments: &Arguments, out: &Path) -> Result<()> {
             .quiet()
             .read()?;
         if !Path::new(&library).is_dir() {
-            // Where there is no rustup, the message below says what is missing.
+            // Without rustup, the message below lists what is missing.
             let _ = cmd!(shell, "rustup --quiet target add {triple}").run();
         }
         if !Path::new(&library).is_dir() {
@@ -164,7 +164,7 @@ fn check(shell: &Shell, arguments: &Arguments, out: &Path) -> Result<()> {
         .flatten()
         .any(|library| library.path().join("bin/rust-lld").exists())
     {
-        missing.push("Rust's linker (rust-lld): a toolchain from rustup has it".to_owned());
+        missing.push("Rust's linker (rust-lld): install a toolchain from rustup".to_owned());
     }
     if cmd!(shell, "dpkg-deb --version")
         .quiet()
@@ -178,7 +178,7 @@ fn check(shell: &Shell, arguments: &Arguments, out: &Path) -> Result<()> {
     Ok(())
 }
 
-/// An entry of the output folder that this command does not make: it would be deleted.
+/// An entry of the output folder that this command does not write, and would delete.
 fn foreign_entry(out: &Path) -> Result<Option<String>> {
     if !out.exists() {
         return Ok(None);
@@ -194,7 +194,7 @@ fn foreign_entry(out: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// A Debian package of a folder. dpkg-deb sets later times to `commit_time`.
+/// A Debian package of a folder. dpkg-deb reduces later times to `commit_time`.
 fn deb(
     shell: &Shell,
     folder: &Path,
@@ -228,7 +228,7 @@ fn deb(
     Ok(package)
 }
 
-/// Lines as `sha256sum` writes and checks them.
+/// Lines in the format of `sha256sum`.
 fn checksums(paths: &[&Path]) -> Result<String> {
     let mut text = String::new();
     for path in paths {

@@ -10,10 +10,10 @@ use xshell::{Shell, cmd};
 const PROFILE: &str = "dist";
 /// Compiles SQLite and ring for any target, against musl's headers.
 const ZIG: &str = "ziglang==0.17.1";
-/// What the program may have.
+/// The size limit of the program.
 const MOST_MIB: f64 = 30.0;
 
-/// The program. Paths of this machine do not get into it.
+/// Builds the program. Paths of this machine do not get into it.
 pub(super) fn build(shell: &Shell, target: Target, commit_time: u64) -> Result<PathBuf> {
     let home = std::env::var_os("HOME").context("HOME is not set")?;
     let cargo = std::env::var_os("CARGO_HOME").map_or_else(|| Path::new(&home).join(".cargo"), PathBuf::from);
@@ -24,12 +24,11 @@ pub(super) fn build(shell: &Shell, target: Target, commit_time: u64) -> Result<P
         (sysroot, "/rust"),
     ];
     let mut flags: Vec<String> = [
-        // Rust brings musl itself, so its own linker is all that is needed for either target.
+        // Rust contains musl, so its own linker suffices for either target.
         "-Ctarget-feature=+crt-static",
         "-Clink-self-contained=yes",
         "-Clinker=rust-lld",
-        // Addresses that are set at the start take a megabyte in the older form, equal functions another one, and the names of
-        // functions seven.
+        // These options save a megabyte of relocations, another one of duplicate functions, and seven of symbol names.
         "-Clink-arg=--pack-dyn-relocs=relr",
         "-Clink-arg=--icf=all",
         "-Clink-arg=--strip-all",
@@ -74,7 +73,7 @@ pub(super) fn build(shell: &Shell, target: Target, commit_time: u64) -> Result<P
     Ok(program)
 }
 
-/// The folder of `cc` and `ar`. Rust's build scripts name the target as Rust does, which zig does not understand.
+/// The folder of `cc` and `ar`. Rust's build scripts pass Rust's name of the target, which zig does not understand.
 fn c_compiler(shell: &Shell, target: Target) -> Result<PathBuf> {
     let zig = zig(shell)?;
     let zig = zig.display();
@@ -92,7 +91,7 @@ fn c_compiler(shell: &Shell, target: Target) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The compiler of C, downloaded once.
+/// The C compiler, downloaded once.
 fn zig(shell: &Shell) -> Result<PathBuf> {
     let folder = root()
         .join(".prony/cache/toolchains")

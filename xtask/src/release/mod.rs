@@ -1,4 +1,4 @@
-//! Walks docs/RELEASING.md: prints each step, runs its commands, and stops at the first that fails.
+//! Runs docs/RELEASING.md: prints each step, runs its commands, and stops at the first failure.
 
 mod package;
 
@@ -11,24 +11,24 @@ use xshell::{Shell, cmd};
 
 const PAGE: &str = "docs/RELEASING.md";
 
-/// Run the steps of docs/RELEASING.md, and stop at the first that fails
+/// Run the steps of docs/RELEASING.md, and stop at the first failure
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Begin at this step
+    /// Start at this step
     #[arg(long, value_name = "N", default_value_t = 1)]
     from: u32,
-    /// Run this step alone
+    /// Run only this step
     #[arg(long, value_name = "N", conflicts_with = "from")]
     only: Option<u32>,
     /// List the steps
     #[arg(long)]
     list: bool,
-    /// Print the commands and run none; fails where bash cannot read them, or where a script or recipe is missing
+    /// Print the commands without running them; fails if bash cannot parse them, or if a script or recipe is missing
     #[arg(long, conflicts_with = "list")]
     dry_run: bool,
 }
 
-/// A section `## N. Title` of the page, with its blocks of `sh`.
+/// A section `## N. Title` of the page, with its `sh` blocks.
 #[derive(Debug, PartialEq, Eq)]
 struct Step {
     number: u32,
@@ -111,16 +111,16 @@ fn blocks(text: &str) -> String {
 }
 
 impl Step {
-    /// Fails where the commands cannot be run.
+    /// Fails if the commands cannot be run.
     fn check(&self, shell: &Shell) -> Result<()> {
         let commands = &self.commands;
         cmd!(shell, "bash -nc {commands}")
             .quiet()
             .run()
-            .context("bash cannot read it")?;
+            .context("bash cannot parse it")?;
         let words: Vec<&str> = commands.split_whitespace().collect();
         for script in words.iter().filter(|word| word.starts_with("scripts/")) {
-            ensure!(root().join(script).is_file(), "there is no {script}");
+            ensure!(root().join(script).is_file(), "{script} is missing");
         }
         for pair in words.windows(2) {
             match pair {
@@ -129,7 +129,7 @@ impl Step {
                     .ignore_stdout()
                     .run()
                     .with_context(|| format!("the Makefile has no {recipe}"))?,
-                ["xtask", command] if !has_command(command) => bail!("there is no cargo xtask {command}"),
+                ["xtask", command] if !has_command(command) => bail!("cargo xtask {command} does not exist"),
                 _ => {}
             }
         }

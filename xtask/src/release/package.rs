@@ -1,4 +1,4 @@
-//! Packs every crate as it would be published, and looks whether each has what its manifest and its program need.
+//! Packs every crate as for publishing, and checks that each has everything that its manifest and its program need.
 
 use crate::root;
 use anyhow::{Context as _, Result};
@@ -19,14 +19,14 @@ const FIELDS: [&str; 6] = [
     "rust-version",
 ];
 const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
-/// What a crate takes from folders of the checkout.
+/// Files that a crate includes from folders of the checkout.
 const EMBEDDED: [(&str, &[&str]); 3] = [
     (
         "prony-runner",
         &[
             "contracts/hello/contract.toml",
             "suites/quick.toml",
-            "companions/postgresql/companion.toml",
+            "backing-services/postgresql/backing.toml",
             "toolchains.toml",
         ],
     ),
@@ -36,7 +36,7 @@ const EMBEDDED: [(&str, &[&str]); 3] = [
     ),
     ("prony", &["templates/go/service.toml"]),
 ];
-/// What a registry takes.
+/// The size limit of a registry.
 const MOST_BYTES: u64 = 10 << 20;
 
 /// `cargo xtask packages`.
@@ -45,7 +45,7 @@ pub(crate) fn check_packages() -> Result<bool> {
     shell.change_dir(root());
     let out = tempfile::tempdir()?;
     let target = out.path();
-    // Each is not built again from its package: what it is built from is looked at instead.
+    // The packages are not built again: their contents are checked instead.
     cmd!(
         shell,
         "cargo package --quiet --locked --workspace --exclude xtask --no-verify --allow-dirty --target-dir {target}"
@@ -66,7 +66,7 @@ pub(crate) fn check_packages() -> Result<bool> {
     let crates = fs::read_dir(root().join("crates"))?.count();
     if packages.len() != crates {
         faults.push(format!(
-            "{crates} crates are here, and {} were packed",
+            "there are {crates} crates, but {} were packed",
             packages.len()
         ));
     }
@@ -93,7 +93,7 @@ fn faults_of(path: &Path) -> Result<Vec<String>> {
     let mut faults = faults_in(&toml::from_str(&manifest)?, &names);
     let size = fs::metadata(path)?.len();
     if size > MOST_BYTES {
-        faults.push(format!("{size} bytes, more than a registry takes"));
+        faults.push(format!("{size} bytes, more than a registry accepts"));
     }
     Ok(faults)
 }
@@ -117,14 +117,14 @@ fn faults_in(manifest: &toml::Table, names: &BTreeSet<String>) -> Vec<String> {
         .flat_map(|(_, files)| *files);
     for file in FILES.iter().chain(embedded) {
         if !names.contains(*file) {
-            faults.push(format!("{file} is not in it"));
+            faults.push(format!("{file} is missing"));
         }
     }
     let is_product = |name: &&String| {
         name.contains("/node_modules/") || name.starts_with("web/dist/") || name.starts_with("target/")
     };
     if let Some(product) = names.iter().find(is_product) {
-        faults.push(format!("{product} is the product of a build"));
+        faults.push(format!("{product} is a build product"));
     }
     let dependencies = manifest.get("dependencies").and_then(toml::Value::as_table);
     for (name, dependency) in dependencies.into_iter().flatten() {
@@ -153,8 +153,8 @@ mod tests {
             [
                 "no categories",
                 "no rust-version",
-                "templates/go/service.toml is not in it",
-                "web/dist/page.js is the product of a build",
+                "templates/go/service.toml is missing",
+                "web/dist/page.js is a build product",
                 "its dependency prony-load has no version",
             ]
         );

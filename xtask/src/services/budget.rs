@@ -1,23 +1,23 @@
-//! Time for what the change under test has invalidated.
+//! The time budget for variants that the change under test has invalidated.
 
 use super::select::{Chosen, Circumstances, Id, Why};
 use super::verify::lanes;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
-/// Time for what the change under test has invalidated.
+/// The time budget for variants that the change under test has invalidated.
 pub(super) struct Budget {
     allowed: Duration,
-    /// What it takes, about.
+    /// The approximate time for these variants.
     change: Duration,
-    /// What everything else takes, about.
+    /// The approximate time for all others.
     other: Duration,
-    /// How many it has invalidated.
+    /// The number of invalidated variants.
     variants: usize,
 }
 
 impl Budget {
-    /// For these.
+    /// The budget for a selection of variants.
     pub(super) fn of(circumstances: &Circumstances<'_>, chosen: &Chosen, allowed: Duration) -> Self {
         let (change, other): (Vec<_>, Vec<_>) = chosen
             .iter()
@@ -31,12 +31,12 @@ impl Budget {
         }
     }
 
-    /// Whether the change fits.
+    /// Whether the invalidated variants fit.
     pub(super) fn fits(&self) -> bool {
         self.change <= self.allowed
     }
 
-    /// When the time is over. What is verified every time has twice what it takes, and some minutes for a machine that is cold.
+    /// The deadline. Variants that are verified every time get twice their estimate, and some minutes for a machine with cold caches.
     pub(super) fn ends(&self) -> SystemTime {
         let change = if self.fits() { self.allowed } else { Duration::ZERO };
         SystemTime::now() + change + self.other * 2 + Duration::from_mins(5)
@@ -58,13 +58,13 @@ impl fmt::Display for Budget {
         }
         write!(
             formatter,
-            "\nmore than the {:.0} minutes that there are: none of them is verified now",
+            "\nmore than the budget of {:.0} minutes: none of them is verified now",
             minutes(self.allowed)
         )
     }
 }
 
-/// The earlier of two times, where there are any.
+/// The earlier of two optional times.
 pub(super) fn earlier(one: Option<SystemTime>, other: Option<SystemTime>) -> Option<SystemTime> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

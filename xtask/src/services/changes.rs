@@ -1,4 +1,4 @@
-//! Which entries of the ledger the change under test adds or edits.
+//! The entries of the ledger that the change under test adds or edits.
 
 use super::ledger::{Entries, FOLDER, parse};
 use super::select::Id;
@@ -7,10 +7,10 @@ use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
 use std::fs;
 
-/// What every repository has before its first commit.
+/// The empty tree of git, the state before the first commit.
 const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
-/// The entries that differ from those of the base, or are not there. Whoever edits one by hand vouches for nothing: it is verified.
+/// The entries that differ from those of the base, or are new. A manual edit is no proof: these variants are verified.
 pub(super) fn edited(checkout: &Checkout, base: &str) -> Result<BTreeSet<Id>> {
     let root = &checkout.root;
     let changed = git(root, &["diff", "--name-only", "--relative", base, "--", FOLDER])
@@ -29,7 +29,7 @@ pub(super) fn edited(checkout: &Checkout, base: &str) -> Result<BTreeSet<Id>> {
             continue;
         };
         let before = git(root, &["show", &format!("{base}:./{file}")]);
-        // An entry of a file that could not be read is as good as none.
+        // An entry of an unreadable file counts as missing.
         let before: Entries = before.and_then(|text| parse(&text).ok()).unwrap_or_default();
         for (variant, entry) in parse(&text).with_context(|| file.to_owned())? {
             if before.get(&variant) != Some(&entry) {
@@ -40,8 +40,8 @@ pub(super) fn edited(checkout: &Checkout, base: &str) -> Result<BTreeSet<Id>> {
     Ok(edited)
 }
 
-/// What the change under test is compared with: where HEAD left the default branch, or the first parent where it is on it. `None`:
-/// there is no repository, and so no change.
+/// The base of the change under test: where HEAD left the default branch, or the first parent if HEAD is on it. `None`: without a
+/// repository there is no change.
 pub(super) fn base(checkout: &Checkout) -> Result<Option<String>> {
     let root = &checkout.root;
     if git(root, &["rev-parse", "--verify", "HEAD"]).is_none() {

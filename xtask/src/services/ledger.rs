@@ -1,4 +1,4 @@
-//! The ledger: which variants were verified, and as what. A file for each service in `services/verified/`.
+//! The ledger: the verified variants, and the digests of their parts at that time. A file for each service in `services/verified/`.
 
 use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Digests of the parts that decide a result, by their names.
+/// Digests of the parts that decide the result of a variant, by their names.
 pub(super) type Parts = BTreeMap<String, String>;
 
-/// Where the ledger is, from the root of a checkout.
+/// The folder of the ledger in a checkout.
 pub(super) const FOLDER: &str = "services/verified";
 
 const HEAD: &str =
@@ -19,11 +19,11 @@ const HEAD: &str =
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Entry {
-    /// The prony that verified it: for people, nothing is decided by it.
+    /// The version of prony that verified it; only for information.
     pub(super) prony: String,
-    /// Seconds that building and loading it took.
+    /// Seconds for building and loading it.
     pub(super) seconds: u64,
-    /// What it was.
+    /// The digests at that time.
     pub(super) parts: Parts,
 }
 
@@ -35,7 +35,7 @@ pub(super) type Entries = BTreeMap<String, Entry>;
 pub(super) struct Ledger(pub(super) BTreeMap<String, Entries>);
 
 impl Ledger {
-    /// Reads the files of a folder; none where there is no such folder.
+    /// Reads the files of a folder; empty if it does not exist.
     pub(super) fn read(folder: &Path) -> Result<Self> {
         let mut ledger = Self::default();
         let Ok(files) = fs::read_dir(folder) else {
@@ -74,7 +74,7 @@ impl Ledger {
         entries.insert(variant.to_owned(), entry);
     }
 
-    /// Writes the file of each service as far as it differs, and removes those of services and variants that are no more.
+    /// Writes the file of each service if it changed, and removes those of services and variants that no longer exist.
     pub(super) fn write(&mut self, folder: &Path, known: impl Fn(&str, &str) -> bool) -> Result<()> {
         for (service, entries) in &mut self.0 {
             entries.retain(|variant, _| known(service, variant));
@@ -96,7 +96,7 @@ pub(super) fn parse(text: &str) -> Result<Entries> {
     Ok(toml::from_str(text)?)
 }
 
-/// A file of the ledger. Equal entries are written as equal text.
+/// A file of the ledger. Equal entries have equal text.
 pub(super) fn text(entries: &Entries) -> String {
     let tables = toml::to_string(entries).expect("invariant: entries are tables of texts and numbers");
     format!("{HEAD}\n{tables}")
@@ -107,15 +107,15 @@ fn write(path: &PathBuf, text: &str) -> Result<()> {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
-    // Whoever is interrupted leaves the file that was there.
+    fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    // An interrupt leaves the old file in place.
     let new = path.with_extension("new");
     fs::write(&new, text)
         .and_then(|()| fs::rename(&new, path))
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// How long something takes varies from time to time: an estimate that is about right stays as it is.
+/// Durations vary from run to run: an estimate that is about right is kept.
 fn settled(before: u64, now: u64) -> u64 {
     let is_about_right = now <= before.saturating_mul(2) && before <= now.saturating_mul(2);
     if is_about_right { before } else { now }

@@ -1,7 +1,7 @@
 //! `cargo xtask services`: verifies services, and keeps the record of them in `services/verified`.
 //!
-//! To verify a service is to build it, to check it against its contracts and to load it briefly. What passed is recorded with the
-//! digests of what decides that; as long as they are the same, the entry vouches for it.
+//! To verify a service is to build it, check it against its contracts and load it briefly. If it passes, the digests of everything
+//! that decides the result are recorded; as long as they stay the same, the entry is valid.
 
 mod budget;
 mod changes;
@@ -22,29 +22,29 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use verify::{Bench, Verdict};
 
-/// The suite that verifies.
+/// The suite for the verification.
 const SMOKE: &str = "smoke";
 
-/// Verifies services: what has no valid entry, what the change under test touches the entry of, those of `quick`, and a tenth of the
-/// rest
+/// Verify services: those without a valid entry, those whose entry is touched by the change under test, those of `quick`, and a tenth
+/// of the rest
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// These services or variants alone: go-nethttp, rust-axum/current
+    /// Only these services or variants: go-nethttp, rust-axum/current
     #[arg(value_name = "SERVICE")]
     names: Vec<String>,
-    /// Every variant of every service; one that passes on the second attempt alone fails
+    /// Every variant of every service; one that passes only on the second attempt fails
     #[arg(long, conflicts_with = "names")]
     all: bool,
-    /// Verify what is named, or what has no valid entry, and record what passed in services/verified
+    /// Verify the named variants, or those without a valid entry, and record those that pass in services/verified
     #[arg(long)]
     update: bool,
-    /// What the change under test is compared with [default: where HEAD left the default branch; its parent where it is on it]
+    /// The base of the change under test [default: where HEAD left the default branch; its parent if it is on it]
     #[arg(long, value_name = "REVISION", conflicts_with_all = ["names", "all", "update"])]
     base: Option<String>,
-    /// Minutes for what the change under test has invalidated
+    /// Minutes for variants that the change under test has invalidated
     #[arg(long, value_name = "MINUTES", default_value_t = 15)]
     budget: u64,
-    /// Say what would be verified and why, and stop
+    /// Print what would be verified and why, and stop
     #[arg(long)]
     dry_run: bool,
 }
@@ -70,7 +70,7 @@ struct PlanEntry {
     variant: String,
 }
 
-/// Whether all that had to be verified passed.
+/// Returns whether all selected variants passed.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checkout = Checkout::find()?;
     let mut state = State::read(arguments, checkout)?;
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         verdicts.entry(id.clone()).or_insert(Verdict::NotTried);
     }
     let mut outcome = Outcome::new(verdicts);
-    // Nobody vouches for what cannot be verified here.
+    // An entry that cannot be verified here must not be accepted.
     outcome.refuse_entries(&state.edited);
     if arguments.update {
         state.record(&outcome.verdicts)?;
@@ -115,13 +115,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
 }
 
 impl Arguments {
-    /// Whether a change is tested, and not what somebody names.
+    /// Whether a change is tested, and not named variants.
     const fn is_change(&self) -> bool {
         self.names.is_empty() && !self.all && !self.update
     }
 }
 
-/// What there is, and what is known of it.
+/// The services, and the ledger.
 struct State {
     checkout: Checkout,
     variants: Vec<Variant>,
@@ -176,7 +176,7 @@ impl State {
         })
     }
 
-    /// Variants whose entries vouch for them.
+    /// The number of variants with a valid entry.
     fn valid(&self) -> usize {
         let circumstances = self.circumstances();
         let variants = self.variants.iter();
@@ -185,7 +185,7 @@ impl State {
             .count()
     }
 
-    /// Enters what passed, and forgets what is no more. What passed on the second attempt alone is not vouched for.
+    /// Records the variants that passed, and removes entries that no longer exist. Flaky variants are not recorded.
     fn record(&mut self, verdicts: &BTreeMap<Id, Verdict>) -> Result<()> {
         let prony = self.checkout.version();
         for variant in &self.variants {
@@ -198,7 +198,7 @@ impl State {
             let seconds = (seconds.ceil() as u64).max(1);
             let entry = Entry {
                 prony: prony.clone(),
-                // What was there already takes longer where it is not.
+                // A cached build takes less time than usual.
                 seconds: if cached { seconds.max(known) } else { seconds },
                 parts: variant.fingerprint.clone(),
             };
@@ -217,14 +217,14 @@ fn edited(arguments: &Arguments, checkout: &Checkout) -> Result<BTreeSet<Id>> {
         None => changes::base(checkout)?,
     };
     let Some(base) = base else {
-        say("no git repository: nothing is known of a change");
+        say("no git repository, so the change is unknown");
         return Ok(BTreeSet::new());
     };
     say(&format!("compared with {base}"));
     changes::edited(checkout, &base)
 }
 
-/// The services that are verified every time: those of `quick`, where the checkout has that suite.
+/// The services that are verified every time: those of `quick`, if the checkout has that suite.
 fn quick(checkout: &Checkout) -> Result<BTreeSet<Id>> {
     if !checkout.path("suites/quick.toml").is_file() {
         return Ok(BTreeSet::new());

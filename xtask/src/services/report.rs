@@ -1,4 +1,4 @@
-//! What came of it, in the last lines.
+//! The final lines with the results.
 
 use super::select::Id;
 use super::verify::Verdict;
@@ -6,7 +6,7 @@ use crate::run::say;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What came of all variants that had to be verified.
+/// The verdicts of all selected variants.
 pub(super) struct Outcome {
     pub(super) verdicts: BTreeMap<Id, Verdict>,
 }
@@ -16,7 +16,7 @@ impl Outcome {
         Self { verdicts }
     }
 
-    /// Fails the entries that the change under test adds or edits and that cannot be verified here.
+    /// Fails entries that the change under test adds or edits and that cannot be verified here.
     pub(super) fn refuse_entries(&mut self, edited: &BTreeSet<Id>) {
         for (id, verdict) in &mut self.verdicts {
             let reason = match verdict {
@@ -32,7 +32,7 @@ impl Outcome {
         self.verdicts.values().filter(|verdict| is(verdict)).count()
     }
 
-    /// Whether nothing failed and nothing was left out. `strictly`: nor needed a second attempt.
+    /// Whether nothing failed and nothing was left out. `strictly`: also without second attempts.
     pub(super) fn is_good(&self, strictly: bool) -> bool {
         self.verdicts.values().all(|verdict| match verdict {
             Verdict::Passed { .. } | Verdict::Unavailable(_) => true,
@@ -41,7 +41,7 @@ impl Outcome {
         })
     }
 
-    /// The last lines.
+    /// Prints the last lines.
     pub(super) fn tell(&self, valid: usize, variants: usize) {
         for line in self.lines(valid, variants) {
             say(&line);
@@ -64,10 +64,7 @@ impl Outcome {
             .filter(|(_, verdict)| **verdict == Verdict::NotTried);
         let left: Vec<String> = left.map(|(id, _)| id.to_string()).collect();
         if !left.is_empty() {
-            lines.push(format!(
-                "not verified, since the time did not suffice: {}",
-                left.join(" ")
-            ));
+            lines.push(format!("not verified for lack of time: {}", left.join(" ")));
             lines.push(format!(
                 "to verify them: make test-services SERVICES=\"{}\"",
                 left.join(" ")

@@ -1,4 +1,4 @@
-//! Which variants are verified in a run, and whether that fits.
+//! Selects the variants to verify in a run, and estimates the time.
 
 use super::ledger::{Ledger, Parts};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;
 
-/// A service in one variant.
+/// A variant of a service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Id {
     pub(super) service: String,
@@ -28,17 +28,17 @@ impl fmt::Display for Id {
     }
 }
 
-/// A variant as the checkout has it.
+/// A variant in the checkout.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Variant {
     service: String,
     #[serde(rename = "variant")]
     name: String,
-    /// Why it may be that it cannot be built.
+    /// Why it may be impossible to build it.
     pub(super) unavailable_hint: Option<String>,
-    /// Loads that the smoke suite has for it.
+    /// The number of its loads in the smoke suite.
     pub(super) trials: usize,
-    /// What decides its result.
+    /// The digests of everything that decides its result.
     pub(super) fingerprint: Parts,
 }
 
@@ -48,53 +48,53 @@ impl Variant {
     }
 }
 
-/// Why a variant is verified, the first that holds.
+/// Why a variant is verified: the first reason that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Why {
-    /// It was asked for.
+    /// It was requested.
     Asked,
     /// It has no entry.
     New,
-    /// These parts are not those of its entry.
+    /// These parts differ from its entry.
     Differs(Vec<String>),
     /// The change under test adds or edits its entry.
     Edited,
-    /// It is one of those of `quick`, which are verified every time.
+    /// It is in `quick`, which is verified every time.
     Quick,
-    /// It is its turn.
+    /// It is in the tenth of this commit.
     Turn,
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Asked => formatter.write_str("asked for"),
+            Self::Asked => formatter.write_str("requested"),
             Self::New => formatter.write_str("no entry"),
-            Self::Differs(parts) => write!(formatter, "not what was verified: {}", parts.join(", ")),
+            Self::Differs(parts) => write!(formatter, "changed since it was verified: {}", parts.join(", ")),
             Self::Edited => formatter.write_str("its entry is new or edited"),
-            Self::Quick => formatter.write_str("of quick"),
+            Self::Quick => formatter.write_str("in quick"),
             Self::Turn => formatter.write_str("its turn"),
         }
     }
 }
 
-/// What is verified, with the reason.
+/// The selected variants, each with the reason.
 pub(super) type Chosen = BTreeMap<Id, Why>;
 
-/// What the choice depends on.
+/// The inputs of the selection.
 pub(super) struct Circumstances<'a> {
     pub(super) variants: &'a [Variant],
     pub(super) ledger: &'a Ledger,
     /// Entries that the change under test adds or edits.
     pub(super) edited: &'a BTreeSet<Id>,
-    /// What is verified every time.
+    /// Variants that are verified every time.
     pub(super) quick: &'a BTreeSet<Id>,
-    /// The commit, which decides whose turn it is.
+    /// The commit, which determines the tenth of the rest.
     pub(super) commit: &'a str,
 }
 
 impl Circumstances<'_> {
-    /// Why the entry of a variant does not vouch for it; `None` where it does.
+    /// Why a variant has no valid entry; `None` if it has one.
     pub(super) fn invalid(&self, variant: &Variant) -> Option<Why> {
         let id = variant.id();
         let Some(entry) = self.ledger.entry(&id.service, &id.variant) else {
@@ -108,8 +108,8 @@ impl Circumstances<'_> {
         (!differ.is_empty()).then_some(Why::Differs(differ))
     }
 
-    /// What `make test` verifies: what has no valid entry, whose entry the change touches, what is verified every time, and a
-    /// tenth of the rest.
+    /// The selection of `make test`: variants without a valid entry, with an entry that the change touches, that are verified every
+    /// time, and a tenth of the rest.
     pub(super) fn of_change(&self) -> Chosen {
         let mut chosen = Chosen::new();
         let mut rest: BTreeMap<String, Vec<Id>> = BTreeMap::new();
@@ -132,7 +132,7 @@ impl Circumstances<'_> {
         chosen
     }
 
-    /// Whether it has to be verified because of the change alone, and would not be without it.
+    /// Whether it must be verified only because of the change.
     pub(super) fn is_change(&self, id: &Id, why: &Why) -> bool {
         matches!(why, Why::New | Why::Differs(_) | Why::Edited) && !self.quick.contains(id)
     }
@@ -145,13 +145,13 @@ impl Circumstances<'_> {
             .collect()
     }
 
-    /// What has no valid entry.
+    /// Variants without a valid entry.
     pub(super) fn unverified(&self) -> Chosen {
         let invalid = |variant: &Variant| Some((variant.id(), self.invalid(variant)?));
         self.variants.iter().filter_map(invalid).collect()
     }
 
-    /// What these names mean, services or variants; the error is a name that means nothing.
+    /// The variants with these names, services or variants; the error is an unknown name.
     pub(super) fn named(&self, names: &[String]) -> Result<Chosen, String> {
         let mut chosen = Chosen::new();
         for name in names {
@@ -159,16 +159,14 @@ impl Circumstances<'_> {
             let found = self.variants.iter().map(Variant::id).filter(fits);
             let found: Chosen = found.map(|id| (id, Why::Asked)).collect();
             if found.is_empty() {
-                return Err(format!(
-                    "there is no service `{name}`: give its name, or NAME/VARIANT"
-                ));
+                return Err(format!("no service `{name}`: give its name, or NAME/VARIANT"));
             }
             chosen.extend(found);
         }
         Ok(chosen)
     }
 
-    /// About how long it takes to verify these, side by side in so many lanes.
+    /// The approximate time to verify these in a number of concurrent runs.
     pub(super) fn estimate<'i>(&self, ids: impl Iterator<Item = &'i Id>, lanes: usize) -> Duration {
         let seconds = |id: &Id| match self.ledger.entry(&id.service, &id.variant) {
             Some(entry) => entry.seconds,
@@ -184,12 +182,12 @@ impl Circumstances<'_> {
     }
 }
 
-/// Seconds for a variant that was never verified: the mean of those that were.
+/// Seconds for a variant that was never verified: the mean of the verified ones.
 const UNKNOWN_S: u64 = 25;
-/// The same for one that most likely cannot be built.
+/// The same for one that probably cannot be built.
 const UNAVAILABLE_S: u64 = 5;
 
-/// A tenth of the services, at least one: another one for each commit.
+/// A tenth of the services, at least one, which differs between commits.
 fn turns<'a>(commit: &str, services: &[&'a str]) -> Vec<&'a str> {
     let mut ordered: Vec<&str> = services.to_vec();
     ordered.sort_by_key(|service| hash(&[commit, service]));
@@ -197,7 +195,7 @@ fn turns<'a>(commit: &str, services: &[&'a str]) -> Vec<&'a str> {
     ordered
 }
 
-/// FNV-1a, mixed so that texts with equal ends come apart. It must stay what it is: whose turn it is does not depend on the build.
+/// FNV-1a, with final mixing so that texts with equal ends differ. It must never change: the selection must not depend on the build.
 fn hash(parts: &[&str]) -> u64 {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     for byte in parts.iter().flat_map(|part| part.bytes().chain([0])) {
@@ -306,7 +304,7 @@ mod tests {
         reversed.reverse();
         assert_eq!(turns("c0ffee", &reversed), first);
         assert_ne!(turns("c0ffef", &names), first);
-        // Within some dozens of commits each has had its turn.
+        // Within some dozens of commits, each service is selected.
         let seen: BTreeSet<&str> = (0..100)
             .flat_map(|commit| turns(&format!("{commit:x}"), &names))
             .collect();

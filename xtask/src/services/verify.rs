@@ -1,5 +1,5 @@
-//! Verifies variants: all are built, then checked and loaded in two runs side by side, each on half of the CPUs. What fails is tried
-//! again alone.
+//! Verifies variants: builds all, then checks and loads them in two concurrent runs, each on half of the CPUs. Failures are repeated
+//! alone.
 
 use super::select::{Id, Variant};
 use crate::checkout::Checkout;
@@ -9,31 +9,31 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Instant, SystemTime};
 
-/// What came of a variant.
+/// The result of a variant.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Verdict {
-    /// It passed. Seconds that it took; whether its build was there already, so that they are too few.
+    /// It passed. The time in seconds; `cached` builds make it too short.
     Passed { seconds: f64, cached: bool },
-    /// It failed, and passed when it was tried again alone: how it failed.
+    /// It failed, and passed when repeated alone: the first failure.
     Flaky(String),
     /// It failed twice.
     Failed(String),
-    /// It cannot be built here, and says of itself that this may be.
+    /// It cannot be built here, and its service file allows that.
     Unavailable(String),
     /// The time was over.
     NotTried,
 }
 
-/// What is verified with.
+/// The resources of the verification.
 pub(super) struct Bench<'a> {
     pub(super) checkout: &'a Checkout,
     pub(super) suite: &'a str,
-    /// When the time is over.
+    /// The deadline.
     pub(super) until: Option<SystemTime>,
 }
 
 impl Bench<'_> {
-    /// Verifies these.
+    /// Verifies these variants.
     pub(super) fn verify(&self, variants: &[&Variant]) -> Result<BTreeMap<Id, Verdict>> {
         let names: Vec<String> = variants.iter().map(|variant| variant.id().to_string()).collect();
         if names.is_empty() {
@@ -57,7 +57,7 @@ impl Bench<'_> {
             };
             verdicts.insert(id, verdict);
         }
-        // A run that broke says nothing of its services: to try each of them alone would take hours.
+        // A broken run shows nothing about its services: repeating each of them alone would take hours.
         let whole = runs.iter().all(|(_, ran)| ran.judged || ran.cut);
         for variant in variants {
             if let Some(Verdict::Failed(first)) = verdicts.get(&variant.id())
@@ -75,11 +75,11 @@ impl Bench<'_> {
         self.until.is_some_and(|until| until <= SystemTime::now())
     }
 
-    /// Runs of all of them at once, each with some of them.
+    /// Concurrent runs, each with some of the variants.
     fn side_by_side(&self, variants: &[&Variant]) -> Result<Vec<(Vec<Id>, Ran)>> {
         let lanes = halves(&cpus());
         let hands = dealt(variants, lanes.len());
-        // What stands beside services is seeded once for each seed.
+        // Backing services create their data once for each seed.
         let seed = SystemTime::UNIX_EPOCH
             .elapsed()
             .unwrap_or_default()
@@ -133,7 +133,7 @@ impl Bench<'_> {
         })
     }
 
-    /// A machine that stumbles is no fault of a service, and a service at fault fails again.
+    /// A hiccup of the machine does not repeat, but a fault of the service does.
     fn again(&self, variant: &Variant, first: &str) -> Result<Verdict> {
         say(&format!("again: {}", variant.id()));
         let job = Job {
@@ -151,7 +151,7 @@ impl Bench<'_> {
     }
 }
 
-/// What a run says of a variant. `built`: seconds that its build took, 0 where it was there already.
+/// The verdict on a variant. `built`: seconds of its build, 0 if it existed already.
 fn judge(variant: &Variant, ran: &Ran, built: Option<f64>) -> Verdict {
     let nothing = Told::default();
     let told = ran.told.get(&variant.id().to_string()).unwrap_or(&nothing);
@@ -180,15 +180,15 @@ fn judge(variant: &Variant, ran: &Ran, built: Option<f64>) -> Verdict {
         return Verdict::NotTried;
     }
     Verdict::Failed(if variant.trials == 0 {
-        "no group of the suite loads it: give it one, or take the variant out".to_owned()
+        "no group of the suite loads it: add one, or remove the variant".to_owned()
     } else if ran.judged {
-        format!("{} of its {} loads were tried", told.trials, variant.trials)
+        format!("{} of its {} loads were run", told.trials, variant.trials)
     } else {
-        "the run that it was in ended without a verdict; its last lines above say why".to_owned()
+        "its run ended without a verdict: see its last lines above".to_owned()
     })
 }
 
-/// How many runs go on side by side.
+/// The number of concurrent runs.
 pub(super) fn lanes() -> usize {
     halves(&cpus()).len()
 }
@@ -211,7 +211,7 @@ fn listed(list: &str) -> Vec<usize> {
     list.split(',').filter_map(range).flatten().collect()
 }
 
-/// Two halves; one where there is one CPU alone.
+/// Two halves; a single set if there is only one CPU.
 pub(crate) fn halves(cpus: &[usize]) -> Vec<Vec<usize>> {
     let (first, second) = cpus.split_at(cpus.len().div_ceil(2));
     let halves = [first, second].into_iter().filter(|half| !half.is_empty());
@@ -223,8 +223,8 @@ pub(crate) fn halves(cpus: &[usize]) -> Vec<Vec<usize>> {
     }
 }
 
-/// Variants, dealt to so many hands: each gets about as many loads, and since those of one language are neighbours by name, about as
-/// many of each language.
+/// Distributes variants over a number of runs: each gets about the same number of loads and, since variants of one language are
+/// adjacent by name, about the same share of each language.
 fn dealt(variants: &[&Variant], hands: usize) -> Vec<Vec<Id>> {
     let mut sorted = variants.to_vec();
     sorted.sort_by_key(|variant| variant.id());
@@ -276,7 +276,7 @@ mod tests {
             Verdict::Failed(_)
         ));
         assert_eq!(judge(&a, &ran(told(1), true, true), None), Verdict::NotTried);
-        // Whatever was not said in the end is not known.
+        // A variant without a final verdict is unknown.
         assert_eq!(judge(&a, &ran(told(2), false, true), None), Verdict::NotTried);
         assert!(matches!(
             judge(&a, &ran(told(2), false, false), None),

@@ -1,6 +1,6 @@
-//! What the output of a step says of its tests.
+//! Parses the test results from the output of a step.
 
-/// Numbers of tests, and the names that a reader must see.
+/// Numbers of tests, and the names to show.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) passed: u64,
@@ -13,8 +13,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Reads the output of a step. `skipped` holds a line `NAME: REASON` for each test that ended without testing anything; its
-    /// runner counted it as passed. A command that says nothing of tests counts as one.
+    /// Parses the output of a step. `skipped` contains a line `NAME: REASON` for each test that ended without testing anything; its
+    /// runner counted it as passed. A command without test results counts as one test.
     pub(crate) fn read(output: &str, skipped: &str, is_success: bool) -> Self {
         let mut counts = Self::default();
         for line in output.lines().map(str::trim) {
@@ -65,7 +65,7 @@ impl Counts {
         self.reasons.extend_from_slice(&other.reasons);
     }
 
-    /// Says in which step each flaky test is.
+    /// Prefixes each flaky test with its step.
     pub(crate) fn name_flaky(&mut self, step: &str) {
         for test in &mut self.flaky {
             *test = format!("{step}: {test}");
@@ -87,7 +87,7 @@ impl Counts {
     /// (`NAME: 3 passed, 0 failed, 1 skipped`).
     fn take_summary(&mut self, line: &str) {
         if line.starts_with("Summary [") {
-            // What nextest skips was not selected: `make test-all` runs it.
+            // Tests that nextest skips were not selected: `make test-all` runs them.
             self.passed += number_before(line, "passed");
             self.failed += number_before(line, "failed") + number_before(line, "timed out");
         } else if line.starts_with("test result: ") || is_own_summary(line) {
@@ -102,7 +102,7 @@ impl Counts {
     }
 }
 
-/// `NAME: N passed, N failed…`, and nothing before the name.
+/// `NAME: N passed, N failed…`, with nothing before the name.
 fn is_own_summary(line: &str) -> bool {
     let Some((name, rest)) = line.split_once(": ") else {
         return false;
@@ -127,7 +127,7 @@ fn number_before(line: &str, word: &str) -> u64 {
     line[start..end].parse().unwrap_or(0)
 }
 
-/// The name of a test that passed only when it was repeated: `FLAKY 2/2 [ 0.1s] (3/9) BINARY TEST` or `flaky: NAME…`.
+/// The name of a test that passed only when repeated: `FLAKY 2/2 [ 0.1s] (3/9) BINARY TEST` or `flaky: NAME…`.
 fn flaky(line: &str) -> Option<String> {
     if let Some(name) = line.strip_prefix("flaky: ") {
         return Some(name.to_owned());
@@ -160,11 +160,11 @@ mod tests {
     fn a_test_that_could_not_run_is_not_passed() {
         let counts = Counts::read(
             "Summary [1s] 3 tests run: 3 passed, 0 skipped",
-            "lab::one: no root\n",
+            "testbed::one: no root\n",
             true,
         );
         assert_eq!((counts.passed, counts.failed, counts.skipped), (2, 0, 1));
-        assert_eq!(counts.reasons, ["lab::one: no root"]);
+        assert_eq!(counts.reasons, ["testbed::one: no root"]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! `cargo xtask test` and `cargo xtask test-all`: every step that CI runs, with the time that each of them took.
+//! `cargo xtask test` and `cargo xtask test-all`: every step that CI runs, with its duration.
 //!
-//! A step is a command. All steps run, whatever became of the earlier ones, except those that need a build that failed. The
-//! last lines give the time of each step and the number of tests that passed, failed or could not run on this machine.
+//! A step is a command. All steps run, even after failures, except those that need a build that failed. The last lines list the
+//! duration of each step and the number of tests that passed, failed or could not run on this machine.
 
 mod counts;
 pub(crate) mod process;
@@ -15,25 +15,25 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steps::{Scope, Step};
 
-/// What to run.
+/// The steps to run.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// These steps alone; --list names them.
+    /// Only these steps; --list prints the names.
     steps: Vec<String>,
-    /// Name the steps and run nothing.
+    /// List the steps and run nothing.
     #[arg(long)]
     list: bool,
-    /// Minutes until every step that has not ended is stopped and counts as failed.
+    /// Minutes until all remaining steps are stopped and count as failed.
     #[arg(long, env = "PRONY_TEST_MINUTES", value_name = "MINUTES")]
     minutes: Option<u64>,
 }
 
-/// A clean run takes half of it; CI allows 90 minutes.
+/// A clean run takes half of this; CI allows 90 minutes.
 const MINUTES: u64 = 60;
-/// Everything, on a slow machine with empty caches.
+/// For all tests, on a slow machine with cold caches.
 const MINUTES_ALL: u64 = 360;
 
-/// `make test`: what every change must pass.
+/// `make test`: the requirements for every change.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     run_scope(arguments, Scope::Change, MINUTES)
 }
@@ -43,7 +43,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<bool> {
     run_scope(arguments, Scope::Everything, MINUTES_ALL)
 }
 
-/// What became of a step.
+/// The result of a step.
 struct Outcome {
     name: &'static str,
     state: State,
@@ -96,7 +96,7 @@ fn choose(all: Vec<Step>, names: &[String]) -> Result<Vec<Step>> {
         .find(|name| all.iter().all(|step| step.name != **name))
     {
         let known: Vec<&str> = all.iter().map(|step| step.name).collect();
-        bail!("there is no step `{unknown}`: choose from {}", known.join(", "));
+        bail!("no step `{unknown}`: choose from {}", known.join(", "));
     }
     Ok(all
         .into_iter()
@@ -165,7 +165,7 @@ fn not_run() -> &'static str {
     }
 }
 
-/// The last lines; whether everything passed.
+/// Prints the last lines; returns whether everything passed.
 fn report(outcomes: &[Outcome], took: Duration) -> bool {
     let mut all = Counts::default();
     println!();
@@ -182,12 +182,12 @@ fn report(outcomes: &[Outcome], took: Duration) -> bool {
         );
         all.add(&outcome.counts);
     }
-    println!("{:>12}  in all", spent(took));
+    println!("{:>12}  in total", spent(took));
     for line in &all.reasons {
         println!("skipped: {line}");
     }
     println!("{}", all.summary());
-    // A test that passed only when it was repeated is not to be forgotten, and does not fail the run.
+    // A test that passed only when repeated must be visible, but does not fail the run.
     if !all.flaky.is_empty() {
         println!(
             "flaky, passed on the second attempt only: {}",
@@ -216,7 +216,7 @@ fn spent(time: Duration) -> String {
     format!("{} min {:02} s", seconds / 60, seconds % 60)
 }
 
-/// The time after `left`, in seconds since 1970: for commands that plan with it.
+/// The deadline in seconds since 1970, for commands that plan with it.
 fn epoch_seconds(left: Duration) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     (now + left).as_secs().to_string()
@@ -228,14 +228,14 @@ pub(crate) fn install_tools() -> Result<bool> {
     Ok(true)
 }
 
-/// The search path, with the tools of the tests first.
+/// The search path, with the test tools first.
 pub(crate) fn path_with_tools() -> String {
     let tools = tool_folder(&crate::root()).join("bin");
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{}:{path}", tools.display())
 }
 
-/// Where the tools of the tests are installed.
+/// The folder of the test tools.
 fn tool_folder(root: &Path) -> PathBuf {
     root.join(".prony/cache/test-tools")
 }

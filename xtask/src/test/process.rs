@@ -1,4 +1,4 @@
-//! One command: its output on the terminal and in a log, and its end when the time is over or the user interrupts.
+//! Runs one command: copies its output to the terminal and to a log, and stops it at the deadline or on an interrupt.
 
 use anyhow::{Context as _, Result};
 use nix::sys::signal::{Signal, killpg};
@@ -14,9 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 static INTERRUPTED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
-/// How often a running command is asked whether it has ended.
+/// Interval of checking whether a command has ended.
 const POLL: Duration = Duration::from_millis(100);
-/// From SIGINT, with which prony and its tests clean up, to SIGKILL.
+/// From SIGINT, on which prony and its tests clean up, to SIGKILL.
 const GRACE: Duration = Duration::from_secs(30);
 
 /// How a command ended.
@@ -43,7 +43,7 @@ impl Ended {
     }
 }
 
-/// From now on Ctrl-C and TERM end the running command, and the steps after it are not run.
+/// From now on Ctrl-C and TERM stop the running command, and the following steps are not run.
 pub(crate) fn stop_on_signals() {
     let flag = INTERRUPTED.get_or_init(Arc::default);
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
@@ -55,7 +55,7 @@ pub(crate) fn is_interrupted() -> bool {
     INTERRUPTED.get().is_some_and(|flag| flag.load(Ordering::Relaxed))
 }
 
-/// Runs a command in a process group of its own, so that nothing that it started outlives its time.
+/// Runs a command in its own process group, so that none of its descendants outlives the deadline.
 pub(crate) fn run(
     command: &[String],
     environment: &[(&str, String)],
@@ -63,7 +63,7 @@ pub(crate) fn run(
     log: &Path,
     deadline: Instant,
 ) -> Result<Ended> {
-    let (reader, writer) = std::io::pipe().context("cannot make a pipe")?;
+    let (reader, writer) = std::io::pipe().context("cannot create a pipe")?;
     let mut child = Command::new(&command[0])
         .args(&command[1..])
         .envs(environment.iter().map(|(name, value)| (name, value)))
@@ -103,12 +103,12 @@ pub(crate) fn run(
     if stopped.is_some() {
         let _ = killpg(group, Signal::SIGKILL);
     }
-    // A process that left the group may hold the pipe open.
+    // A process that left the group may keep the pipe open.
     let _ = copy.recv_timeout(Duration::from_secs(5));
     Ok(Ended { status, stopped })
 }
 
-/// Copies what comes through the pipe to standard output and to the log; the channel closes at its end.
+/// Copies the output of the pipe to standard output and to the log; the channel closes at its end.
 fn copy_output(mut reader: std::io::PipeReader, mut log: File) -> mpsc::Receiver<()> {
     let (done, ended) = mpsc::channel();
     thread::spawn(move || {

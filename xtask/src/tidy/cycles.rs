@@ -4,17 +4,18 @@
 //! The nodes are the files and subfolders of each folder. An edge goes from a node that names an item to the node that
 //! defines it, through any re-exports. A folder's entry file (`mod.rs`, `lib.rs`, `main.rs`) and its own parts are one node.
 
+use super::source::code_of;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names of modules from the crate's root on.
+/// Module names, starting at the crate root.
 type Path = Vec<String>;
 
-/// One module: what it declares or imports by name, and which paths it names.
+/// One module: its declared or imported names, and the paths in its code.
 #[derive(Debug, Default)]
 struct Module {
-    /// Name to the path that it stands for, from the root of the crate.
+    /// Name to its full path from the crate root.
     imports: BTreeMap<String, Path>,
-    /// Every path named, from the root of the crate.
+    /// All paths in its code, from the crate root.
     named: Vec<Path>,
 }
 
@@ -23,7 +24,7 @@ struct Module {
 pub(crate) struct Modules(BTreeMap<Path, Module>);
 
 impl Modules {
-    /// Takes a file of the crate: its path below `src/`, and its text without tests.
+    /// Adds a file of the crate: its path below `src/`, and its text without tests.
     pub(crate) fn add(&mut self, file: &str, text: &str) {
         let mut path: Path = file
             .trim_end_matches(".rs")
@@ -37,7 +38,7 @@ impl Modules {
             path.pop();
         }
         let mut module = Module::default();
-        let code = without_comments(text);
+        let code = code_of(text);
         for statement in statements(&code) {
             for (alias, named) in expand(statement) {
                 if let Some(named) = absolute(&path, &named) {
@@ -76,7 +77,7 @@ impl Modules {
         found.collect()
     }
 
-    /// The module that a path leads to: through imports, to where the name is defined.
+    /// The module in which a path is defined, after following imports.
     fn defined(&self, named: &[String], depth: usize) -> Path {
         let mut module = Path::new();
         for (place, segment) in named.iter().enumerate() {
@@ -97,7 +98,7 @@ impl Modules {
     }
 }
 
-/// Groups that reach each other, each with two members or more.
+/// Strongly connected components with two or more members.
 fn rings(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
     let reach = |from: &String| {
         let (mut seen, mut open) = (BTreeSet::new(), vec![from.clone()]);
@@ -118,15 +119,6 @@ fn rings(edges: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<Vec<String>> {
     edges.keys().map(ring).filter(|ring| ring.len() > 1).collect()
 }
 
-fn without_comments(text: &str) -> String {
-    let code = text.lines().map(|line| match line.find("//") {
-        // An address in a string is no comment.
-        Some(place) if !line[..place].ends_with(':') => &line[..place],
-        _ => line,
-    });
-    code.collect::<Vec<_>>().join("\n")
-}
-
 /// The trees of all `use` statements.
 fn statements(code: &str) -> Vec<&str> {
     let starts = code
@@ -142,7 +134,7 @@ fn statements(code: &str) -> Vec<&str> {
         .collect()
 }
 
-/// A tree as single paths, each with the name that it has here.
+/// A tree as single paths, each with its local name.
 fn expand(tree: &str) -> Vec<(String, Vec<String>)> {
     let tree = tree.trim();
     if let Some(open) = tree.find('{') {
@@ -174,7 +166,7 @@ fn segments(path: &str) -> Vec<String> {
     named.map(str::to_owned).collect()
 }
 
-/// The parts of a list between its commas, braces kept together.
+/// The parts of a list between its commas; nested braces stay together.
 fn parts(list: &str) -> Vec<&str> {
     let (mut found, mut depth, mut begin) = (Vec::new(), 0, 0);
     for (place, letter) in list.char_indices() {
@@ -193,7 +185,7 @@ fn parts(list: &str) -> Vec<&str> {
     found
 }
 
-/// Paths in the code that begin at the crate or above the module.
+/// Paths in the code that start at the crate root or at a parent module.
 fn mentioned(code: &str) -> Vec<Vec<String>> {
     let word = |letter: char| letter.is_alphanumeric() || letter == '_';
     let begins = ["crate::", "super::"].into_iter().flat_map(|begin| {
@@ -211,7 +203,7 @@ fn mentioned(code: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// A path from the root of the crate; `None` where it leads to another crate.
+/// A path from the crate root; `None` if it leads to another crate.
 fn absolute(module: &[String], named: &[String]) -> Option<Path> {
     let mut base = module.to_vec();
     let mut rest = named;
@@ -227,7 +219,7 @@ fn absolute(module: &[String], named: &[String]) -> Option<Path> {
                 rest = &rest[1..];
             }
         }
-        // A part of this module, or another crate: which of them shows when it is looked up.
+        // A child of this module, or another crate: the lookup decides.
         _ => {}
     }
     base.extend(rest.iter().cloned());

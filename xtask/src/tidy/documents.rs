@@ -1,4 +1,4 @@
-//! Rules for documents and configuration: links, names of tests, and nothing that only one machine has.
+//! Rules for documents and configuration: links, names of tests, and no paths of a single machine.
 
 use super::repository::{Repository, has_extension};
 use std::collections::BTreeSet;
@@ -14,22 +14,22 @@ pub(crate) fn links_lead_somewhere(repository: &Repository) -> Vec<String> {
             let file = target.split(['#', ' ']).next().unwrap_or_default();
             let outside = file.is_empty() || file.contains("://") || file.starts_with("mailto:");
             if !outside && !folder.join(file).exists() {
-                faults.push(format!("{path}: the link to `{target}` leads nowhere"));
+                faults.push(format!("{path}: the link to `{target}` is dead"));
             }
         }
     }
     faults
 }
 
-/// Tests that nextest is configured for exist: a filter that matches no test is not an error of nextest's.
+/// The tests in nextest's configuration exist: for nextest, a filter that matches no test is not an error.
 pub(crate) fn configured_tests_exist(repository: &Repository) -> Vec<String> {
     let config = repository.text(".config/nextest.toml");
     let words = config.split(|character: char| !character.is_ascii_alphanumeric() && character != '_');
-    // The names of tests are sentences: a word with three underscores is one.
+    // Names of tests are sentences: a word with three underscores is one.
     let names: BTreeSet<&str> = words.filter(|word| word.matches('_').count() >= 3).collect();
     if names.len() < 10 {
         return vec![format!(
-            ".config/nextest.toml: only {} names of tests were found in it",
+            ".config/nextest.toml: only {} names of tests found",
             names.len()
         )];
     }
@@ -42,13 +42,13 @@ pub(crate) fn configured_tests_exist(repository: &Repository) -> Vec<String> {
     names
         .into_iter()
         .filter(|name| !exists(name))
-        .map(|name| format!(".config/nextest.toml: there is no test `{name}`"))
+        .map(|name| format!(".config/nextest.toml: no test `{name}`"))
         .collect()
 }
 
-/// No file names a folder or a mirror of the machine that it was written on.
+/// No file contains a folder or a mirror of the machine on which it was written.
 pub(crate) fn nothing_names_one_machine(repository: &Repository) -> Vec<String> {
-    // Put together here, so that this file does not contain what it looks for.
+    // Concatenated, so that this file does not contain the forbidden texts.
     let forbidden = [
         ["/wo", "rk/"].concat(),
         ["/ro", "ot/"].concat(),
@@ -95,10 +95,7 @@ mod tests {
     fn a_dead_link_is_reported_and_one_to_the_web_is_not() {
         let repository = Repository::of(&[("no/such/README.md", "[a](missing.md) [b](https://example.org)")]);
         let faults = links_lead_somewhere(&repository);
-        assert_eq!(
-            faults,
-            ["no/such/README.md: the link to `missing.md` leads nowhere"]
-        );
+        assert_eq!(faults, ["no/such/README.md: the link to `missing.md` is dead"]);
     }
 
     #[test]
@@ -112,7 +109,7 @@ mod tests {
         let repository = Repository::of(&[(".config/nextest.toml", &config), ("tests/a.rs", &source)]);
         assert_eq!(
             configured_tests_exist(&repository),
-            [".config/nextest.toml: there is no test `a_b_c_d0`"]
+            [".config/nextest.toml: no test `a_b_c_d0`"]
         );
     }
 

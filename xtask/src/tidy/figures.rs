@@ -9,14 +9,14 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The page whose figures are filled in.
+/// The page with the figures.
 const PAGE: &str = "docs/STUDIES.md";
-/// What starts the description of a table, and a figure within a sentence.
+/// The start of the description of a table, and of a figure within a sentence.
 const TABLE: &str = "<!-- table\n";
 const FIGURE: &str = "<!--= ";
 const FIGURE_END: &str = "<!---->";
 
-/// A table to be filled.
+/// The description of a table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -25,7 +25,7 @@ struct Table {
     /// Heading of its first column.
     label: String,
     columns: Vec<Column>,
-    /// Without them: all services of the first column's group, as the report ranks them.
+    /// Default: all services of the first column's group, in the order of the report.
     #[serde(default)]
     rows: Vec<Row>,
 }
@@ -36,11 +36,11 @@ struct Column {
     head: String,
     /// Another folder than the table's.
     from: Option<String>,
-    /// A part of the group's heading in the report, where the row has none.
+    /// A part of the group's heading in the report, if the row has none.
     group: Option<String>,
-    /// The service's name in the report, where the row has none.
+    /// The service's name in the report, if the row has none.
     service: Option<String>,
-    /// Which of the row's services.
+    /// Index of the row's service.
     #[serde(default)]
     nth: usize,
     /// Heading of the report's column, without its unit.
@@ -51,7 +51,7 @@ struct Column {
     bare: bool,
     /// Ratio of the column's figure to that of this service.
     over: Option<String>,
-    /// What others published: it stands in the row.
+    /// Index of the published value in the row.
     given: Option<usize>,
 }
 
@@ -62,7 +62,7 @@ enum Row {
     Full {
         label: String,
         group: Option<String>,
-        /// In place of the columns' figure.
+        /// Overrides the figure of the columns.
         figure: Option<String>,
         #[serde(default)]
         services: Vec<String>,
@@ -114,7 +114,7 @@ struct Ranking {
     rows: Vec<Vec<String>>,
 }
 
-/// The rankings of the folders in `results/` that were read so far.
+/// The rankings of the folders in `results/` that have been read so far.
 struct Results {
     folder: PathBuf,
     rankings: BTreeMap<String, Vec<Ranking>>,
@@ -125,7 +125,7 @@ fn cells(line: &str) -> Vec<String> {
     inner.split(" | ").map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// The tables of ranks, one below each heading of a group.
+/// The ranking tables, one below each heading of a group.
 fn rankings(report: &str) -> Vec<Ranking> {
     let mut found = Vec::new();
     let mut title = String::new();
@@ -136,7 +136,7 @@ fn rankings(report: &str) -> Vec<Ranking> {
         } else if line.starts_with("| rank |") && !title.is_empty() {
             let head = cells(line);
             let rows = lines.by_ref().skip(1).take_while(|line| line.starts_with('|'));
-            // An excluded service has its reason in place of its figures.
+            // An excluded service has a reason instead of its figures.
             let rows = rows.map(cells).filter(|row| row.len() == head.len());
             found.push(Ranking {
                 title: std::mem::take(&mut title),
@@ -155,7 +155,7 @@ fn rankings(report: &str) -> Vec<Ranking> {
     found
 }
 
-/// The table of operations stands below that of ranks: each is one more column of the ranking.
+/// Adds the table of operations, which follows the ranking: each column is one more column of the ranking.
 fn add_operations(ranking: &mut Ranking, names: &[String], rows: &[Vec<String>]) {
     ranking.head.extend_from_slice(names);
     for row in &mut ranking.rows {
@@ -184,13 +184,13 @@ impl Results {
         ranking.unwrap_or_else(|| panic!("results/{from} has no group with `{group}` in its heading"))
     }
 
-    /// A figure as the report shows it, with its unit; `None` where the service has no such figure there.
+    /// A figure as in the report, with its unit; `None` if the service has no such figure there.
     fn figure(&mut self, from: &str, group: &str, service: &str, figure: &str) -> Option<String> {
         let ranking = self.ranking(from, group);
         let column = ranking.head.iter().position(|head| named(head).0 == figure);
         let column = column.unwrap_or_else(|| panic!("results/{from}, {group}: no column `{figure}`"));
         let Some(row) = ranking.rows.iter().find(|row| name_of(row) == service) else {
-            // It may be excluded from one group; one that stands in none is a mistake.
+            // It may be excluded from one group; a service that is in none is a mistake.
             let stands = |ranking: &Ranking| ranking.rows.iter().any(|row| name_of(row) == service);
             assert!(
                 self.rankings[from].iter().any(stands),
@@ -222,7 +222,7 @@ impl Results {
     }
 }
 
-/// A heading's name and its unit.
+/// Name and unit of a heading.
 fn named(head: &str) -> (&str, &str) {
     head.rsplit_once(", ").unwrap_or((head, ""))
 }
@@ -233,7 +233,7 @@ fn name_of(row: &[String]) -> &str {
 
 fn bare(figure: &str) -> String {
     let (value, half) = figure.split_once(" ± ").unwrap_or((figure, ""));
-    // Behind the half-width nothing stands: the unit is with the value.
+    // Nothing follows the half-width: the unit is with the value.
     debug_assert!(half.is_empty() || half.ends_with('%'));
     value.to_owned()
 }
@@ -311,7 +311,7 @@ fn with_tables(results: &mut Results, page: &str) -> String {
         let rest = if rest.starts_with('|') {
             rest.find("\n\n").map_or("", |end| &rest[end..])
         } else {
-            // A new one has no lines yet.
+            // A new table has no lines yet.
             &format!("\n\n{rest}")
         };
         let lines = filled(results, table);
@@ -341,13 +341,13 @@ fn with_figures(results: &mut Results, page: &str) -> String {
             [above, below] => results.ratio(*above, *below),
             _ => panic!("`{description}` is neither a figure nor a ratio"),
         };
-        let text = text.unwrap_or_else(|| panic!("`{description}`: there is no such figure"));
+        let text = text.unwrap_or_else(|| panic!("`{description}`: no such figure"));
         new.extend([FIGURE, description, " -->", &text, FIGURE_END, rest]);
     }
     new
 }
 
-/// The figures of the page of studies are those of the results; `update` writes them.
+/// The figures of the page match the results; `update` writes them.
 pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Vec<String> {
     let page = repository.text(PAGE);
     let mut results = Results::new(&repository.root);
@@ -363,7 +363,7 @@ pub(crate) fn figures_match_results(repository: &Repository, update: bool) -> Ve
         };
     }
     vec![format!(
-        "{PAGE}: its figures are not those of results/: `cargo xtask tidy --update` writes them"
+        "{PAGE}: its figures differ from results/: run `cargo xtask tidy --update`"
     )]
 }
 
@@ -387,7 +387,7 @@ mod tests {
             "{new}"
         );
         assert!(new.ends_with("goodput -->4.0<!----> times.\n"), "{new}");
-        // Twice is as once.
+        // A second pass changes nothing.
         let again = with_tables(&mut results, &new);
         assert_eq!(with_figures(&mut results, &again), new);
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the rules of the repository that no compiler knows. They read the tracked files and nothing else.
+//! `cargo xtask tidy`: the rules of the repository that no compiler checks. They read only tracked files.
 
 mod crates;
 mod cycles;
@@ -6,6 +6,7 @@ mod documents;
 mod figures;
 mod prose;
 mod repository;
+mod source;
 
 use anyhow::Result;
 use repository::Repository;
@@ -13,12 +14,12 @@ use repository::Repository;
 /// Check the rules of the repository: edges between crates, headers, words, links, figures.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write the figures of documents that are made of results, in place of comparing them.
+    /// Write the figures of documents from the results instead of comparing them.
     #[arg(long)]
     update: bool,
 }
 
-/// A rule: it returns its faults, each with its file.
+/// A rule: it returns the violations, each with its file.
 type Rule = fn(&Repository) -> Vec<String>;
 
 const RULES: &[(&str, Rule)] = &[
@@ -36,6 +37,10 @@ const RULES: &[(&str, Rule)] = &[
         "test files belong to a program",
         crates::test_files_belong_to_a_program,
     ),
+    (
+        "test servers use other protocols",
+        crates::test_servers_use_other_protocols,
+    ),
     ("services are complete", documents::services_are_complete),
     ("links lead somewhere", documents::links_lead_somewhere),
     ("configured tests exist", documents::configured_tests_exist),
@@ -44,7 +49,7 @@ const RULES: &[(&str, Rule)] = &[
     ("words are the glossary's", prose::words_are_the_glossarys),
 ];
 
-/// Runs all rules, and prints every fault at once.
+/// Runs all rules, and prints all violations.
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let repository = Repository::read(&crate::root())?;
     let mut failed = 0;

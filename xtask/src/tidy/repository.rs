@@ -1,11 +1,11 @@
-//! The tracked files of the checkout, as the rules read them.
+//! The tracked files of the checkout, for the rules.
 
 use anyhow::{Context as _, Result};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// All tracked files that exist and are text, by their path from the root.
+/// All tracked text files that exist, by their path from the root.
 pub(crate) struct Repository {
     pub(crate) root: PathBuf,
     files: BTreeMap<String, String>,
@@ -27,7 +27,7 @@ impl Repository {
         let mut files = BTreeMap::new();
         for path in paths.split('\0').filter(|path| !path.is_empty()) {
             let file = root.join(path);
-            // A link would be read twice, and a file may be deleted but not yet committed.
+            // A symbolic link would be read twice, and a file may be deleted but not committed.
             if file.is_symlink() || !file.is_file() {
                 continue;
             }
@@ -59,7 +59,7 @@ impl Repository {
             .map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The text of a file; empty where it does not exist.
+    /// The text of a file; empty if it does not exist.
     pub(crate) fn text(&self, path: &str) -> &str {
         self.files.get(path).map_or("", String::as_str)
     }
@@ -77,7 +77,7 @@ impl Repository {
         })
     }
 
-    /// The same without tests, benchmarks and examples; of a file, the part before its unit tests.
+    /// The same without tests, benchmarks and examples; for a file, the part before its unit tests.
     pub(crate) fn product(&self) -> impl Iterator<Item = (&str, &str)> {
         self.sources()
             .filter(|(path, _)| !is_test(path))

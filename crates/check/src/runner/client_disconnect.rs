@@ -4,20 +4,19 @@
 //! nearly nothing once nobody asks it for anything; and that it serves as many others as before, so that what it had for the
 //! first ones (threads, descriptors, places in a pool) was given back.
 
-use crate::block_on;
 use crate::case_result::Tally;
-use crate::exchange::{Fault, failure, unanswered};
+use crate::judge::{failure, unanswered};
 use crate::report::{CaseReport, Failure};
-use crate::stream::Endpoint;
-use crate::{CheckRequest, PATIENCE, http1, http2};
+use crate::{CheckRequest, PATIENCE};
 use prony_config::contract::{Case, Exchange, Leave};
-use prony_load::{Bag, Protocol};
+use prony_load::Protocol;
+use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, Delivery};
+use prony_protocols::protocol::Token;
+use prony_protocols::request_values::Parameters;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
-use tokio::task::JoinSet;
-use tokio::time::timeout;
 
 /// Gives the CPU time that the service uses from now on in such a window, where that is known.
 pub(crate) type Spent<'a> = dyn FnMut(Duration) -> Option<Duration> + 'a;
@@ -34,8 +33,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Tries such a case. The second value says whether the service's CPU time was known.
 pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_>) -> (CaseReport, bool) {
     let trial = Trial {
-        endpoint: Endpoint::new(request.target, request.protocol),
-        protocol: request.protocol,
+        client: Client::new(request.target, request.protocol),
         exchanges: &case.exchanges,
         leave: case.leave.expect("invariant: asked for such cases only"),
     };
@@ -54,8 +52,7 @@ pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_
 }
 
 struct Trial<'a> {
-    endpoint: Endpoint,
-    protocol: Protocol,
+    client: Result<Client, ClientError>,
     exchanges: &'a [Exchange],
     leave: Leave,
 }
@@ -64,18 +61,29 @@ impl Trial<'_> {
     /// All clients come, wait until their streams have begun and the service's CPU time was looked at, and leave; then the service
     /// must come to rest.
     fn come_and_leave(&self, spent: &mut Spent<'_>) -> (Tally, Option<Duration>) {
+        let moments = Moments::default();
         let (begun, all_begun) = channel();
-        let (leave, over) = (AtomicBool::new(false), AtomicBool::new(false));
+        let streams = self.leave.streams as usize;
         thread::scope(|scope| {
-            let (leave, over) = (&leave, &over);
-            let clients = scope.spawn(move || block_on(self.clients(begun, leave, over)));
-            // Where one of them gets no stream, all leave by themselves.
-            let busy = all_begun.recv().ok().and_then(|()| spent(WINDOW));
-            leave.store(true, Ordering::SeqCst);
+            for exchange in self.exchanges.iter().cycle().take(streams) {
+                let (begun, moments) = (begun.clone(), &moments);
+                scope.spawn(move || match self.begin(exchange) {
+                    Ok((connection, token)) => {
+                        let _ = begun.send((exchange, Ok(())));
+                        self.stay(connection, token, moments);
+                    }
+                    Err(error) => drop(begun.send((exchange, Err(unanswered(&error, PATIENCE))))),
+                });
+            }
+            let mut tally = Tally::default();
+            for (exchange, result) in all_begun.iter().take(streams) {
+                tally.record(exchange, result);
+            }
+            // Where one of them gets no stream, all leave.
+            let busy = if tally.failed == 0 { spent(WINDOW) } else { None };
+            moments.leave.store(true, Ordering::SeqCst);
             let rest = busy.map(|busy| self.comes_to_rest(busy, spent));
-            over.store(true, Ordering::SeqCst);
-            let tally = clients.join();
-            let mut tally = tally.expect("invariant: the checking client does not panic");
+            moments.over.store(true, Ordering::SeqCst);
             if let Some(result) = rest {
                 tally.record(&self.exchanges[0], result);
             }
@@ -83,49 +91,29 @@ impl Trial<'_> {
         })
     }
 
-    async fn clients(&self, begun: Sender<()>, leave: &AtomicBool, over: &AtomicBool) -> Tally {
-        let mut tally = Tally::default();
-        let mut beginning = JoinSet::new();
-        let exchanges = self.exchanges.iter().cycle();
-        for exchange in exchanges.take(self.leave.streams as usize).cloned() {
-            let (endpoint, protocol) = (self.endpoint.clone(), self.protocol);
-            beginning.spawn(async move {
-                let begun = timeout(PATIENCE, begin(&endpoint, protocol, &exchange)).await;
-                (begun.unwrap_or(Err(Fault::TimedOut(PATIENCE))), exchange)
-            });
+    /// Asks for a stream, and waits until it has begun.
+    fn begin(&self, exchange: &Exchange) -> Result<(Connection, Token), ClientError> {
+        let client = self.client.as_ref().map_err(Clone::clone)?;
+        let deadline = Instant::now() + PATIENCE;
+        let request = client.prepare(&exchange.request, BodyFraming::Length)?;
+        let mut connection = client.connect(deadline)?;
+        let token = connection.start(&request, Parameters::new(&[], 0).values(0));
+        connection.send(Delivery::Whole, deadline)?;
+        connection.first_data(token, deadline)?;
+        Ok((connection, token))
+    }
+
+    /// Reads a stream until the client leaves. A connection of HTTP/1.1 ends with its stream; one of gRPC stays, so that nothing
+    /// but the call has ended.
+    fn stay(&self, mut connection: Connection, token: Token, moments: &Moments) {
+        Moments::read_until(&moments.leave, &mut connection);
+        let keeps_connection = self
+            .client
+            .as_ref()
+            .is_ok_and(|client| client.protocol() == Protocol::Grpc);
+        if keeps_connection && connection.cancel(token, Instant::now() + PATIENCE).is_ok() {
+            Moments::read_until(&moments.over, &mut connection);
         }
-        let mut reading = JoinSet::new();
-        let mut connections = Vec::new();
-        while let Some(done) = beginning.join_next().await {
-            let (begun, exchange) = done.expect("invariant: a client does not panic");
-            match begun {
-                Err(fault) => tally.record(&exchange, Err(unanswered(&fault))),
-                Ok(stream) => {
-                    tally.record(&exchange, Ok(()));
-                    match stream {
-                        Stream::Http1(mut connection) => {
-                            reading.spawn(async move { while connection.skip().await.is_ok() {} });
-                        }
-                        Stream::Grpc(connection, mut begun) => {
-                            connections.push(connection);
-                            reading.spawn(async move { while let Some(Ok(())) = begun.skip().await {} });
-                        }
-                    }
-                }
-            }
-        }
-        if tally.failed == 0 && begun.send(()).is_ok() {
-            while !leave.load(Ordering::SeqCst) {
-                tokio::time::sleep(PAUSE).await;
-            }
-        }
-        drop(begun);
-        // A connection of HTTP/1.1 ends with its stream; those of gRPC stay, so that nothing but the call has ended.
-        reading.shutdown().await;
-        while !connections.is_empty() && !over.load(Ordering::SeqCst) {
-            tokio::time::sleep(PAUSE).await;
-        }
-        tally
     }
 
     /// Waits until the service uses nearly no CPU time.
@@ -148,31 +136,31 @@ impl Trial<'_> {
     }
 }
 
-/// A stream that has begun, on a connection of its own.
-enum Stream {
-    Http1(http1::Connection),
-    Grpc(http2::Connection, http2::Begun),
+/// What has come by now.
+#[derive(Default)]
+struct Moments {
+    /// The clients leave.
+    leave: AtomicBool,
+    /// The service was looked at.
+    over: AtomicBool,
 }
 
-/// Asks for a stream, and waits until it has begun.
-async fn begin(endpoint: &Endpoint, protocol: Protocol, exchange: &Exchange) -> Result<Stream, Fault> {
-    if protocol == Protocol::Grpc {
-        let mut connection = http2::Connection::open(endpoint, true).await?;
-        let begun = connection.begin(exchange).await?;
-        return Ok(Stream::Grpc(connection, begun));
+impl Moments {
+    /// Reads what comes until a moment, on a connection that may end.
+    fn read_until(moment: &AtomicBool, connection: &mut Connection) {
+        while !moment.load(Ordering::SeqCst) {
+            if connection.read_until(Instant::now() + PAUSE).is_err() {
+                thread::sleep(PAUSE);
+            }
+        }
     }
-    let mut connection = http1::Connection::open(endpoint).await?;
-    let request = http1::serialise(exchange, endpoint.authority(), None, &Bag::default());
-    connection.send(&request).await?;
-    connection.begun(&exchange.request.method).await?;
-    Ok(Stream::Http1(connection))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use prony_config::contract::{Contract, Delivery};
-    use prony_load::{Body, Expectation, Reach, Request, Target, Template};
+    use prony_load::{Body, ConnectOptions, Expectation, Request, Target, Template};
     use std::io::{Read as _, Write as _};
     use std::net::{SocketAddr, TcpListener, TcpStream};
     use std::path::Path;
@@ -217,7 +205,7 @@ mod tests {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         };
         let request = CheckRequest {
             contract: &contract,
@@ -235,7 +223,7 @@ mod tests {
                 body: Body::None,
             },
             expect: Expectation::default(),
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         };

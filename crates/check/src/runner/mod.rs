@@ -7,17 +7,16 @@ pub(super) use client_disconnect::{Spent, left};
 pub use restart::BackingControl;
 pub(super) use restart::restarted;
 
+use super::case_client::CaseClient;
 use super::case_result::Tally;
-use super::client::Client;
 use super::reply_traits::Traits;
 use super::report::CaseReport;
-use super::stream::Endpoint;
 use prony_config::contract::Case;
 use prony_load::{Protocol, Target};
+use prony_protocols::client::Client;
 use prony_records::Warning;
-use std::sync::Arc;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use std::sync::Mutex;
+use std::thread;
 
 /// Cases under way at once.
 const SIDE_BY_SIDE: usize = 8;
@@ -26,34 +25,32 @@ const TRIES: u32 = 3;
 /// The case with more headers than some servers take.
 const MANY_HEADERS: &str = "100 headers";
 
-pub(super) async fn run(
-    target: &Target,
-    protocol: Protocol,
-    cases: Vec<Case>,
-) -> (Vec<CaseReport>, Vec<Warning>) {
-    // Connections of one endpoint share what is remembered of TLS.
-    let endpoint = Endpoint::new(target, protocol);
-    let places = Arc::new(Semaphore::new(SIDE_BY_SIDE));
-    let mut reports: Vec<Option<Tally>> = cases.iter().map(|_| None).collect();
-    let mut side_by_side = JoinSet::new();
-    for (index, case) in cases.iter().enumerate().filter(|(_, case)| !case.alone) {
-        let (case, places) = (case.clone(), Arc::clone(&places));
-        let client = Client::of(&endpoint, protocol, &case);
-        side_by_side.spawn(async move {
-            let _place = places.acquire_owned().await;
-            (index, client.case(case).await)
-        });
+pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec<CaseReport>, Vec<Warning>) {
+    // Connections of one client share what is remembered of TLS.
+    let client = Client::new(target, protocol);
+    let reports: Vec<Mutex<Tally>> = cases.iter().map(|_| Mutex::default()).collect();
+    let waiting = Mutex::new(cases.iter().zip(&reports).filter(|(case, _)| !case.alone));
+    thread::scope(|scope| {
+        for _ in 0..SIDE_BY_SIDE {
+            scope.spawn(|| {
+                // The lock is for the choice alone.
+                let next = || waiting.lock().expect(NO_PANIC).next();
+                while let Some((case, report)) = next() {
+                    *report.lock().expect(NO_PANIC) = CaseClient::of(&client, case).case(case);
+                }
+            });
+        }
+    });
+    drop(waiting);
+    for (case, report) in cases.iter().zip(&reports).filter(|(case, _)| case.alone) {
+        *report.lock().expect(NO_PANIC) = alone(&CaseClient::of(&client, case), case);
     }
-    while let Some(done) = side_by_side.join_next().await {
-        let (index, tally) = done.expect("invariant: a case does not panic");
-        reports[index] = Some(tally);
-    }
-    for (index, case) in cases.iter().enumerate().filter(|(_, case)| case.alone) {
-        reports[index] = Some(alone(&endpoint, protocol, case).await);
-    }
+    let reports = reports
+        .into_iter()
+        .map(|report| report.into_inner().expect(NO_PANIC));
     let mut seen = Traits::default();
     let mut done = Vec::new();
-    for (case, mut tally) in cases.into_iter().zip(reports.into_iter().flatten()) {
+    for (case, mut tally) in cases.into_iter().zip(reports) {
         if case.name == MANY_HEADERS {
             tally.forgive_refused_headers();
         }
@@ -68,11 +65,13 @@ pub(super) async fn run(
     (done, seen.warnings())
 }
 
+const NO_PANIC: &str = "invariant: a case does not panic";
+
 /// What disturbs others happens at a time of its own, which a machine that stumbles can miss: it is tried again.
-async fn alone(endpoint: &Endpoint, protocol: Protocol, case: &Case) -> Tally {
+fn alone(client: &CaseClient<'_>, case: &Case) -> Tally {
     let mut tries = 1;
     loop {
-        let tally = Client::of(endpoint, protocol, case).case(case.clone()).await;
+        let tally = client.case(case);
         if tally.failed == 0 || tries == TRIES {
             return tally;
         }

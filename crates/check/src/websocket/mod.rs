@@ -1,44 +1,54 @@
 //! WebSocket (RFC 6455) over a connection of HTTP/1.1, strict in reading and free in writing: a talk says frames as they are
 //! written, right or wrong, and whatever comes must be what it expects.
 
-mod frames;
-mod handshake;
 mod room;
 
-use super::exchange::{Fault, Wrong, failure};
-use super::http1;
+use super::judge::{Wrong, failure};
 use super::report::Failure;
-use super::stream::Endpoint;
-use frames::{Came, Frames, Kind};
 use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Turn};
+use prony_load::Bag;
+use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Delivery, RawFrame};
+use prony_protocols::request_values::Parameters;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+/// The status of a handshake that switches.
+const SWITCHED: u16 = 101;
 /// The code with which the client leaves.
 const NORMAL: u16 = 1000;
 /// Bytes of a message that are shown.
 const SHOWN: usize = 40;
 
 /// Has a talk on a connection of its own. After it the client leaves, and nothing may have come beside what was expected.
-pub(super) async fn talk(endpoint: &Endpoint, exchange: &Exchange, in_bytes: bool) -> Result<(), Wrong> {
-    if matches!(exchange.talk.first(), Some(Turn::By(_))) {
-        return room::talk(endpoint, exchange, in_bytes).await;
+pub(super) fn talk(
+    client: &Client,
+    exchange: &Exchange,
+    (delivery, patience): (Delivery, Duration),
+) -> Result<(), Wrong> {
+    let way = Way {
+        client,
+        delivery,
+        patience,
+        deadline: Instant::now() + patience,
+    };
+    if matches!(exchange.script.first(), Some(Turn::By(_))) {
+        return room::talk(way, exchange);
     }
-    let Some(mut talk) = Talk::open(endpoint, exchange, in_bytes).await? else {
+    let Some(mut talk) = Talk::open(way, exchange)? else {
         return Ok(());
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
             Turn::Say(frame) => talk.say(frame),
-            Turn::Hear(Heard::Echo) => talk.echo().await?,
-            Turn::Hear(Heard::Close(codes)) => return talk.end(codes).await,
+            Turn::Hear(Heard::Echo) => talk.echo()?,
+            Turn::Hear(Heard::Close(codes)) => return talk.end(codes),
             Turn::By(_) | Turn::Deaf | Turn::Cut => {
                 unreachable!("invariant: a talk has members from its first turn on, or none")
             }
         }
     }
     talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
-    talk.end(&[Some(NORMAL)]).await
+    talk.end(&[Some(NORMAL)])
 }
 
 /// Time for what is said: a second for each MiB is more than any service needs.
@@ -50,17 +60,38 @@ pub(super) fn of_messages(talk: &[Turn]) -> Duration {
     Duration::from_secs(said.sum::<u64>() >> 20)
 }
 
+/// What a message is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Binary,
+}
+
 /// A message, whole.
 type Message = (Kind, Vec<u8>);
 
+/// How a talk is had.
+#[derive(Debug, Clone, Copy)]
+struct Way<'a> {
+    client: &'a Client,
+    delivery: Delivery,
+    /// Time for all of it.
+    patience: Duration,
+    deadline: Instant,
+}
+
+impl Way<'_> {
+    fn unanswered(&self, error: &ClientError) -> Wrong {
+        Wrong::unanswered(error, self.patience)
+    }
+}
+
 /// A connection, and what is still due on it.
-struct Talk {
-    connection: http1::Connection,
-    frames: Frames,
-    /// Whether it is sent byte by byte.
-    in_bytes: bool,
+struct Talk<'a> {
+    way: Way<'a>,
+    connection: Connection,
     /// What was said since something was last waited for: it goes out in one packet.
-    to_send: Vec<u8>,
+    to_send: Vec<RawFrame>,
     /// Whether the client has said that it leaves.
     leaves: bool,
     /// The message whose last fragment was not said yet.
@@ -73,15 +104,18 @@ struct Talk {
     heard: usize,
 }
 
-impl Talk {
+impl<'a> Talk<'a> {
     /// Opens a connection; `None`: the service had to refuse it, and did.
-    async fn open(endpoint: &Endpoint, exchange: &Exchange, in_bytes: bool) -> Result<Option<Self>, Wrong> {
-        let mut connection = http1::Connection::open(endpoint).await?;
-        let is_open = handshake::shake(&mut connection, endpoint.authority(), exchange, in_bytes).await?;
-        Ok(is_open.then(|| Self {
+    fn open(way: Way<'a>, exchange: &Exchange) -> Result<Option<Self>, Wrong> {
+        let (connection, status) = shake_hands(way, exchange).map_err(|error| way.unanswered(&error))?;
+        let expected = &exchange.expect.status;
+        if !expected.contains(&status) {
+            let codes: Vec<String> = expected.iter().map(u16::to_string).collect();
+            return Err(failure("status", codes.join(" or "), status.to_string()).into());
+        }
+        Ok((status == SWITCHED).then(|| Self {
+            way,
             connection,
-            frames: Frames::default(),
-            in_bytes,
             to_send: Vec::new(),
             leaves: false,
             unfinished: None,
@@ -92,7 +126,7 @@ impl Talk {
     }
 
     fn say(&mut self, frame: &Frame) {
-        frames::write(frame, &mut self.to_send);
+        self.to_send.push(raw(frame));
         match frame.kind {
             FrameKind::Text => self.unfinished = Some((Kind::Text, frame.payload.clone())),
             FrameKind::Binary => self.unfinished = Some((Kind::Binary, frame.payload.clone())),
@@ -113,46 +147,46 @@ impl Talk {
         }
     }
 
-    async fn send(&mut self) -> Result<(), Fault> {
-        let bytes = std::mem::take(&mut self.to_send);
-        if self.in_bytes {
-            self.connection.send_single_bytes(&bytes).await
-        } else {
-            self.connection.send(&bytes).await
-        }
+    fn send(&mut self, deadline: Instant) -> Result<(), ClientError> {
+        let frames = std::mem::take(&mut self.to_send);
+        self.connection.send_frames(&frames, self.way.delivery, deadline)
     }
 
     /// The next thing that comes. Pings are answered meanwhile.
-    async fn next(&mut self) -> Result<Came, Fault> {
+    fn next(&mut self, deadline: Instant) -> Result<client::Frame, ClientError> {
         loop {
-            match self.frames.take(self.connection.received())? {
-                Some(Came::Ping(payload)) => {
-                    frames::write(&Frame::new(FrameKind::Pong, payload), &mut self.to_send);
-                    self.send().await?;
+            match self.connection.next_frame(deadline)? {
+                client::Frame::Ping(payload) => {
+                    self.to_send.push(raw(&Frame::new(FrameKind::Pong, payload)));
+                    self.send(deadline)?;
                 }
-                Some(came) => return Ok(came),
-                None => self.connection.more().await?,
+                came => return Ok(came),
             }
         }
     }
 
     /// All that was said comes back.
-    async fn echo(&mut self) -> Result<(), Wrong> {
-        self.send().await?;
+    fn echo(&mut self) -> Result<(), Wrong> {
+        self.send(self.way.deadline)
+            .map_err(|error| self.way.unanswered(&error))?;
         while let Some(due) = self.due() {
-            let got = match self.next().await {
-                Ok(Came::Message(kind, bytes)) => {
-                    self.message(&(kind, bytes))?;
+            let got = match self.next(self.way.deadline) {
+                Ok(client::Frame::Text(bytes)) => {
+                    self.message(&(Kind::Text, bytes))?;
                     continue;
                 }
-                Ok(Came::Pong(payload)) => {
+                Ok(client::Frame::Binary(bytes)) => {
+                    self.message(&(Kind::Binary, bytes))?;
+                    continue;
+                }
+                Ok(client::Frame::Pong(payload)) => {
                     self.pong(&payload)?;
                     continue;
                 }
-                Ok(Came::Close(code)) => ended(code),
-                Ok(Came::Ping(_)) => unreachable!("invariant: pings are answered"),
-                Err(Fault::Closed | Fault::Cut(_)) => "the end of the connection".to_owned(),
-                Err(fault) => return Err(fault.into()),
+                Ok(client::Frame::Close(code)) => ended(code),
+                Ok(client::Frame::Ping(_)) => unreachable!("invariant: pings are answered"),
+                Err(error) if error.is_end() => "the end of the connection".to_owned(),
+                Err(error) => return Err(self.way.unanswered(&error)),
             };
             return Err(failure(&place(self.heard + 1), due, got).into());
         }
@@ -166,7 +200,7 @@ impl Talk {
     }
 
     /// The connection ends with one of these codes, and nothing else comes before or behind that.
-    async fn end(&mut self, codes: &[Option<u16>]) -> Result<(), Wrong> {
+    fn end(&mut self, codes: &[Option<u16>]) -> Result<(), Wrong> {
         let expected = || {
             codes
                 .iter()
@@ -174,32 +208,37 @@ impl Talk {
                 .collect::<Vec<_>>()
                 .join(" or ")
         };
-        self.send().await?;
+        let way = self.way;
+        let unanswered = |error| way.unanswered(&error);
+        self.send(way.deadline).map_err(unanswered)?;
         loop {
-            match self.next().await {
-                Ok(Came::Message(kind, bytes)) => {
-                    return Err(failure("close", expected(), shown(&(kind, bytes))).into());
+            let message = match self.next(way.deadline) {
+                Ok(client::Frame::Text(bytes)) => (Kind::Text, bytes),
+                Ok(client::Frame::Binary(bytes)) => (Kind::Binary, bytes),
+                Ok(client::Frame::Pong(_)) => continue,
+                Ok(client::Frame::Ping(_)) => unreachable!("invariant: pings are answered"),
+                Ok(client::Frame::Close(code)) if codes.contains(&code) => break,
+                Ok(client::Frame::Close(code)) => {
+                    return Err(failure("close", expected(), ended(code)).into());
                 }
-                Ok(Came::Pong(_)) => {}
-                Ok(Came::Ping(_)) => unreachable!("invariant: pings are answered"),
-                Ok(Came::Close(code)) if codes.contains(&code) => break,
-                Ok(Came::Close(code)) => return Err(failure("close", expected(), ended(code)).into()),
-                Err(Fault::Closed | Fault::Cut(_)) => {
+                Err(error) if error.is_end() => {
                     let got = "the end of the connection without a close".to_owned();
                     return Err(failure("close", expected(), got).into());
                 }
-                Err(fault) => return Err(fault.into()),
-            }
+                Err(error) => return Err(unanswered(error)),
+            };
+            return Err(failure("close", expected(), shown(&message)).into());
         }
         // Who did not begin with it answers it. The service may have left by now.
         if !self.leaves {
             self.say(&Frame::new(FrameKind::Close, Vec::new()));
-            self.send().await?;
+            self.send(way.deadline).map_err(unanswered)?;
         }
-        if self.connection.left_over() == 0 && self.connection.more().await.is_err() {
+        self.connection.wait_for_end(way.deadline).map_err(unanswered)?;
+        if self.connection.unread() == 0 {
             return Ok(());
         }
-        let got = format!("{} bytes more", self.connection.left_over());
+        let got = format!("{} bytes more", self.connection.unread());
         Err(failure("behind the close", "the end of the connection".to_owned(), got).into())
     }
 
@@ -234,6 +273,36 @@ impl Talk {
                 Err(failure("pong", due, got))
             }
         }
+    }
+}
+
+/// Asks for a WebSocket, and gives the status of the reply.
+fn shake_hands(way: Way<'_>, exchange: &Exchange) -> Result<(Connection, u16), ClientError> {
+    let request = way.client.prepare(&exchange.request, BodyFraming::Length)?;
+    let mut connection = way.client.connect(way.deadline)?;
+    // Nothing of a talk depends on earlier replies.
+    let (parameters, bag) = (Parameters::new(&[], 0), Bag::default());
+    let values = parameters.values(0).with_taken(Some(&bag));
+    let token = connection.start(&request, values);
+    connection.send(way.delivery, way.deadline)?;
+    let reply = connection.reply(token, way.deadline)?;
+    Ok((connection, reply.status))
+}
+
+/// A frame as it is sent (RFC 6455, section 5.2).
+fn raw(frame: &Frame) -> RawFrame {
+    RawFrame {
+        opcode: match frame.kind {
+            FrameKind::More => 0,
+            FrameKind::Text => 1,
+            FrameKind::Binary => 2,
+            FrameKind::Close => 8,
+            FrameKind::Ping => 9,
+            FrameKind::Pong => 10,
+        },
+        is_final: frame.is_final,
+        is_masked: frame.is_masked,
+        payload: frame.payload.clone(),
     }
 }
 

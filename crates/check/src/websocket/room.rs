@@ -1,65 +1,61 @@
 //! Several members talk: what one says comes to every member of its room, in one order for all.
 
-use super::frames::Came;
-use super::{Message, NORMAL, Talk, ended, of_messages, shown};
-use crate::exchange::{Fault, Wrong, failure};
+use super::{Kind, Message, NORMAL, Talk, Way, ended, of_messages, shown};
+use crate::judge::{Wrong, failure};
 use crate::report::Failure;
-use crate::stream::Endpoint;
 use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Member, Turn};
 use prony_load::Template;
+use prony_protocols::client::{self, ClientError};
 use std::collections::VecDeque;
-use std::time::Duration;
-use tokio::task::JoinSet;
-use tokio::time::timeout;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// How long a member waits for a message: less than a whole talk may take, so that the failure can say who heard nothing.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// Has a talk of several members, each on a connection of its own. After it those who are left leave one after the other, and
 /// nothing may have come beside what was expected.
-pub(super) async fn talk(endpoint: &Endpoint, exchange: &Exchange, in_bytes: bool) -> Result<(), Wrong> {
+pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
     let mut room = Room {
-        endpoint,
+        way,
         exchange,
-        in_bytes,
         guests: Vec::new(),
         said: Vec::new(),
         current: 0,
     };
-    for turn in &exchange.talk {
+    for turn in &exchange.script {
         match turn {
-            Turn::By(member) => room.turn_of(member).await?,
+            Turn::By(member) => room.turn_of(member)?,
             Turn::Say(frame) => room.say(frame),
-            Turn::Hear(Heard::Echo) => room.hear().await?,
-            Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes).await?,
+            Turn::Hear(Heard::Echo) => room.hear()?,
+            Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes)?,
             Turn::Deaf => room.guests[room.current].is_deaf = true,
             Turn::Cut => room.guests[room.current].talk = None,
         }
     }
     for number in 0..room.guests.len() {
-        room.leave(number).await?;
+        room.leave(number)?;
     }
     Ok(())
 }
 
 /// A member that has come in.
-struct Guest {
+struct Guest<'a> {
     name: String,
     path: Option<Vec<u8>>,
     /// Its connection, until that is over.
-    talk: Option<Talk>,
+    talk: Option<Talk<'a>>,
     /// Whether it reads nothing any more.
     is_deaf: bool,
 }
 
 /// What a member heard, and why it is not more.
-type Listened = (Vec<Message>, Result<(), Fault>);
+type Listened = (Vec<Message>, Result<(), ClientError>);
 
 struct Room<'a> {
-    endpoint: &'a Endpoint,
+    way: Way<'a>,
     exchange: &'a Exchange,
-    in_bytes: bool,
-    guests: Vec<Guest>,
+    guests: Vec<Guest<'a>>,
     /// Who said what that was not heard yet.
     said: Vec<(usize, Message)>,
     /// Whose turn it is.
@@ -67,24 +63,24 @@ struct Room<'a> {
 }
 
 impl Room<'_> {
-    async fn turn_of(&mut self, member: &Member) -> Result<(), Wrong> {
+    fn turn_of(&mut self, member: &Member) -> Result<(), Wrong> {
         let known = self.guests.iter().position(|guest| guest.name == member.name);
         self.current = match known {
             Some(number) => number,
-            None => self.enter(member).await?,
+            None => self.enter(member)?,
         };
         Ok(())
     }
 
     /// A member comes in. A service may answer the handshake before it counts the member in; who has heard itself is in.
-    async fn enter(&mut self, member: &Member) -> Result<usize, Wrong> {
+    fn enter(&mut self, member: &Member) -> Result<usize, Wrong> {
         // Who comes in must not hear what was said before.
-        self.hear().await?;
+        self.hear()?;
         let mut exchange = self.exchange.clone();
         if let Some(path) = &member.path {
             exchange.request.path = Template::literal(path.clone());
         }
-        let talk = Talk::open(self.endpoint, &exchange, self.in_bytes).await?;
+        let talk = Talk::open(self.way, &exchange)?;
         self.guests.push(Guest {
             name: member.name.clone(),
             path: member.path.clone(),
@@ -94,7 +90,7 @@ impl Room<'_> {
         self.current = self.guests.len() - 1;
         let greeting = format!("{} is here: {:016x}", member.name, rand::random::<u64>());
         self.say(&Frame::new(FrameKind::Text, greeting.into_bytes()));
-        self.hear().await?;
+        self.hear()?;
         Ok(self.current)
     }
 
@@ -108,9 +104,9 @@ impl Room<'_> {
     }
 
     /// All that was said comes to every member of the room in which it was said.
-    async fn hear(&mut self) -> Result<(), Wrong> {
+    fn hear(&mut self) -> Result<(), Wrong> {
         let said = std::mem::take(&mut self.said);
-        let patience = SILENCE + of_messages(&self.exchange.talk);
+        let patience = SILENCE + of_messages(&self.exchange.script);
         let due: Vec<usize> = self
             .guests
             .iter()
@@ -119,25 +115,19 @@ impl Room<'_> {
                 here.count()
             })
             .collect();
-        let mut listening = JoinSet::new();
-        for (number, guest) in self.guests.iter_mut().enumerate() {
-            if let Some(mut talk) = guest.talk.take_if(|_| !guest.is_deaf) {
-                let count = due[number];
-                listening.spawn(async move {
-                    let mut heard = Vec::new();
-                    let all = timeout(patience, listen(&mut talk, count, &mut heard)).await;
-                    let all = all.unwrap_or(Err(Fault::TimedOut(patience)));
-                    (number, talk, heard, all)
-                });
+        let deadline = Instant::now() + patience;
+        let heard: Vec<Option<Listened>> = thread::scope(|scope| {
+            let mut listening = Vec::new();
+            for (guest, count) in self.guests.iter_mut().zip(due) {
+                let talk = guest.talk.as_mut().filter(|_| !guest.is_deaf);
+                listening.push(talk.map(|talk| scope.spawn(move || listen(talk, count, deadline))));
             }
-        }
-        let mut heard: Vec<Option<Listened>> = Vec::new();
-        heard.resize_with(self.guests.len(), || None);
-        while let Some(listened) = listening.join_next().await {
-            let (number, talk, messages, all) = listened.expect("invariant: who listens does not panic");
-            self.guests[number].talk = Some(talk);
-            heard[number] = Some((messages, all));
-        }
+            let done = listening
+                .into_iter()
+                .map(|one| one.map(thread::ScopedJoinHandle::join));
+            done.map(|one| one.map(|heard| heard.expect("invariant: who listens does not panic")))
+                .collect()
+        });
         let mut first: Vec<(&Option<Vec<u8>>, usize)> = Vec::new();
         for (number, own) in heard.iter().enumerate() {
             let Some((messages, all)) = own else { continue };
@@ -151,10 +141,10 @@ impl Room<'_> {
                 first.push((&guest.path, number));
                 judge.own(messages)?;
             }
-            if let Err(fault) = all {
+            if let Err(error) = all {
                 return Err(Wrong {
-                    failure: judge.silent(messages.len(), fault),
-                    silent: matches!(fault, Fault::TimedOut(_)),
+                    failure: judge.silent(messages.len(), (error, patience)),
+                    silent: *error == ClientError::TimedOut,
                 });
             }
         }
@@ -162,41 +152,54 @@ impl Room<'_> {
     }
 
     /// A member's connection ends with one of these codes. What it has just said is why, and goes to nobody.
-    async fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
+    fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
         self.said.retain(|(by, _)| *by != number);
         let guest = &mut self.guests[number];
         let Some(mut talk) = guest.talk.take() else {
             return Ok(());
         };
-        talk.end(codes).await.map_err(|mut wrong| {
+        talk.end(codes).map_err(|mut wrong| {
             wrong.failure.what = format!("{}, {}", guest.name, wrong.failure.what);
             wrong
         })
     }
 
     /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
-    async fn leave(&mut self, number: usize) -> Result<(), Wrong> {
+    fn leave(&mut self, number: usize) -> Result<(), Wrong> {
         let guest = &mut self.guests[number];
         match &mut guest.talk {
             Some(talk) if !guest.is_deaf => {
                 talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
-                self.end(number, &[Some(NORMAL)]).await
+                self.end(number, &[Some(NORMAL)])
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Says what was to be said, and hears so many messages, and a pong for each ping.
-async fn listen(talk: &mut Talk, count: usize, heard: &mut Vec<Message>) -> Result<(), Fault> {
-    talk.send().await?;
+/// Sends what is to be sent, and takes this number of messages, and a pong for each ping.
+fn listen(talk: &mut Talk<'_>, count: usize, deadline: Instant) -> Listened {
+    let mut heard = Vec::new();
+    let all = listen_to(talk, count, (&mut heard, deadline));
+    (heard, all)
+}
+
+fn listen_to(
+    talk: &mut Talk<'_>,
+    count: usize,
+    (heard, deadline): (&mut Vec<Message>, Instant),
+) -> Result<(), ClientError> {
+    talk.send(deadline)?;
     while heard.len() < count || !talk.pings.is_empty() {
-        match talk.next().await? {
-            Came::Message(kind, bytes) => heard.push((kind, bytes)),
-            Came::Pong(payload) if talk.pings.front() == Some(&payload) => drop(talk.pings.pop_front()),
-            Came::Pong(_) => {}
-            Came::Ping(_) => unreachable!("invariant: pings are answered"),
-            Came::Close(code) => return Err(Fault::malformed(ended(code))),
+        match talk.next(deadline)? {
+            client::Frame::Text(bytes) => heard.push((Kind::Text, bytes)),
+            client::Frame::Binary(bytes) => heard.push((Kind::Binary, bytes)),
+            client::Frame::Pong(payload) if talk.pings.front() == Some(&payload) => {
+                talk.pings.pop_front();
+            }
+            client::Frame::Pong(_) => {}
+            client::Frame::Ping(_) => unreachable!("invariant: pings are answered"),
+            client::Frame::Close(code) => return Err(ClientError::Malformed(ended(code))),
         }
     }
     Ok(())
@@ -210,7 +213,7 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    fn new(guest: &'a Guest, guests: &[Guest], said: &'a [(usize, Message)]) -> Self {
+    fn new(guest: &'a Guest<'_>, guests: &[Guest<'_>], said: &'a [(usize, Message)]) -> Self {
         let mut due: Vec<(usize, VecDeque<&Message>)> = Vec::new();
         for (by, message) in said.iter().filter(|(by, _)| guests[*by].path == guest.path) {
             match due.iter_mut().find(|(member, _)| member == by) {
@@ -264,11 +267,11 @@ impl<'a> Judge<'a> {
     }
 
     /// So many were heard, and then nothing more.
-    fn silent(&self, heard: usize, fault: &Fault) -> Failure {
-        let got = match fault {
-            Fault::Closed | Fault::Cut(_) => "the end of the connection".to_owned(),
-            Fault::TimedOut(patience) => format!("nothing within {patience:?}"),
-            Fault::Malformed(what) | Fault::Unreachable(what) => what.clone(),
+    fn silent(&self, heard: usize, (error, patience): (&ClientError, Duration)) -> Failure {
+        let got = match error {
+            error if error.is_end() => "the end of the connection".to_owned(),
+            ClientError::TimedOut => format!("nothing within {patience:?}"),
+            error => error.to_string(),
         };
         let next = self.next();
         let expected = if next.is_empty() {

@@ -20,7 +20,7 @@ const MUTANTS: [(Fault, &str); 35] = [
     ),
     (
         Fault::TakesCompression,
-        "compression is not taken: *header sec-websocket-extensions: expected none",
+        "compression is not taken: *uses an extension (Sec-WebSocket-Extensions)",
     ),
     (
         Fault::MissesSender,

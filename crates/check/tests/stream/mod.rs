@@ -146,14 +146,16 @@ fn wrong_streams() -> Vec<Mutant> {
             Duration::from_millis(pause.as_millis() as u64 / 5 * 4)
         }),
         // No status, another one after all messages.
-        ticked("no grpc-status in the trailers", |reply| reply.status = None),
+        ticked("the stream ends without `grpc-status`", |reply| {
+            reply.status = None
+        }),
         ticked("grpc-status: expected 0, got 2", |reply| {
             reply.status = Some(UNKNOWN);
         }),
     ]
 }
 
-fn wrong_replies() -> Vec<Mutant> {
+fn unexpected_replies() -> Vec<Mutant> {
     vec![
         summed("body at total", |numbers| {
             [numbers.len() as i64, numbers.iter().sum::<i64>() + 1]
@@ -258,7 +260,7 @@ fn every_wrong_stream_over_grpc_is_rejected() {
         "",
         "the right twin must pass"
     );
-    let all = [wrong_streams(), wrong_replies(), wrong_ends()];
+    let all = [wrong_streams(), unexpected_replies(), wrong_ends()];
     let waiting: Mutex<Vec<Mutant>> = Mutex::new(all.into_iter().flatten().collect());
     side_by_side(|| {
         let (text, service) = waiting.lock().expect("no panic").pop()?;

@@ -1,16 +1,16 @@
-//! `prony agent`: prony in its other role, on a host of a lab.
+//! `prony agent`: serves one host of a testbed to the prony that controls it.
 
 use crate::exit::Exit;
 use anyhow::Context as _;
 use std::time::Duration;
 
-/// Serve this host to a prony on another one, over standard input and output (prony starts it by itself)
+/// Serve this host to a prony on another host, over standard input and output (started by prony itself)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// SHA-256 of this binary, which whoever started it knows
+    /// Expected SHA-256 of this binary
     #[arg(long, value_name = "HASH")]
     hash: Option<String>,
-    /// Do nothing for so many seconds: what a pod does while no controller asks it for anything
+    /// Sleep for this number of seconds: keeps a pod alive while no controller uses it
     #[arg(long, value_name = "SECONDS", conflicts_with = "hash")]
     idle: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! `prony build`: services are built and not started.
+//! `prony build`: builds services without starting them.
 
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
@@ -11,25 +11,26 @@ use prony_runner::{BuildEvent, Builder, Built, Folders, Progress, builds_at_once
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
-/// Build services, and do not start them: what a run would do first
+/// Build services without starting them, as the first step of a run does
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Services: `go-*`, `java-netty/nio` [default: all]
     #[arg(value_name = "SERVICE")]
     services: Vec<String>,
-    /// Print JSON, a line for each step
+    /// Print JSON, one line for each step
     #[arg(long)]
     json: bool,
-    /// Keep what was built as it is until the standard input ends (prony does so on the hosts of a lab)
+    /// Hold the builds until standard input ends (used by prony on the hosts of a testbed)
     #[arg(long, hide = true)]
     hold: bool,
-    /// Build nothing, and print what makes each build equal to another one (prony asks for it on the hosts of a lab)
+    /// Build nothing; print a digest that identifies each build (used by prony on the hosts of a testbed)
     #[arg(long, hide = true, requires = "json")]
     digests: bool,
-    /// Build beside the usual builds, in folders with this number (prony does so on the host of a lab, for `run --builds`)
+    /// Build in separate folders with this number, apart from the usual builds (used by prony on the host of a testbed, for
+    /// `run --builds`)
     #[arg(long, hide = true, value_name = "N", conflicts_with = "digests")]
     repetition: Option<u32>,
-    /// Build anew what has this number already
+    /// Rebuild services that already have a build with this number
     #[arg(long, hide = true, requires = "repetition")]
     fresh: bool,
 }
@@ -53,7 +54,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let mut builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let mut builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     if let Some(number) = args.repetition {
         builder = builder.repeated(number, args.fresh);
     }
@@ -69,10 +75,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         say_all(&built)?;
     } else {
-        print(&format!("{} built, {failed} not", built.len() - failed))?;
+        print(&format!("{} built, {failed} failed", built.len() - failed))?;
     }
     if args.hold {
-        // Nothing is said there: its end is what counts.
+        // The input carries no data: only its end matters.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
     }
     drop(built);
@@ -91,7 +97,7 @@ fn digests(builder: &Builder<'_>, services: &[&Service]) -> anyhow::Result<Exit>
     Ok(Exit::Fine)
 }
 
-/// Says how a build goes: people at once; who reads JSON hears of the end of each with what came of it.
+/// Reports progress. With JSON only the start of each build is reported here; `say_all` reports the results at the end.
 fn tell(json: bool, progress: &Progress) {
     match progress {
         Progress::Building(service) if json => {

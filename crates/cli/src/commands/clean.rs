@@ -1,26 +1,26 @@
-//! `prony clean`: room on the disk, by forgetting what can be made again.
+//! `prony clean`: frees disk space by removing files that prony can create again.
 
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
 use crate::table;
 use anyhow::bail;
-use prony_load::WrittenDuration;
-use prony_runner::project::clean::{Entry, Fate, KINDS, Kind, Wish, clean, clean_containers};
+use prony_load::DurationText;
+use prony_runner::project::clean::{CleanOptions, CleanOutcome, Entry, KINDS, Kind, clean, clean_containers};
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// Forget builds, caches and logs of this checkout; runs and reports stay
+/// Remove builds, caches and logs of this checkout; runs and reports stay
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to forget [default: all of it]
+    /// What to remove [default: all of it]
     #[arg(value_enum)]
-    what: Vec<What>,
-    /// Only what did not change for this long: `7d`
+    what: Vec<CleanTarget>,
+    /// Only remove what has not changed for this time: `7d`
     #[arg(long, value_name = "TIME")]
-    older_than: Option<WrittenDuration>,
-    /// List what would go, with its size, and remove nothing
+    older_than: Option<DurationText>,
+    /// List what would be removed, with its size, and remove nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -29,27 +29,27 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum What {
-    /// Builds of services that nobody runs
+enum CleanTarget {
+    /// Builds of services that no process uses
     Builds,
-    /// Services as git had them, taken out to be compared
+    /// Git revisions of services, checked out for comparisons
     Revisions,
-    /// Toolchains and packages that came from registries, and data of companions
+    /// Toolchains and packages from registries, and data of backing services
     Cache,
-    /// Logs of commands that ended
+    /// Logs of finished commands
     Logs,
-    /// What commands that were killed left behind
+    /// Leftovers of killed commands
     Leftovers,
 }
 
-impl From<What> for Kind {
-    fn from(what: What) -> Self {
+impl From<CleanTarget> for Kind {
+    fn from(what: CleanTarget) -> Self {
         match what {
-            What::Builds => Self::Builds,
-            What::Revisions => Self::Revisions,
-            What::Cache => Self::Cache,
-            What::Logs => Self::Logs,
-            What::Leftovers => Self::Leftovers,
+            CleanTarget::Builds => Self::Builds,
+            CleanTarget::Revisions => Self::Revisions,
+            CleanTarget::Cache => Self::Cache,
+            CleanTarget::Logs => Self::Logs,
+            CleanTarget::Leftovers => Self::Leftovers,
         }
     }
 }
@@ -57,7 +57,7 @@ impl From<What> for Kind {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let state = Checkout::find()?.state();
     let named: Vec<Kind> = args.what.iter().copied().map(Kind::from).collect();
-    let wish = Wish {
+    let wish = CleanOptions {
         kinds: if named.is_empty() { &KINDS } else { &named },
         unchanged_for: args.older_than.map_or(Duration::ZERO, |time| time.0),
         dry: args.dry_run,
@@ -66,13 +66,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     entries.extend(clean_containers(&wish));
     if args.json {
         let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
-        let told = json!({ "schema": 1, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
+        let told = json!({ "schema": prony_records::SCHEMA, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
         print(&told.to_string())?;
     } else {
         print(&text(args, &entries, &state))?;
     }
     let failed = entries.iter().find_map(|entry| match &entry.fate {
-        Fate::Failed(reason) => Some((entry, reason)),
+        CleanOutcome::Failed(reason) => Some((entry, reason)),
         _ => None,
     });
     if let Some((entry, reason)) = failed {
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 fn removed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
-    entries.iter().filter(|entry| entry.fate == Fate::Removed)
+    entries.iter().filter(|entry| entry.fate == CleanOutcome::Removed)
 }
 
 fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
@@ -99,7 +99,7 @@ fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
         parts.push(table::plain(&["size", "path"], rows));
     }
     for entry in entries {
-        if let Fate::Kept(reason) | Fate::Failed(reason) = &entry.fate {
+        if let CleanOutcome::Kept(reason) | CleanOutcome::Failed(reason) = &entry.fate {
             parts.push(format!("kept {}: {reason}", shown(entry)));
         }
     }

@@ -1,16 +1,16 @@
-//! `prony completions`: what a shell completes commands and options with.
+//! `prony completions`: prints a completion script for a shell.
 
 use crate::exit::Exit;
 use crate::output::print;
 use clap::Command;
 use clap_complete::{Shell, generate};
 
-/// Print what a shell completes commands and options with
+/// Print a completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   prony completions bash > ~/.local/share/bash-completion/completions/prony
-  prony completions zsh > ~/.zfunc/_prony          where fpath has ~/.zfunc
+  prony completions zsh > ~/.zfunc/_prony          (fpath must contain ~/.zfunc)
   prony completions fish > ~/.config/fish/completions/prony.fish")]
 pub(crate) struct Args {
     /// The shell

@@ -1,14 +1,14 @@
-//! `prony granted`: which CPUs this process was given.
+//! `prony granted`: reports which CPUs this process may use.
 
 use crate::exit::Exit;
 use crate::output::print;
-use prony_host::Granted;
+use prony_host::CpuGrant;
 
-/// Say which CPUs this process was given, and how long it was kept from them (prony starts it by itself, in pods)
+/// Report which CPUs this process may use, and how long it was throttled (started by prony itself, in pods)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 
 pub(crate) fn run(_: &Args) -> anyhow::Result<Exit> {
-    print(&serde_json::to_string(&Granted::to_this_process())?)?;
+    print(&serde_json::to_string(&CpuGrant::to_this_process())?)?;
     Ok(Exit::Fine)
 }

@@ -1,4 +1,4 @@
-//! `prony init`: a project in this folder, ready for its first run.
+//! `prony init`: creates a project in this folder, ready for its first run.
 
 use crate::commands::new::Language;
 use crate::exit::{Exit, bad_input};
@@ -7,23 +7,23 @@ use anyhow::{Context as _, anyhow};
 use prony_runner::PROJECT_FILE;
 use std::path::Path;
 
-/// Make a project in this folder: prony.toml, a service, a suite; nothing that is there is changed
+/// Create a project in this folder: prony.toml, a service and a suite; existing files are not changed
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The language of the first service [default: that of this folder, else the first that is installed]
+    /// Language of the first service [default: that of this folder, else the first that is installed]
     #[arg(long, value_enum)]
     language: Option<Language>,
-    /// Print JSON: the files that were made
+    /// Print the created files as JSON
     #[arg(long)]
     json: bool,
 }
 
 const PROJECT: &str = "\
-# This folder is a project of prony. What prony brings along (contracts, suites, toolchains) is found after what stands here.
-# store = \"runs.db\"                 # where runs are kept; .prony/store.db unless told
+# This folder is a prony project. Its contracts, suites and toolchains take precedence over those that prony ships.
+# store = \"runs.db\"                 # where runs are stored; default: .prony/store.db
 ";
 
-/// Files that say which language a folder is of.
+/// Files that show which language a folder uses.
 const SIGNS: [(&str, Language); 6] = [
     ("package.json", Language::Node),
     ("go.mod", Language::Go),
@@ -32,7 +32,7 @@ const SIGNS: [(&str, Language); 6] = [
     ("pyproject.toml", Language::Python),
     ("requirements.txt", Language::Python),
 ];
-/// Programs that say which language is installed.
+/// Programs that show which language is installed.
 const PROGRAMS: [(&str, Language); 5] = [
     ("node", Language::Node),
     ("go", Language::Go),
@@ -40,14 +40,14 @@ const PROGRAMS: [(&str, Language); 5] = [
     ("javac", Language::Java),
     ("cargo", Language::Rust),
 ];
-/// The line that keeps git from what prony keeps.
+/// The line in `.gitignore` that excludes prony's own files.
 const IGNORED: &str = "/.prony/";
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let root = std::env::current_dir().context("cannot tell the working directory")?;
+    let root = std::env::current_dir().context("cannot determine the working directory")?;
     if root.join(PROJECT_FILE).exists() {
         return Err(bad_input(anyhow!(
-            "{} is there already: this folder is a project, and nothing was changed",
+            "{} already exists: this folder is a project, and nothing was changed",
             root.join(PROJECT_FILE).display()
         )));
     }
@@ -57,18 +57,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let suite = root.join("suites/mine.toml");
     if let Some(there) = [&service, &suite].into_iter().find(|path| path.exists()) {
         return Err(bad_input(anyhow!(
-            "{} is there already, and is not overwritten: nothing was changed; with an empty {PROJECT_FILE} this folder is a project too",
+            "{} already exists and is not overwritten: nothing was changed; an empty {PROJECT_FILE} also makes this folder a project",
             there.display()
         )));
     }
     language.write(&service, &name)?;
     put(&suite, &suite_of(&name))?;
     ignore(&root)?;
-    // Last: a folder that has it is a project as a whole.
+    // Written last: a folder that has this file is a complete project.
     put(&root.join(PROJECT_FILE), PROJECT)?;
     if args.json {
         let made = serde_json::json!({
-            "schema": 1,
+            "schema": prony_records::SCHEMA,
             "project": root,
             "service": name,
             "suite": "mine",
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     print(&format!(
-        "{PROJECT_FILE}, services/{name}, suites/mine.toml\n\nNext:\n  prony check {name}     does it do what its contract says?\n  prony run              build, start, check, load and rank"
+        "{PROJECT_FILE}, services/{name}, suites/mine.toml\n\nNext:\n  prony check {name}     check the service against its contract\n  prony run              build, start, check, load and rank"
     ))?;
     Ok(Exit::Fine)
 }
@@ -101,18 +101,18 @@ duration = \"2s\"\n\n\
 [[group]]\n\
 contract = \"hello\"\n\
 load = {{ kind = \"closed\", connections = 16 }}\n\
-services = [\"{service}/*\"]      # all its variants; other services may stand beside it\n"
+services = [\"{service}/*\"]      # all its variants; add other services to compare with\n"
     )
 }
 
 fn put(path: &Path, text: &str) -> anyhow::Result<()> {
     if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     }
     std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// One line more in `.gitignore`, unless it is there.
+/// Adds a line to `.gitignore`, unless it is there already.
 fn ignore(root: &Path) -> anyhow::Result<()> {
     let path = root.join(".gitignore");
     let mut text = std::fs::read_to_string(&path).unwrap_or_default();

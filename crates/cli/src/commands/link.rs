@@ -1,13 +1,13 @@
-//! `prony link`: one end of a measurement of the network between two hosts of a lab.
+//! `prony link`: one end of a measurement of the network between two hosts of a testbed.
 
 use crate::exit::Exit;
 use crate::output::print;
 use std::net::IpAddr;
 
-/// Measure the network between two hosts (prony starts it by itself)
+/// Measure the network between two hosts (started by prony itself)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Listen here for the other end, and print the port
+    /// Listen on this address for the other end, and print the port
     #[arg(long, value_name = "ADDRESS", required_unless_present = "to")]
     listen: Option<IpAddr>,
     /// The other end: ADDRESS:PORT

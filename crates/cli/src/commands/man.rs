@@ -1,4 +1,4 @@
-//! `prony man`: the manual, made from the same words as `--help`.
+//! `prony man`: prints manual pages, generated from the texts of `--help`.
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &Args, prony: Command) -> anyhow::Result<Exit> {
         let folder = reporting::folder(out)?;
         let failed = || {
             format!(
-                "cannot write into {}; name another place with --out",
+                "cannot write into {}; name another folder with --out",
                 folder.display()
             )
         };
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args, prony: Command) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Pages about `prony help COMMAND` would say again what the pages of the commands say.
+/// Leaves out pages for `prony help COMMAND`, which would repeat those of the commands.
 fn without_help(command: Command) -> Command {
     command
         .disable_help_subcommand(true)

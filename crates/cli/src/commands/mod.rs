@@ -1,4 +1,4 @@
-//! One file a command: its arguments, and `run`.
+//! One file per command: its arguments, and `run`.
 
 pub(crate) mod agent;
 pub(crate) mod backend;
@@ -14,7 +14,6 @@ pub(crate) mod cpu_grant;
 pub(crate) mod doctor;
 pub(crate) mod duet;
 pub(crate) mod init;
-pub(crate) mod lab;
 pub(crate) mod link;
 pub(crate) mod list;
 pub(crate) mod load;
@@ -25,4 +24,5 @@ pub(crate) mod run;
 pub(crate) mod serve;
 pub(crate) mod store;
 pub(crate) mod supervise;
+pub(crate) mod testbed;
 pub(crate) mod toy;

@@ -1,11 +1,11 @@
-//! `prony store`: runs out of a store into a file, and into another store.
+//! `prony store`: moves runs from a store into a file, and into another store.
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use anyhow::{Context as _, anyhow};
 use clap::Subcommand;
-use prony_store::{Exported, Imported, Store, StoreError};
+use prony_store::{ExportSummary, ImportSummary, Store, StoreError};
 use serde_json::json;
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read as _, Write};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 
 /// Stands for standard input or output.
 const STREAM: &str = "-";
-/// What an SQLite file begins with.
+/// The first bytes of an SQLite file.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
-/// Keep, move and merge runs: a store into one file, and files or other stores into a store
+/// Export runs from a store into a file, and import files or other stores into a store
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -25,19 +25,19 @@ Examples:
   prony store import runs.jsonl
   prony store import ../other/.prony/store.db
 
-An export is JSON Lines: the first line names its version, and later versions of prony read it. Importing twice is harmless: a
-run that is here already is left out. A run whose name another run has here is left out and named, and the exit code is 3; with
---rename it is kept under a name of its own.")]
+An export is JSON Lines: the first line has the version of the format, which later versions of prony can read. Importing twice is
+harmless: a run that is already in the store is skipped. A run whose name belongs to a different run in the store is skipped and
+reported, and the exit code is 3; with --rename it is stored under a new name.")]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: StoreCommand,
     #[command(flatten)]
     store: StoreArgs,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
-    /// Write runs into a file
+enum StoreCommand {
+    /// Write runs to a file
     Export {
         /// The file; `-` is standard output
         #[arg(value_name = "FILE")]
@@ -45,19 +45,19 @@ enum What {
         /// Only these runs [default: all, with checks and calibrations]
         #[arg(value_name = "RUN")]
         runs: Vec<String>,
-        /// Print JSON: what was exported
+        /// Print a summary of the export as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Read runs from a file that was exported, or from another store
+    /// Read runs from an exported file, or from another store
     Import {
         /// The file; `-` is standard input
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// Keep a run whose name another run has here under a new name
+        /// Store a run under a new name if its name belongs to a different run
         #[arg(long)]
         rename: bool,
-        /// Print JSON: what was imported
+        /// Print a summary of the import as JSON
         #[arg(long)]
         json: bool,
     },
@@ -65,8 +65,8 @@ enum What {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
-        What::Export { file, runs, json } => export(&args.store, file, runs, *json),
-        What::Import { file, rename, json } => import(&args.store, file, *rename, *json),
+        StoreCommand::Export { file, runs, json } => export(&args.store, file, runs, *json),
+        StoreCommand::Import { file, rename, json } => import(&args.store, file, *rename, *json),
     }
 }
 
@@ -80,7 +80,7 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     let version = env!("CARGO_PKG_VERSION");
     if file == Path::new(STREAM) {
         if json {
-            let text = "the export itself goes to standard output, so --json cannot: name a file";
+            let text = "the export is written to standard output, so --json cannot be used: name a file";
             return Err(bad_input(anyhow!(text)));
         }
         let mut out = BufWriter::new(std::io::stdout().lock());
@@ -89,12 +89,12 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     }
     if file.exists() {
         let text = format!(
-            "{} is there already, and is not overwritten: name another file",
+            "{} already exists and is not overwritten: name another file",
             file.display()
         );
         return Err(bad_input(anyhow!(text)));
     }
-    // What was cut short never bears the name.
+    // An incomplete export never has the final name.
     let mut aside = file.as_os_str().to_owned();
     aside.push(".part");
     let aside = PathBuf::from(aside);
@@ -109,7 +109,7 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     let exported = exported?;
     print(&if json {
         let mut told = json!(exported);
-        told["schema"] = 1.into();
+        told["schema"] = prony_records::SCHEMA.into();
         told["file"] = json!(file);
         told.to_string()
     } else {
@@ -123,7 +123,12 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     Ok(Exit::Fine)
 }
 
-fn write(store: &Store, runs: Option<&[String]>, version: &str, file: &Path) -> anyhow::Result<Exported> {
+fn write(
+    store: &Store,
+    runs: Option<&[String]>,
+    version: &str,
+    file: &Path,
+) -> anyhow::Result<ExportSummary> {
     let out = File::create(file).with_context(|| format!("cannot write {}", file.display()));
     let mut out = BufWriter::new(out.map_err(bad_input)?);
     let exported = store.export(runs, version, &mut out as &mut dyn Write)?;
@@ -151,7 +156,7 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
     };
     print(&if json {
         let mut told = json!(imported);
-        told["schema"] = 1.into();
+        told["schema"] = prony_records::SCHEMA.into();
         told.to_string()
     } else {
         text(&imported)
@@ -163,25 +168,27 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
     })
 }
 
-fn read(store: &Store, input: &mut dyn BufRead, rename: bool) -> anyhow::Result<Imported> {
+fn read(store: &Store, input: &mut dyn BufRead, rename: bool) -> anyhow::Result<ImportSummary> {
     store.import(input, rename).map_err(|error| match error {
         StoreError::Import { .. } => bad_input(error),
         other => other.into(),
     })
 }
 
-fn text(imported: &Imported) -> String {
+fn text(imported: &ImportSummary) -> String {
     let mut lines = vec![format!(
-        "{} runs with {} trials imported, {} were here already",
+        "{} runs with {} trials imported, {} already in the store",
         imported.runs.len(),
         imported.trials,
         imported.known
     )];
     let renamed = imported.renamed.iter();
-    lines.extend(renamed.map(|(old, new)| format!("{old} is here as {new}, since another run has its name")));
-    let different = imported.different.iter();
     lines.extend(
-        different.map(|run| format!("left out: another run here is called {run}; --rename keeps both")),
+        renamed.map(|(old, new)| format!("{old} is stored as {new}, because another run has its name")),
     );
+    let different = imported.different.iter();
+    lines.extend(different.map(|run| {
+        format!("skipped {run}: another run in the store has this name; use --rename to keep both")
+    }));
     lines.join("\n")
 }

@@ -1,8 +1,8 @@
-//! `prony supervise`: prony in its other role, between itself and each process that it starts.
+//! `prony supervise`: runs between prony and each process that it starts.
 
 use crate::exit::Exit;
 
-/// Start a process and end it with whoever started this; speaks JSON lines (prony starts it by itself)
+/// Start a process, and end it when the parent of this one ends; speaks JSON lines (started by prony itself)
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {}
 

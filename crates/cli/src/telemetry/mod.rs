@@ -1,4 +1,4 @@
-//! Live metrics of the commands that load (`--otlp`): where they go, and whose they are.
+//! Live metrics of the commands that make a load (`--otlp`): the exporter, and its labels.
 
 use crate::exit::bad_input;
 use prony_load::{Job, Order};
@@ -6,10 +6,10 @@ use prony_records::Event;
 use prony_report::describe_load;
 use prony_telemetry::{Collector, Exporter, Labels};
 
-/// Headers for a collector, as every exporter of OpenTelemetry takes them: what is secret stands in no argument.
+/// The standard variable with headers for OpenTelemetry collectors: secrets must not be in arguments.
 const HEADERS: &str = "OTEL_EXPORTER_OTLP_HEADERS";
 
-/// What sends to a collector, where one is wanted.
+/// The exporter for a collector, if one is given.
 pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<Exporter>> {
     let Some(mut collector) = collector.cloned() else {
         return Ok(None);
@@ -23,16 +23,16 @@ pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<E
     Ok(Some(Exporter::new(collector, instance).map_err(bad_input)?))
 }
 
-/// The metrics of loads that one command makes of a URL.
+/// Sends the metrics of a command's loads on a URL.
 pub(crate) struct Live(Exporter);
 
 impl Live {
-    /// Where they are wanted.
+    /// `None` without a collector.
     pub(crate) fn to(collector: Option<&Collector>) -> anyhow::Result<Option<Self>> {
         Ok(exporter(collector)?.map(Self))
     }
 
-    /// Takes note of an event of a load.
+    /// Sends the metrics of an event.
     pub(crate) fn take(&self, labels: &Labels, event: &Event) {
         if let Event::Interval {
             phase,
@@ -44,12 +44,12 @@ impl Live {
         }
     }
 
-    /// Why the collector does not get them, once.
+    /// Why the collector does not receive the metrics; returned only once.
     pub(crate) fn warning(&self) -> Option<String> {
         self.0.warning().map(|text| format!("warning: {text}"))
     }
 
-    /// No load follows: sends the rest.
+    /// Sends the remaining metrics after the last load.
     pub(crate) fn finish(&self) {
         self.0.finish();
         if let Some(text) = self.warning() {
@@ -58,7 +58,7 @@ impl Live {
     }
 }
 
-/// What the metrics of a load of a URL are told by; `run`: the name that it is kept by.
+/// The labels of a load on a URL; `run` is the name under which it is saved.
 pub(crate) fn labels(job: &Job, run: Option<&str>) -> Labels {
     let load = serde_json::to_value(&job.load).unwrap_or_default();
     let is_sequence = matches!(job.workload.order, Order::Sequence(_));

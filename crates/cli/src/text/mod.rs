@@ -7,34 +7,34 @@ use prony_records::count;
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Columns where there is no terminal.
+/// Width without a terminal.
 const USUAL: usize = 80;
-/// Widest text: longer lines are hard to read.
+/// Maximum width of text: longer lines are hard to read.
 const WIDEST: usize = 120;
 
-/// Columns of text on standard output.
+/// Width of text on standard output.
 pub(crate) fn columns() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map_or(USUAL, |(width, _)| usize::from(width.0)).min(WIDEST)
 }
 
-/// Columns that a text takes.
+/// The width of a text, in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Breaks a text between words, so that each line but the first begins with `hanging`. The first has `used` columns before
-/// it. A word is never broken: it may be a name or a URL.
+/// Breaks a text between words, so that each line but the first is indented by `hanging`. On the first line `used` columns are
+/// taken already. A word is never broken: it may be a name or a URL.
 pub(crate) fn wrapped(text: &str, columns: usize, used: usize, hanging: usize) -> String {
     fill(text.split(' '), columns, used, hanging)
 }
 
-/// The same for a headline, which breaks behind `;` or `,` where its parts fit a line.
+/// The same for a headline, which breaks after `;` or `,` if the parts fit in a line.
 pub(crate) fn headline(text: &str, columns: usize) -> String {
     const HANGING: usize = 2;
     let mut parts: Vec<&str> = Vec::new();
     let mut rest = text;
-    // A comma inside a number or a URL, which no space follows, is no place to break at.
+    // Numbers and URLs have commas without a space after them, at which a line must not break.
     let next = |rest: &str| [rest.find("; "), rest.find(", ")].into_iter().flatten().min();
     while let Some(at) = next(rest) {
         parts.push(&rest[..=at]);
@@ -43,14 +43,14 @@ pub(crate) fn headline(text: &str, columns: usize) -> String {
     parts.push(rest);
     let fits = |part: &str| width(part) + HANGING <= columns;
     let pieces = parts.into_iter().flat_map(|part| {
-        // A part that fits no line is broken between its words.
+        // A part that does not fit in a line is broken between its words.
         let most = if fits(part) { 1 } else { usize::MAX };
         part.splitn(most, ' ')
     });
     fill(pieces, columns, 0, HANGING)
 }
 
-/// Joins pieces by spaces, or by a line end and an indent where the next one does not fit.
+/// Joins pieces with spaces, or with a newline and an indent if the next one does not fit.
 fn fill<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize, used: usize, hanging: usize) -> String {
     let mut out = String::new();
     let mut at = used;
@@ -72,7 +72,7 @@ fn fill<'a>(pieces: impl Iterator<Item = &'a str>, columns: usize, used: usize, 
     out
 }
 
-/// A row of a result: a label, a value, and what there is to say about it.
+/// A row of a result: a label, a value, and a detail.
 pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> String {
     const VALUE: usize = 15;
     const DETAIL: usize = 27;
@@ -87,19 +87,19 @@ pub(crate) fn row(label: &str, value: &str, detail: &str, columns: usize) -> Str
     line + &wrapped(detail, columns, used, DETAIL)
 }
 
-/// Spaces up to a column, one at least.
+/// Adds spaces up to a column, at least one.
 fn pad(line: &mut String, column: usize) {
     let missing = column.saturating_sub(width(line)).max(1);
     line.extend(std::iter::repeat_n(' ', missing));
 }
 
-/// How many of a thing there are: `1 user`, `20 users`.
+/// A count with its noun: `1 user`, `20 users`.
 pub(crate) fn plural(number: u64, one: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
     format!("{} {one}{ending}", count(number))
 }
 
-/// A text behind a mark, and its advice behind an arrow.
+/// A text after a mark, and its advice after an arrow.
 pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usize) -> String {
     let mut out = format!("  {mark} {}", wrapped(text, columns, 4, 4));
     if let Some(advice) = advice {
@@ -108,7 +108,7 @@ pub(crate) fn marked(mark: char, text: &str, advice: Option<&str>, columns: usiz
     out
 }
 
-/// Colours a result: the first word, and the marks at the start of lines.
+/// Colours a result: the verdict, and the marks at the start of lines.
 pub(crate) fn coloured(text: &str) -> String {
     const GREEN: &str = "\x1b[32m";
     const RED: &str = "\x1b[31m";
@@ -139,7 +139,7 @@ pub(crate) fn coloured(text: &str) -> String {
     out
 }
 
-/// Prints a result, coloured on a terminal unless `NO_COLOR` says otherwise.
+/// Prints a result, in colour on a terminal unless `NO_COLOR` is set.
 pub(crate) fn show(text: &str) -> anyhow::Result<()> {
     if crate::reporting::look().colour {
         print(&coloured(text))

@@ -16,7 +16,7 @@ public class Server {
         server.start();
         Runtime.getRuntime().addShutdownHook(new Thread(() -> {
             server.stop(0);
-            // The virtual machine would exit with the signal's own code.
+            // Otherwise the JVM would exit with the signal's own code.
             Runtime.getRuntime().halt(0);
         }));
     }
@@ -35,7 +35,7 @@ public class Server {
         exchange.getRequestBody().readAllBytes();
         var body = text.getBytes(StandardCharsets.UTF_8);
         exchange.getResponseHeaders().set("Content-Type", "text/plain");
-        // A reply to HEAD carries no body; -1 says so.
+        // A reply to HEAD has no body, which is what -1 means.
         var isHead = exchange.getRequestMethod().equals("HEAD");
         exchange.sendResponseHeaders(status, isHead ? -1 : body.length);
         if (!isHead) {

@@ -19,7 +19,7 @@ if (cluster.isPrimary && workers > 1) {
   process.on('SIGTERM', () => process.exit(0));
 }
 
-// Without the query, and with %69 for i and the like undone.
+// The path without the query, percent-decoded.
 function pathOf(request) {
   try {
     return decodeURIComponent(request.url.split('?')[0]);

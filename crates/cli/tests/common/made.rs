@@ -1,4 +1,4 @@
-//! Stores with the made-up run.
+//! Stores with a sample run.
 
 #[allow(dead_code, reason = "each test binary uses a part of it")]
 #[path = "../../../report/tests/sample/mod.rs"]
@@ -8,7 +8,7 @@ use prony_records::{RunRecord, TrialRecord};
 use prony_store::Store;
 use std::path::{Path, PathBuf};
 
-/// A store in this folder that holds the made-up run.
+/// A store in this folder that holds the sample run.
 #[allow(dead_code, reason = "each test binary uses its own part")]
 pub(crate) fn filled(folder: &Path) -> PathBuf {
     let path = folder.join("store.db");
@@ -25,7 +25,7 @@ pub(crate) fn keep(store: &Store, run: &RunRecord, trials: &[TrialRecord]) {
     }
 }
 
-/// The made-up run as one that began now and goes on.
+/// The sample run, as one that has just begun and is in progress.
 #[allow(dead_code, reason = "each test binary uses its own part")]
 pub(crate) fn going_on() -> RunRecord {
     let mut run = sample::run();

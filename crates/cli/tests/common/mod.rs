@@ -1,4 +1,4 @@
-//! What tests of `prony load` share: starting prony, reading what it said, and servers to load.
+//! Shared by the tests of `prony load`: starting prony, reading its output, and servers to load.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_schema::Schema;
@@ -18,27 +18,27 @@ pub(crate) fn prony(arguments: &[&str]) -> Output {
         .expect("prony runs")
 }
 
-/// What it wrote to standard error.
+/// The text on standard error.
 pub(crate) fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// All that it wrote.
+/// The text on standard output and standard error.
 pub(crate) fn shown(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), told(output))
 }
 
-/// All that it wrote, without line ends: where a line breaks depends on its values.
+/// All output without newlines: where lines break depends on the values.
 pub(crate) fn words(output: &Output) -> String {
     shown(output).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The JSON that it wrote to standard output, where nothing else may stand.
+/// The JSON on standard output, which must contain nothing else.
 pub(crate) fn json_of(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
 }
 
-/// The recording of a load that it wrote there, which must be as its schema says.
+/// The recording of a load on standard output, which must match its schema.
 pub(crate) fn recording_of(output: &Output) -> Value {
     let recording = json_of(output);
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/load.schema.json");
@@ -48,16 +48,16 @@ pub(crate) fn recording_of(output: &Output) -> Value {
     recording
 }
 
-/// A request as a server read it.
+/// A request as a server received it.
 #[derive(Clone)]
 pub(crate) struct Request {
-    /// All lines of its head.
+    /// The request line and the headers.
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
 impl Request {
-    /// The next one; `None`: the connection has ended.
+    /// Reads the next request; `None` if the connection has ended.
     pub(crate) fn read(stream: &mut impl BufRead) -> Option<Self> {
         let (mut head, mut length) = (String::new(), 0);
         loop {
@@ -86,7 +86,7 @@ pub(crate) fn reply(body: &str) -> Vec<u8> {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n{body}").into_bytes()
 }
 
-/// Answers the requests of a connection until it ends; one for which there is no answer never gets any.
+/// Answers the requests of a connection until it ends; a request for which `answer` returns `None` gets no reply.
 pub(crate) fn talk(stream: impl Read + Write, answer: impl Fn(&Request) -> Option<Vec<u8>>) -> Option<()> {
     let mut stream = BufReader::new(stream);
     loop {
@@ -97,7 +97,7 @@ pub(crate) fn talk(stream: impl Read + Write, answer: impl Fn(&Request) -> Optio
     }
 }
 
-/// Listens on a port of its own, which it gives, for as long as the test runs; each connection has a thread.
+/// Listens on a free port and returns it. Each connection has a thread; all run until the test process ends.
 pub(crate) fn listen(connected: impl Fn(TcpStream) -> Option<()> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
@@ -111,13 +111,13 @@ pub(crate) fn listen(connected: impl Fn(TcpStream) -> Option<()> + Send + Sync +
     port
 }
 
-/// A server that gives these answers; gives its URL.
+/// A server that sends these replies; returns its URL.
 pub(crate) fn serve(answer: impl Fn(&Request) -> Option<Vec<u8>> + Send + Sync + 'static) -> String {
     let port = listen(move |stream| talk(stream, &answer));
     format!("http://127.0.0.1:{port}")
 }
 
-/// A server that answers each request with `hello`, and a path of `/wrong` with something else.
+/// A server that answers each request with `hello`, but paths with `/wrong` with something else.
 pub(crate) fn server() -> String {
     serve(|request| {
         let wrong = request.head.lines().next()?.contains("/wrong");
@@ -125,7 +125,7 @@ pub(crate) fn server() -> String {
     })
 }
 
-/// A server that takes every request, and never answers one in five.
+/// A server that accepts every request, but never answers one in five.
 pub(crate) fn forgetful() -> String {
     let count = AtomicU64::new(0);
     serve(move |_| (count.fetch_add(1, Ordering::Relaxed) % 5 != 4).then(|| reply("hello")))

@@ -1,4 +1,4 @@
-//! Servers that speak TLS: an authority of the test's own, and a front that takes TLS off before a server without it.
+//! TLS servers: a certificate authority for tests, and a proxy that terminates TLS in front of a plain server.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-/// Who signs certificates, with a folder for what is written.
+/// A certificate authority, with a folder for its files.
 pub(crate) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: tempfile::TempDir,
@@ -24,7 +24,7 @@ impl Authority {
         let folder = tempfile::tempdir().expect("a folder");
         let mut params = CertificateParams::new(Vec::new()).expect("no names");
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        // Authorities of two tests have two names.
+        // The authorities of two tests have different names.
         params
             .distinguished_name
             .push(DnType::CommonName, folder.path().display().to_string());
@@ -34,17 +34,17 @@ impl Authority {
         Self { issuer, folder }
     }
 
-    /// Its own certificate, as it must be trusted.
+    /// Its own certificate, which clients have to trust.
     pub(crate) fn der(&self) -> &CertificateDer<'static> {
         self.issuer.der()
     }
 
-    /// The file with that.
+    /// The file with that certificate.
     pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("authority.pem")
     }
 
-    /// A file beside it.
+    /// Writes another file into its folder.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, text).expect("a file");
@@ -61,7 +61,7 @@ impl Authority {
         (certificate, key)
     }
 
-    /// What a server for this name needs that offers these protocols (ALPN) and asks callers so.
+    /// The configuration of a server with this name, these protocols (ALPN), and this verifier for client certificates.
     pub(crate) fn server(
         &self,
         name: &str,
@@ -87,14 +87,14 @@ pub(crate) fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
 }
 
-/// A server with TLS: what it reads goes on to one without. It is there as long as the test's process.
+/// A proxy that terminates TLS in front of a plain server. It runs until the test process ends.
 pub(crate) struct Front {
     pub(crate) port: u16,
     authority: Authority,
 }
 
 impl Front {
-    /// Before the server on this port, for `localhost`.
+    /// In front of the server on port `behind`, with a certificate for `localhost`.
     pub(crate) fn before(behind: u16, offers: &[&str]) -> Self {
         let authority = Authority::new();
         let acceptor = TlsAcceptor::from(Arc::new(authority.server(
@@ -139,7 +139,7 @@ async fn pass(acceptor: TlsAcceptor, stream: TcpStream, behind: u16) -> io::Resu
     Ok(())
 }
 
-/// A path as it is typed.
+/// A path as a command-line argument.
 pub(crate) fn typed(path: &Path) -> &str {
     path.to_str().expect("UTF-8")
 }

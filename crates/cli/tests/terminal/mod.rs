@@ -1,4 +1,4 @@
-//! A terminal that is none but for the program: for tests of live views.
+//! A pseudo-terminal, for tests of live views.
 
 use nix::pty::{Winsize, openpty};
 use std::fs::File;
@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-/// Runs a command that must succeed within `patience`, with a terminal of this size at standard error; gives all that was
-/// written there.
+/// Runs a command that must succeed within `patience`, with a terminal of this size at standard error. Returns everything
+/// that was written there.
 pub(crate) fn written_to(command: &mut Command, (columns, rows): (u16, u16), patience: Duration) -> String {
     let size = Winsize {
         ws_row: rows,
@@ -22,20 +22,20 @@ pub(crate) fn written_to(command: &mut Command, (columns, rows): (u16, u16), pat
         .stderr(Stdio::from(terminal.slave))
         .spawn()
         .expect("prony runs");
-    // The command holds its own copy of the terminal, without which reading would not end.
+    // The command holds its own copy of the terminal; reading would not end while it is open.
     command.stderr(Stdio::null());
     let (done, result) = mpsc::channel();
     let mut master = File::from(terminal.master);
     std::thread::spawn(move || {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
-        // A terminal that nobody writes to any more ends with an error.
+        // Reading fails when no process has the terminal open for writing any more.
         while let Ok(count @ 1..) = master.read(&mut piece) {
             text.extend_from_slice(&piece[..count]);
         }
         done.send(String::from_utf8(text).expect("text"))
     });
     let text = result.recv_timeout(patience).expect("prony ends");
-    // 3: it ended as it should, and what it found failed.
+    // 3: prony ended normally, and its verdict is a failure.
     let code = child.wait().expect("an end").code();
     assert!(matches!(code, Some(0 | 3)), "{code:?}: {text}");
     text

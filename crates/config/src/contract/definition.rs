@@ -1,12 +1,12 @@
-//! A contract that was loaded: what it says of itself.
+//! A loaded contract, and its description.
 
 use crate::contract::ContractError;
-use crate::contract::backing::{After, Beside, Companion, During, Rows};
+use crate::contract::backing::{After, BackingRequirement, BackingSpec, LoadInvariant, Rows};
 use crate::contract::error::{File, known};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
-use crate::contract::toml::{WrittenContract, WrittenWorkload, in_order};
+use crate::contract::toml::{ContractToml, WorkloadToml, in_order};
 use prony_load::{Load, Protocol};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,35 +15,33 @@ use std::path::PathBuf;
 use std::time::SystemTime;
 use toml::Spanned;
 
-/// What a service must do.
+/// The definition of what a service must do.
 #[derive(Debug, Clone)]
 pub struct Contract {
-    /// The name: that of its folder.
+    /// The name of its folder.
     pub name: String,
-    /// What people call it.
     pub title: String,
-    /// What it asks of a service, in a sentence or two.
+    /// A description in a sentence or two.
     pub summary: String,
-    /// The document that it comes from.
+    /// The file from which it was derived.
     pub document: Option<String>,
-    /// The folder that holds it.
+    /// The folder of the contract.
     pub folder: PathBuf,
     pub(crate) file: File,
-    pub(crate) written: WrittenContract,
+    pub(crate) written: ContractToml,
     pub(crate) schema: Option<Schema>,
     pub(crate) data: BTreeMap<String, Value>,
     pub(crate) tokens: Tokens,
-    pub(crate) beside: Beside,
-    /// Rows as they were read, by the contract's word for them.
+    pub(crate) beside: BackingSpec,
+    /// The rows that have been read, by their name in the contract.
     pub(crate) tables: BTreeMap<String, RowTable>,
 }
 
-/// One kind of call, as a contract describes it.
+/// One kind of call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationInfo {
-    /// The contract's word for it.
+    /// Its name in the contract.
     pub name: String,
-    /// What it does.
     pub summary: String,
     /// Method and path over HTTP, `GET /person/{id}`.
     pub http: Option<String>,
@@ -54,12 +52,8 @@ pub struct OperationInfo {
 }
 
 impl Contract {
-    /// A contract that has no file and no name of its own; nothing of it was tried out.
-    pub(crate) fn unnamed(
-        folder: PathBuf,
-        file: File,
-        written: WrittenContract,
-    ) -> Result<Self, ContractError> {
+    /// A contract without a file and a name; nothing in it has been tried out.
+    pub(crate) fn unnamed(folder: PathBuf, file: File, written: ContractToml) -> Result<Self, ContractError> {
         Ok(Self {
             name: String::new(),
             title: String::new(),
@@ -71,12 +65,12 @@ impl Contract {
             written,
             schema: None,
             data: BTreeMap::new(),
-            beside: Beside::default(),
+            beside: BackingSpec::default(),
             tables: BTreeMap::new(),
         })
     }
 
-    /// What can be spoken with a service of this contract.
+    /// The protocols that a service of this contract may speak.
     pub fn protocols(&self) -> Vec<Protocol> {
         let operations = || self.written.operation.values().map(Spanned::get_ref);
         let mut protocols = Vec::new();
@@ -92,56 +86,56 @@ impl Contract {
         protocols
     }
 
-    /// When the first of its tokens expires; `None` where none does.
+    /// When the first of its tokens expires; `None` if none does.
     pub const fn tokens_expire(&self) -> Option<SystemTime> {
         self.tokens.expire
     }
 
-    /// The software that a service needs beside it, in the order of the file.
-    pub fn companions(&self) -> &[Companion] {
-        &self.beside.companions
+    /// The required backing services, in the order of the file.
+    pub fn backing_services(&self) -> &[BackingRequirement] {
+        &self.beside.backing_services
     }
 
-    /// The rows that requests and expectations use, in the order of the file. Until [`Contract::give_rows`] gave them, a
-    /// value of a row is a stand-in, with which nothing can be checked.
+    /// The rows that requests and expectations use, in the order of the file. Before [`Contract::give_rows`], values of rows
+    /// are stand-ins, which are useless for a check.
     pub fn rows(&self) -> &[Rows] {
         &self.beside.rows
     }
 
-    /// What is looked at behind the server when the load is over, in the order of the file.
+    /// The conditions on backing services after the load, in the order of the file.
     pub fn after(&self) -> &[After] {
         &self.beside.after
     }
 
-    /// What must hold there while the load goes on, in the order of the file.
-    pub fn during(&self) -> &[During] {
+    /// The conditions on backing services during the load, in the order of the file.
+    pub fn during(&self) -> &[LoadInvariant] {
         &self.beside.during
     }
 
-    /// Variables that the environment of a service of this contract has.
+    /// Environment variables of a service of this contract.
     pub const fn environment(&self) -> &BTreeMap<String, String> {
         &self.beside.environment
     }
 
-    /// What the contract says, without what only people read: two contracts with equal values ask the same of a service, however
-    /// they are written. Where keys are told apart by their place, a new one belongs at the end of its type.
+    /// The contract without its descriptions: two contracts with equal values require the same of a service, regardless of
+    /// formatting. Some formats distinguish keys by position, so append new keys at the end of their type.
     pub fn values(&self) -> impl Serialize + '_ {
-        let names = |companion: &Companion| {
-            let seed = companion.seed().iter().map(|file| {
+        let names = |backing_service: &BackingRequirement| {
+            let seed = backing_service.seed().iter().map(|file| {
                 let name = file.strip_prefix(&self.folder).unwrap_or(file);
                 name.to_string_lossy().into_owned()
             });
             (
-                companion.name().to_owned(),
-                companion.uses().to_owned(),
+                backing_service.name().to_owned(),
+                backing_service.uses().to_owned(),
                 seed.collect::<Vec<_>>(),
-                companion.settings().clone(),
+                backing_service.settings().clone(),
             )
         };
         (
             &self.written,
-            self.companions().iter().map(names).collect::<Vec<_>>(),
-            // The first workload is the default one, and cases call operations in this order.
+            self.backing_services().iter().map(names).collect::<Vec<_>>(),
+            // The first workload is the default, and cases call operations in this order.
             in_order(&self.written.operation)
                 .map(|(name, _)| name)
                 .collect::<Vec<_>>(),
@@ -151,9 +145,9 @@ impl Contract {
         )
     }
 
-    /// An error at a key of `[companion.NAME]`, or at the table where it has no such key.
-    pub fn companion_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
-        let table = self.written.companion.get(name);
+    /// An error at a key of `[backing service.NAME]`, or at the table if it has no such key.
+    pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
+        let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
             table
                 .get_ref()
@@ -162,7 +156,7 @@ impl Contract {
         });
         self.invalid(
             span.unwrap_or_default(),
-            format!("`companion.{name}.{key}`: {reason}"),
+            format!("`backing.{name}.{key}`: {reason}"),
         )
     }
 
@@ -187,7 +181,7 @@ impl Contract {
             .collect()
     }
 
-    /// A workload's name and its own load; of the first workload where no name is given.
+    /// A workload's name and load; those of the first workload if no name is given.
     pub fn load_of(&self, workload: Option<&str>) -> Result<(String, Load), ContractError> {
         let (name, written) = self.written_workload(workload)?;
         let load = written.get_ref().load.clone();
@@ -209,7 +203,7 @@ impl Contract {
     pub(crate) fn written_workload(
         &self,
         name: Option<&str>,
-    ) -> Result<(&str, &Spanned<WrittenWorkload>), ContractError> {
+    ) -> Result<(&str, &Spanned<WorkloadToml>), ContractError> {
         let mut all = in_order(&self.written.workload);
         let found = match name {
             Some(name) => all.find(|(known, _)| *known == name),
@@ -223,12 +217,12 @@ impl Contract {
         })
     }
 
-    /// Whether it is a contract of its own, and not a sequence for a single load.
+    /// Whether it comes from a contract file, and not from a sequence of a single load.
     pub(crate) const fn is_file(&self) -> bool {
         !self.name.is_empty()
     }
 
-    /// An error at a place of the contract's file.
+    /// An error at a position of the contract's file.
     pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ContractError {
         self.file.invalid(span, message)
     }

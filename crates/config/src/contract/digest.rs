@@ -1,19 +1,20 @@
-//! What the relay's backend says about the request that it received, so that a check can tell whether it arrived unchanged.
+//! The digest that the relay's backend returns for each request, so that a check can verify that it arrived unchanged.
 //!
 //! The canonical form of a request is, byte for byte:
 //!
 //! ```text
 //! METHOD SP TARGET LF          the method and the target as sent, with its query
 //! name: value LF               each end-to-end header, the name in lower case, sorted by name;
-//! …                            headers of one name are joined by ", " in the order they came
+//! …                            headers of one name are joined by ", " in the order of arrival
 //! LF
 //! BODY                         the decoded body
 //! ```
 //!
-//! The digest is the SHA-256 of that, in lower-case hexadecimal digits. Headers that belong to one connection, that only
-//! frame the body, or that a proxy may set for the next hop are left out: see [`is_end_to_end`].
+//! The digest is the SHA-256 of that, in lowercase hexadecimal digits. It excludes headers that belong to one connection, that
+//! only frame the body, or that a proxy may set for the next hop: see [`is_end_to_end`].
 //!
-//! The backend makes a digest of each request. What that takes is marked to be inlined, so that it is built, and optimised, there.
+//! The backend computes a digest of each request. These functions are marked for inlining, so that they are compiled and
+//! optimised in the crate of the backend.
 
 use crate::contract::template::Builder;
 use prony_load::{Body, Request, Template};
@@ -21,11 +22,11 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 
-/// The header in which the backend answers with the digest.
+/// The header with which the backend returns the digest.
 pub const HEADER: &str = "prony-digest";
 
-/// Whether a header (its name in lower case) travels with the message to its end, as RFC 9110, section 7.6.1, has it, and
-/// is none that a proxy sets itself. Headers that `Connection` names are not end-to-end either.
+/// Whether a header (its name in lowercase) is end-to-end (RFC 9110, section 7.6.1) and is not one that proxies set
+/// themselves. Headers that `Connection` names are not end-to-end either.
 #[inline]
 pub fn is_end_to_end(name: &str) -> bool {
     !matches!(
@@ -50,19 +51,18 @@ pub fn is_end_to_end(name: &str) -> bool {
 
 /// A received request.
 #[derive(Debug, Clone, Copy)]
-pub struct Received<'a> {
-    /// The method.
+pub struct ReceivedRequest<'a> {
     pub method: &'a str,
     /// Path and query, as sent.
     pub target: &'a str,
-    /// Headers in the order they came, names in lower case.
+    /// Headers in the order of arrival, names in lowercase.
     pub headers: &'a [(&'a str, &'a [u8])],
     /// The decoded body.
     pub body: &'a [u8],
 }
 
-impl Received<'_> {
-    /// The headers that count, by name, those of one name in the order they came.
+impl ReceivedRequest<'_> {
+    /// The end-to-end headers, by name; those of one name in the order of arrival.
     #[inline]
     fn end_to_end(&self) -> Vec<(&str, &[u8])> {
         let named: Vec<String> = self
@@ -83,7 +83,6 @@ impl Received<'_> {
         headers
     }
 
-    /// The digest.
     #[inline]
     pub fn digest(&self) -> String {
         let mut hash = Sha256::new();
@@ -107,7 +106,7 @@ impl Received<'_> {
         hex(&hash.finalize())
     }
 
-    /// What was received, in words: method, target, headers, length and SHA-256 of the body.
+    /// A readable description of the request: method, target, headers, length and SHA-256 of the body.
     pub fn description(&self) -> Value {
         let mut headers: BTreeMap<&str, String> = BTreeMap::new();
         for (name, value) in self.end_to_end() {
@@ -137,7 +136,7 @@ fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The canonical form of a request that is to be sent, with its places.
+/// The canonical form of a request that has not been sent yet, with its placeholders.
 pub(crate) fn canonical(request: &Request) -> Template {
     let mut headers: BTreeMap<String, Vec<&Template>> = BTreeMap::new();
     for header in &request.headers {
@@ -175,7 +174,7 @@ pub(crate) fn canonical(request: &Request) -> Template {
     form.build()
 }
 
-/// The description of a request that is to be sent, which has no places.
+/// The description of a request that has not been sent yet, which has no placeholders.
 pub(crate) fn description(request: &Request) -> Value {
     use crate::contract::template::constant;
     let owned: Vec<(String, Vec<u8>)> = request
@@ -189,7 +188,7 @@ pub(crate) fn description(request: &Request) -> Value {
         .collect();
     let target = String::from_utf8_lossy(&constant(&request.path)).into_owned();
     let body = request.body.render(|_, _| {}).unwrap_or_default();
-    Received {
+    ReceivedRequest {
         method: &request.method,
         target: &target,
         headers: &headers,
@@ -225,7 +224,7 @@ mod tests {
             ],
             body: Body::Bytes(Template::literal("body")),
         };
-        let received = Received {
+        let received = ReceivedRequest {
             method: "POST",
             target: "/a%20b?x=1",
             headers: &[
@@ -247,7 +246,7 @@ mod tests {
         );
         assert_eq!(received.digest(), hex(&Sha256::digest(&form)));
         assert_eq!(received.description(), description(&sent));
-        let changed = Received {
+        let changed = ReceivedRequest {
             body: b"bode",
             ..received
         };

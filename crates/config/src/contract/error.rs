@@ -1,45 +1,40 @@
-//! What may be wrong with a contract, with the place and the remedy.
+//! Errors of contracts, with their position and the remedy.
 
 use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a contract, or with what was asked of it.
+/// An error in a contract, or in a query about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ContractError {
     /// A file that cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// A file that breaks its format, or says something impossible.
+    /// A malformed file, or impossible values.
     #[error("{path}:{line}: {message}")]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
         line: usize,
         /// The key, what is wrong with it, and what is allowed.
         message: String,
     },
-    /// Something asked for that the contract does not have.
+    /// A query for something that the contract does not have.
     #[error("contract `{contract}` has no {kind} `{name}`: {allowed}")]
     Unknown {
-        /// The contract.
         contract: String,
         /// `workload`, `operation`, …
         kind: &'static str,
-        /// What was asked for.
         name: String,
-        /// What there is.
+        /// The existing names.
         allowed: String,
     },
 }
 
-/// A file's text, kept so that an error can name the line of a span.
+/// A file's text, kept to find the line of a span for errors.
 #[derive(Debug, Clone)]
 pub(crate) struct File {
     pub(crate) path: PathBuf,

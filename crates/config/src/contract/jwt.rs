@@ -1,15 +1,15 @@
 //! Tokens that requests carry: JSON Web Tokens (RFC 7519), signed as JSON Web Signatures in compact form (RFC 7515).
 //!
-//! They are minted when the contract is read. The libraries for it bring cryptography of their own once more; ring is here for
-//! TLS already, and two kinds of signature are all that loads ask for.
+//! They are minted when the contract is read. The libraries for JWTs bring another implementation of cryptography; ring is
+//! already a dependency for TLS, and load tests need only two kinds of signature.
 
 use crate::contract::ContractError;
 use crate::contract::error::File;
-use crate::contract::template::{Bindings, Bound, constant, fill};
-use crate::contract::toml::{Algorithm, WrittenJwt, WrittenKey};
+use crate::contract::template::{Bindings, BoundValue, constant, fill};
+use crate::contract::toml::{Algorithm, JwtToml, KeyToml};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use serde_json::{Map, Value, json};
@@ -19,8 +19,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use toml::Spanned;
 
 /// Signs the tokens of one name.
-struct Minter<'a> {
-    written: &'a WrittenJwt,
+struct TokenSigner<'a> {
+    written: &'a JwtToml,
     key: Key,
     header: String,
     now: Duration,
@@ -32,20 +32,20 @@ enum Key {
     None,
 }
 
-/// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). As a text they are written from now on: `exp = "1h"`.
+/// Claims that are times in seconds since 1970 (RFC 7519, section 4.1). A text is a duration from now: `exp = "1h"`.
 const TIMES: [&str; 3] = ["exp", "nbf", "iat"];
 
-impl<'a> Minter<'a> {
-    fn new(written: &'a WrittenJwt, folder: &Path) -> Result<Self, String> {
+impl<'a> TokenSigner<'a> {
+    fn new(written: &'a JwtToml, folder: &Path) -> Result<Self, String> {
         let text = match &written.key {
-            WrittenKey::Text(text) => text.clone(),
-            WrittenKey::File { file } => std::fs::read_to_string(folder.join(file))
+            KeyToml::Text(text) => text.clone(),
+            KeyToml::File { file } => std::fs::read_to_string(folder.join(file))
                 .map_err(|error| format!("`key`: {file}: {error}"))?,
-            WrittenKey::Variable { variable } => std::env::var(variable)
+            KeyToml::Variable { variable } => std::env::var(variable)
                 .map_err(|error| format!("`key`: environment variable {variable}: {error}"))?,
         };
         let (key, alg) = match written.alg {
-            // A line's end at the end of a file is none of the secret's.
+            // The line break at the end of a file is not part of the secret.
             Algorithm::Hs256 => (Key::hmac(text.trim_end_matches(['\r', '\n'])), "HS256"),
             Algorithm::Es256 => (Key::ecdsa(&text)?, "ES256"),
             Algorithm::None => (Key::None, "none"),
@@ -60,16 +60,16 @@ impl<'a> Minter<'a> {
         })
     }
 
-    /// A token whose claims have these values in their places.
+    /// A token whose claims have these values in their placeholders.
     fn mint(&self, values: &Bindings) -> Result<String, String> {
         let mut claims = Map::new();
         for (name, value) in &self.written.claims {
             let at = |reason: String| format!("`claims.{name}`: {reason}");
             let value = match value {
                 Value::String(text) if TIMES.contains(&name.as_str()) => {
-                    let after: WrittenDuration = text.parse().map_err(|error| {
+                    let after: DurationText = text.parse().map_err(|error| {
                         at(format!(
-                            "`{text}` is no time from now ({error}): write `1h`, or seconds since 1970 as a number"
+                            "`{text}` is not a duration ({error}): write `1h`, or seconds since 1970 as a number"
                         ))
                     })?;
                     json!((self.now + after.0).as_secs())
@@ -113,7 +113,7 @@ impl Key {
             Self::Hmac(key) => Ok(ring::hmac::sign(key, text).as_ref().to_vec()),
             Self::Ecdsa(pair, random) => match pair.sign(random, text) {
                 Ok(signature) => Ok(signature.as_ref().to_vec()),
-                Err(_) => Err("it cannot be signed: the system gave no random bytes".to_owned()),
+                Err(_) => Err("cannot sign: the system returned no random bytes".to_owned()),
             },
         }
     }
@@ -123,12 +123,12 @@ fn encoded(bytes: impl AsRef<[u8]>) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Fills the places in the texts of a value. The error is what to do about one that nothing fills.
+/// Fills the placeholders in the texts of a value. The error explains how to give a missing value.
 fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
     Ok(match value {
         Value::String(text) => {
             let template = fill(&text, values, &mut BTreeSet::new(), str::to_owned).map_err(|name| {
-                format!("nothing fills `{{{name}}}`: name a column of the workload's `data`")
+                format!("`{{{name}}}` has no value: name a column of the workload's `data`")
             })?;
             Value::String(String::from_utf8_lossy(&constant(&template)).into_owned())
         }
@@ -147,32 +147,33 @@ fn filled(value: Value, values: &Bindings) -> Result<Value, String> {
     })
 }
 
-/// Whether the claims have places, so that each user has a token of its own.
-fn has_places(jwt: &WrittenJwt) -> bool {
+/// Whether the claims have placeholders, so that each user has a token of its own.
+fn has_places(jwt: &JwtToml) -> bool {
     jwt.claims
         .values()
         .any(|value| filled(value.clone(), &Bindings::new()).is_err())
 }
 
-/// What a contract mints, by the name of the place.
-pub(crate) type Jwts = BTreeMap<String, Spanned<WrittenJwt>>;
+/// The tokens of a contract, by the name of their placeholder.
+pub(crate) type Jwts = BTreeMap<String, Spanned<JwtToml>>;
 
-/// What was minted when the contract was read.
+/// The tokens that were minted when the contract was read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokens {
-    /// Those that are the same for all, by the name of their place.
+    /// Tokens that are the same for all users, by the name of their placeholder.
     pub(crate) shared: BTreeMap<String, String>,
-    /// When the first of all expires; `None` where none says.
+    /// When the first of all tokens expires; `None` if none does.
     pub(crate) expire: Option<SystemTime>,
 }
 
-/// Mints the tokens that are the same for all.
+/// Mints the tokens that are the same for all users.
 pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, ContractError> {
     let shared = jwts
         .iter()
         .filter(|(_, jwt)| !has_places(jwt.get_ref()))
         .map(|(name, jwt)| {
-            let minted = Minter::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&Bindings::new()));
+            let minted =
+                TokenSigner::new(jwt.get_ref(), folder).and_then(|minter| minter.mint(&Bindings::new()));
             let token =
                 minted.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
             Ok((name.clone(), token))
@@ -184,7 +185,7 @@ pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, Co
     })
 }
 
-/// The tokens of those who have one each: for each name a column, row by row like the table's own columns.
+/// The tokens that differ between users: a column for each name, in the order of the table's rows.
 pub(crate) fn columns(
     file: &File,
     folder: &Path,
@@ -193,13 +194,14 @@ pub(crate) fn columns(
 ) -> Result<Vec<(String, Vec<String>)>, ContractError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
     let of_row = |row: usize| -> Bindings {
-        let cell = |(name, values): &(String, Vec<String>)| (name.clone(), Bound::Text(values[row].clone()));
+        let cell =
+            |(name, values): &(String, Vec<String>)| (name.clone(), BoundValue::Text(values[row].clone()));
         table.iter().map(cell).collect()
     };
     jwts.iter()
         .filter(|(_, jwt)| has_places(jwt.get_ref()))
         .map(|(name, jwt)| {
-            let minted = Minter::new(jwt.get_ref(), folder)
+            let minted = TokenSigner::new(jwt.get_ref(), folder)
                 .and_then(|minter| (0..rows).map(|row| minter.mint(&of_row(row))).collect());
             let tokens = minted
                 .map_err(|reason: String| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
@@ -208,7 +210,7 @@ pub(crate) fn columns(
         .collect()
 }
 
-/// Tokens whose places are filled, each by a text or by a value for each row; by name.
+/// Tokens whose placeholders are filled, by name: each with one text, or with a value for each row.
 pub(crate) fn filled_by(
     file: &File,
     folder: &Path,
@@ -225,15 +227,15 @@ pub(crate) fn filled_by(
         else {
             continue;
         };
-        // What is the same for all rows goes with each of them.
+        // A value that is the same for all rows is combined with each of them.
         let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(1);
         let of_row = |row: usize| -> Bindings {
             let cell = |(name, values): &(String, Vec<String>)| {
-                (name.clone(), Bound::Text(values[row % values.len()].clone()))
+                (name.clone(), BoundValue::Text(values[row % values.len()].clone()))
             };
             columns.iter().map(cell).collect()
         };
-        let tokens: Result<Vec<String>, String> = Minter::new(jwt.get_ref(), folder)
+        let tokens: Result<Vec<String>, String> = TokenSigner::new(jwt.get_ref(), folder)
             .and_then(|minter| (0..rows).map(|row| minter.mint(&of_row(row))).collect());
         let tokens = tokens.map_err(|reason| file.invalid(jwt.span(), format!("`jwt.{name}`: {reason}")))?;
         minted.push((name.clone(), tokens));
@@ -241,8 +243,8 @@ pub(crate) fn filled_by(
     Ok(minted)
 }
 
-/// The names of the places of the claims.
-fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
+/// The names of the placeholders of the claims.
+fn places(jwt: &JwtToml) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     let mut open: Vec<&Value> = jwt.claims.values().collect();
     while let Some(value) = open.pop() {
@@ -259,11 +261,11 @@ fn places(jwt: &WrittenJwt) -> BTreeSet<String> {
 }
 
 fn expiry(jwts: &Jwts) -> Option<SystemTime> {
-    let of = |jwt: &WrittenJwt| match jwt.claims.get("exp")? {
-        Value::String(text) => text.parse().ok().map(|WrittenDuration(after)| now() + after),
+    let of = |jwt: &JwtToml| match jwt.claims.get("exp")? {
+        Value::String(text) => text.parse().ok().map(|DurationText(after)| now() + after),
         at => at.as_u64().map(Duration::from_secs),
     };
-    // One that has expired already is meant to be refused.
+    // An already expired token is meant to be rejected.
     let later = |at: &Duration| *at > now();
     let first = jwts
         .values()
@@ -283,7 +285,7 @@ mod tests {
     use super::*;
     use ring::signature::{ECDSA_P256_SHA256_FIXED, KeyPair as _, UnparsedPublicKey};
 
-    fn jwt(text: &str) -> WrittenJwt {
+    fn jwt(text: &str) -> JwtToml {
         toml::from_str(text).expect("a token")
     }
 
@@ -297,8 +299,8 @@ mod tests {
         let written = jwt(
             "alg = 'HS256'\nkey = 'secret'\nclaims = { sub = '1234567890', admin = true, n = [1, '{user}'] }",
         );
-        let minter = Minter::new(&written, Path::new("")).expect("a key");
-        let values = Bindings::from([("user".into(), Bound::Text("ada \"x\"".into()))]);
+        let minter = TokenSigner::new(&written, Path::new("")).expect("a key");
+        let values = Bindings::from([("user".into(), BoundValue::Text("ada \"x\"".into()))]);
         let token = minter.mint(&values).expect("a token");
         let parts_of_it = parts(&token);
         assert_eq!(parts_of_it[0], br#"{"alg":"HS256","typ":"JWT"}"#);
@@ -325,7 +327,7 @@ mod tests {
         let written = jwt(
             "alg = 'ES256'\nkey = { file = 'key.pem' }\nheader = { kid = 'k1' }\nclaims = { exp = '1h' }",
         );
-        let token = Minter::new(&written, folder.path())
+        let token = TokenSigner::new(&written, folder.path())
             .and_then(|minter| minter.mint(&Bindings::new()))
             .expect("a token");
         let pair =
@@ -358,16 +360,16 @@ mod tests {
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { exp = 'soon' }",
-                "`claims.exp`: `soon` is no time",
+                "`claims.exp`: `soon` is not a duration",
             ),
             (
                 "alg = 'HS256'\nkey = 'k'\nclaims = { sub = '{who}' }",
-                "nothing fills `{who}`",
+                "`{who}` has no value",
             ),
         ] {
             let written = jwt(text);
-            let minted =
-                Minter::new(&written, Path::new("/nowhere")).and_then(|minter| minter.mint(&Bindings::new()));
+            let minted = TokenSigner::new(&written, Path::new("/nowhere"))
+                .and_then(|minter| minter.mint(&Bindings::new()));
             let error = minted.expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }

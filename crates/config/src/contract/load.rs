@@ -1,26 +1,26 @@
-//! Reading a contract's files, and trying everything in them out.
+//! Reads a contract's files, and tries out everything in them.
 
-use crate::contract::backing::Beside;
+use crate::contract::backing::BackingSpec;
 use crate::contract::call::as_json;
 use crate::contract::error::File;
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
-use crate::contract::toml::WrittenContract;
+use crate::contract::toml::ContractToml;
 use crate::contract::{Contract, ContractError};
 use prony_load::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Seed with which a contract is tried out while it is loaded: any would do.
+/// The seed with which a contract is tried out; any value works.
 const TRIED_SEED: u64 = 1;
 
 impl Contract {
-    /// Reads `contract.toml` of a folder and everything that it names, and tries every case and workload out.
+    /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
     pub fn load(folder: &Path) -> Result<Self, ContractError> {
         let file = File::read(&folder.join("contract.toml"))?;
-        let written: WrittenContract = file.parse()?;
+        let written: ContractToml = file.parse()?;
         let own_name = folder
             .canonicalize()
             .ok()
@@ -50,7 +50,7 @@ impl Contract {
             schema,
             data: data(&file, &written)?,
             tokens: jwt::mint(&file, folder, &written.jwt)?,
-            beside: Beside::read(&file, folder, &written)?,
+            beside: BackingSpec::read(&file, folder, &written)?,
             tables: BTreeMap::new(),
             file,
             written,
@@ -59,8 +59,8 @@ impl Contract {
         Ok(contract)
     }
 
-    /// The contract with the rows that were read from its companions, by the names of [`Contract::rows`]. Everything is tried
-    /// out with them, so that a contract with rows cannot fail later either.
+    /// Adds the rows that were read from the backing services, by the names of [`Contract::rows`]. Everything is tried out
+    /// with them, so that a contract with rows cannot fail later either.
     pub fn give_rows(mut self, tables: BTreeMap<String, RowTable>) -> Result<Self, ContractError> {
         for rows in self.rows() {
             let at = |reason: &str| {
@@ -68,10 +68,10 @@ impl Contract {
                 Err(self.invalid(span, format!("`rows.{}`: {reason}", rows.name())))
             };
             let Some(table) = tables.get(rows.name()) else {
-                return at("nothing was read for it");
+                return at("no rows were read for it");
             };
             if table.rows.is_empty() {
-                return at("the query found no row");
+                return at("the query returned no row");
             }
             if table.rows.iter().any(|row| row.len() != table.columns.len()) {
                 return at("a row has more or fewer values than there are columns");
@@ -99,11 +99,11 @@ impl Contract {
         Ok(found)
     }
 
-    /// Builds everything once, so that a contract that was loaded cannot fail later.
+    /// Builds everything once, so that a loaded contract cannot fail later.
     fn try_out(&self) -> Result<(), ContractError> {
         self.delay()?;
         if self.written.workload.is_empty() {
-            return Err(self.invalid(0..0, "no `[workload.NAME]`: give at least one"));
+            return Err(self.invalid(0..0, "no `[workload.NAME]`: add at least one"));
         }
         self.verify_calls()?;
         // HTTP/1.1 and HTTP/2 send the same requests.
@@ -124,7 +124,7 @@ impl Contract {
     }
 }
 
-fn data(file: &File, written: &WrittenContract) -> Result<BTreeMap<String, Value>, ContractError> {
+fn data(file: &File, written: &ContractToml) -> Result<BTreeMap<String, Value>, ContractError> {
     written
         .data
         .iter()

@@ -1,9 +1,9 @@
-//! Contract files become requests and expectations. One example serves the check and the load alike: a [`Contract`] gives
-//! [`Case`]s to check a service with, and `Workload`s to load it with, from the same operations.
+//! Turns contract files into requests and expectations. The same operations serve checks and loads: a [`Contract`] provides
+//! [`Case`]s to check a service, and `Workload`s to load it.
 //!
-//! This crate is pure but for reading its files: it must never open a socket or start a process, and it never judges a
-//! reply itself (the expectations of the load crate do). Everything that an author may have written wrong is found when a
-//! contract is loaded, with file, line and key. Start at [`Contract::load`].
+//! This module is pure except for reading its files: it must never open a socket or start a process, and it never judges a
+//! reply itself (the expectations of the load crate do). All mistakes of an author are found when a contract is loaded, and
+//! reported with file, line and key. Start at [`Contract::load`].
 
 mod backing;
 mod call;
@@ -19,7 +19,7 @@ mod template;
 mod toml;
 mod workload;
 
-pub use backing::{After, Companion, Counts, During, Expected, Most, Rows};
+pub use backing::{After, BackingRequirement, Counts, LoadInvariant, Most, Rows, SumTarget};
 pub use call::{Frame, FrameKind, Heard, Member, Turn, grpc_code_name};
 pub use cases::{Case, Delivery, Exchange, Leave, Restart, SingleCall};
 pub use definition::{Contract, OperationInfo};

@@ -1,4 +1,4 @@
-//! Where the value of a place in a request comes from, as a contract writes it.
+//! The sources of placeholder values in a contract.
 
 use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
@@ -7,10 +7,10 @@ use serde::de::{self, Deserialize, Deserializer, IntoDeserializer as _, MapAcces
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
-/// Where values come from: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
+/// A source of values: `35`, `"abc"`, `["1", "2"]`, `{ range = [1, 100] }`, `{ random = [0, 500] }`, `{ hex = 16 }`,
 /// `{ counter = 1 }`, `{ row = "order", column = "id" }`.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub(crate) enum WrittenSource {
+pub(crate) enum SourceToml {
     One(String),
     List(Vec<String>),
     Range(u64, u64),
@@ -32,16 +32,16 @@ enum Rule {
 /// `{ row = "order", column = "id" }`
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OfRow {
+struct RowReference {
     row: String,
     column: String,
 }
 
-/// A text, or a whole number as text.
+/// A text, or a whole number read as text.
 #[derive(Clone)]
 struct Text(String);
 
-impl<'de> Deserialize<'de> for WrittenSource {
+impl<'de> Deserialize<'de> for SourceToml {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(SourceVisitor)
     }
@@ -49,10 +49,10 @@ impl<'de> Deserialize<'de> for WrittenSource {
 
 impl<'de> Deserialize<'de> for Text {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match WrittenSource::deserialize(deserializer)? {
-            WrittenSource::One(text) => Ok(Self(text)),
+        match SourceToml::deserialize(deserializer)? {
+            SourceToml::One(text) => Ok(Self(text)),
             _ => Err(de::Error::custom(
-                "a list of values holds texts and whole numbers only",
+                "a list of values may only contain texts and whole numbers",
             )),
         }
     }
@@ -61,7 +61,7 @@ impl<'de> Deserialize<'de> for Text {
 struct SourceVisitor;
 
 impl<'de> Visitor<'de> for SourceVisitor {
-    type Value = WrittenSource;
+    type Value = SourceToml;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(
@@ -69,57 +69,58 @@ impl<'de> Visitor<'de> for SourceVisitor {
         )
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<WrittenSource, E> {
-        Ok(WrittenSource::One(text.to_owned()))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<SourceToml, E> {
+        Ok(SourceToml::One(text.to_owned()))
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<WrittenSource, E> {
-        Ok(WrittenSource::One(number.to_string()))
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<SourceToml, E> {
+        Ok(SourceToml::One(number.to_string()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<WrittenSource, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<SourceToml, A::Error> {
         let texts: Vec<Text> = Vec::deserialize(SeqAccessDeserializer::new(list))?;
         if texts.is_empty() {
-            return Err(de::Error::custom("an empty list: give at least one value"));
+            return Err(de::Error::custom("an empty list: add at least one value"));
         }
-        Ok(WrittenSource::List(
+        Ok(SourceToml::List(
             texts.into_iter().map(|Text(text)| text).collect(),
         ))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenSource, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<SourceToml, A::Error> {
         let mut map = map;
         let Some(key) = map.next_key::<String>()? else {
             return Err(de::Error::invalid_length(0, &self));
         };
-        let members = First {
+        let members = FirstKeyMap {
             key: Some(key.clone()),
             rest: map,
         };
         if matches!(key.as_str(), "row" | "column") {
-            let OfRow { row, column } = OfRow::deserialize(MapAccessDeserializer::new(members))?;
-            return Ok(WrittenSource::Row { row, column });
+            let RowReference { row, column } =
+                RowReference::deserialize(MapAccessDeserializer::new(members))?;
+            return Ok(SourceToml::Row { row, column });
         }
         match Rule::deserialize(MapAccessDeserializer::new(members))? {
             Rule::Range(low, high) | Rule::Random(low, high) if low > high => Err(de::Error::custom(
                 format!("[{low}, {high}]: the first number must not be the larger one"),
             )),
-            Rule::Range(low, high) => Ok(WrittenSource::Range(low, high)),
-            Rule::Random(low, high) => Ok(WrittenSource::Random(low, high)),
-            Rule::Hex(digits @ 1..=64) => Ok(WrittenSource::Hex(digits)),
+            Rule::Range(low, high) => Ok(SourceToml::Range(low, high)),
+            Rule::Random(low, high) => Ok(SourceToml::Random(low, high)),
+            Rule::Hex(digits @ 1..=64) => Ok(SourceToml::Hex(digits)),
             Rule::Hex(digits) => Err(de::Error::custom(format!("hex = {digits}: give 1 to 64 digits"))),
-            Rule::Counter(start) => Ok(WrittenSource::Counter(start)),
+            Rule::Counter(start) => Ok(SourceToml::Counter(start)),
         }
     }
 }
 
-/// A map whose first key was looked at.
-struct First<A> {
+/// A map whose first key has been read already.
+struct FirstKeyMap<A> {
     key: Option<String>,
     rest: A,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for First<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for FirstKeyMap<A> {
     type Error = A::Error;
 
     fn next_key_seed<K: de::DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
@@ -134,32 +135,31 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for First<A> {
     }
 }
 
-/// Rows as they were read from a companion.
+/// Rows that were read from a backing service.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowTable {
-    /// The names of the columns.
     pub columns: Vec<String>,
     /// The rows, each with a text for each column.
     pub rows: Vec<Vec<String>>,
 }
 
 impl RowTable {
-    /// The place of a column.
+    /// The index of a column.
     pub(crate) fn column(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|known| known == name)
     }
 }
 
-/// Draws values of places.
+/// Draws values of placeholders.
 pub(crate) struct Draw<'a> {
     random: &'a mut SmallRng,
     tables: &'a BTreeMap<String, RowTable>,
-    /// The row that was drawn of each table: places that name the same rows get values of one row.
+    /// The row that was drawn from each table: placeholders with the same table get values of the same row.
     rows: BTreeMap<String, usize>,
 }
 
-/// What stands for a value of a row before rows were read: a number, a path and JSON alike.
+/// The value of rows that have not been read yet: it is valid as a number, a path and JSON.
 const STAND_IN: &str = "1";
 
 impl<'a> Draw<'a> {
@@ -185,8 +185,8 @@ impl<'a> Draw<'a> {
     }
 }
 
-impl WrittenSource {
-    /// What the generator draws from; `None` where the value is always the same.
+impl SourceToml {
+    /// The source from which the generator draws; `None` if the value is constant.
     pub(crate) fn parameter(&self, tables: &BTreeMap<String, RowTable>) -> Option<Source> {
         Some(match self {
             Self::One(_) => return None,
@@ -215,7 +215,7 @@ impl WrittenSource {
         })
     }
 
-    /// The values that a case sends: all of a list or range, one draw of a random source.
+    /// The values that a case sends: all of a list or range, or one draw from a random source.
     pub(crate) fn values(&self, draw: &mut Draw<'_>) -> Vec<String> {
         match self {
             Self::One(text) => vec![text.clone()],
@@ -225,7 +225,6 @@ impl WrittenSource {
         }
     }
 
-    /// One value.
     pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> String {
         let random = &mut *draw.random;
         match self {
@@ -242,7 +241,7 @@ impl WrittenSource {
     }
 }
 
-/// The length that every value of a source has, bytes; `None` where lengths differ.
+/// The length of every value of a source, bytes; `None` if lengths differ.
 pub(crate) fn fixed_length(source: &Source) -> Option<usize> {
     match source {
         Source::Counter { .. } | Source::Messages(_) | Source::Taken(_) => None,

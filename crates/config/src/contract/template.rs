@@ -1,26 +1,26 @@
-//! Places in texts, `{name}`, and what stands there.
+//! Placeholders in texts, `{name}`, and their values.
 
 use prony_load::{Bytes, Part, Template};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What stands in the place of a name.
+/// The value of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Bound {
-    /// Always this text.
+pub(crate) enum BoundValue {
+    /// A constant text.
     Text(String),
     /// The value of the parameter with this index.
     Parameter(usize),
 }
 
-/// The names that are bound.
-pub(crate) type Bindings = BTreeMap<String, Bound>;
+/// The values of placeholders, by name.
+pub(crate) type Bindings = BTreeMap<String, BoundValue>;
 
-enum Piece<'a> {
+enum TemplatePart<'a> {
     Text(&'a str),
     Name(&'a str),
 }
 
-/// Whether a place can be called so.
+/// Whether a name is valid for a placeholder.
 pub(crate) fn is_place(name: &str) -> bool {
     name.starts_with(|first: char| matches!(first, 'a'..='z' | '_'))
         && name
@@ -28,8 +28,8 @@ pub(crate) fn is_place(name: &str) -> bool {
             .all(|letter| matches!(letter, 'a'..='z' | '0'..='9' | '_'))
 }
 
-/// Splits a text at its places. Only `{name}` with a lower-case name is a place; JSON never looks like that.
-fn pieces(text: &str) -> Vec<Piece<'_>> {
+/// Splits a text at its placeholders. Only `{name}` with a lowercase name is a placeholder; JSON never looks like that.
+fn pieces(text: &str) -> Vec<TemplatePart<'_>> {
     let mut pieces = Vec::new();
     let (mut rest, mut searched) = (text, 0);
     while let Some(open) = rest[searched..].find('{').map(|at| at + searched) {
@@ -41,28 +41,28 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
             && name[end..].starts_with('}')
             && !name.starts_with(|first: char| first.is_ascii_digit());
         if is_place {
-            pieces.push(Piece::Text(&rest[..open]));
-            pieces.push(Piece::Name(&name[..end]));
+            pieces.push(TemplatePart::Text(&rest[..open]));
+            pieces.push(TemplatePart::Name(&name[..end]));
             rest = &name[end + 1..];
             searched = 0;
         } else {
             searched = open + 1;
         }
     }
-    pieces.push(Piece::Text(rest));
+    pieces.push(TemplatePart::Text(rest));
     pieces
 }
 
-/// The names of the places of a text.
+/// The names of the placeholders of a text.
 pub(crate) fn names(text: &str) -> impl Iterator<Item = &str> {
     pieces(text).into_iter().filter_map(|piece| match piece {
-        Piece::Name(name) => Some(name),
-        Piece::Text(_) => None,
+        TemplatePart::Name(name) => Some(name),
+        TemplatePart::Text(_) => None,
     })
 }
 
-/// Fills the places of a text. `escape` makes a bound text fit; `used` collects the names. The error is the name of a place
-/// that is not bound.
+/// Fills the placeholders of a text. `escape` escapes a bound text; `used` collects the names. The error is the name of an
+/// unbound placeholder.
 pub(crate) fn fill(
     text: &str,
     bindings: &Bindings,
@@ -72,12 +72,12 @@ pub(crate) fn fill(
     let mut builder = Builder::default();
     for piece in pieces(text) {
         match piece {
-            Piece::Text(text) => builder.literal(text.as_bytes()),
-            Piece::Name(name) => {
+            TemplatePart::Text(text) => builder.literal(text.as_bytes()),
+            TemplatePart::Name(name) => {
                 used.insert(name.to_owned());
                 match bindings.get(name) {
-                    Some(Bound::Text(text)) => builder.literal(escape(text).as_bytes()),
-                    Some(Bound::Parameter(index)) => builder.value(*index),
+                    Some(BoundValue::Text(text)) => builder.literal(escape(text).as_bytes()),
+                    Some(BoundValue::Parameter(index)) => builder.value(*index),
                     None => return Err(name.to_owned()),
                 }
             }
@@ -86,7 +86,7 @@ pub(crate) fn fill(
     Ok(builder.build())
 }
 
-/// Builds a template, with neighbouring literals joined.
+/// Builds a template; adjacent literals are joined.
 #[derive(Default)]
 pub(crate) struct Builder {
     parts: Vec<Part>,
@@ -125,7 +125,7 @@ impl Builder {
     }
 }
 
-/// The bytes of a template without places.
+/// The bytes of a template without placeholders.
 pub(crate) fn constant(template: &Template) -> Vec<u8> {
     let mut out = Vec::new();
     template.render(&mut out, |_, _| {});
@@ -140,8 +140,8 @@ mod tests {
     fn only_names_in_braces_are_places() {
         let mut used = BTreeSet::new();
         let bindings = Bindings::from([
-            ("n".into(), Bound::Text("7".into())),
-            ("m".into(), Bound::Parameter(2)),
+            ("n".into(), BoundValue::Text("7".into())),
+            ("m".into(), BoundValue::Parameter(2)),
         ]);
         let text = r#"{"a":{"b":{}},"c":"{n}","d":{m},"e":"a{2}"}"#;
         let template = fill(text, &bindings, &mut used, str::to_owned).expect("all bound");

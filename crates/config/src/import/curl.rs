@@ -1,14 +1,14 @@
-//! Lines of curl, a URL alone, and nothing at all, as drafts.
+//! Drafts from curl commands, from a single URL, and from nothing.
 
 use crate::import::draft::Names;
-use crate::import::message::{Sent, operation, parts};
+use crate::import::message::{CapturedRequest, operation, parts};
 use crate::import::{Draft, DraftError, Expect, ExpectedBody, Operation};
 
-/// A draft from lines of curl, as browsers copy them; all go to one server.
+/// A draft from curl commands, as copied from browsers; all must have the same server.
 pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
     let mut names = Names::default();
     let mut draft = Draft {
-        title: "Requests of curl".to_owned(),
+        title: "Requests from curl".to_owned(),
         source: format!("{} line(s) of curl", lines.len()),
         ..Draft::default()
     };
@@ -20,7 +20,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
         let first = server.get_or_insert_with(|| origin.clone());
         if *first != origin {
             return Err(wrong(format!(
-                "it goes to {origin}, the first one to {first}: a contract is of one server, make another for the other"
+                "it goes to {origin}, the first one to {first}: a contract has one server, so write a second contract for the other"
             )));
         }
         let mut headers = Vec::new();
@@ -32,7 +32,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
             })?;
             headers.push((name.trim().to_owned(), value.trim().to_owned()));
         }
-        let sent = Sent {
+        let sent = CapturedRequest {
             method: asked.method().to_owned(),
             url: asked.url.clone(),
             headers,
@@ -45,7 +45,7 @@ pub fn from_curl(lines: &[String]) -> Result<Draft, DraftError> {
         )));
     }
     draft.summary = format!(
-        "What {} request(s) of curl ask of {}.",
+        "{} request(s) from curl to {}.",
         lines.len(),
         server.unwrap_or_default()
     );
@@ -60,7 +60,7 @@ pub fn from_url(url: &str) -> Result<Draft, DraftError> {
             other => other,
         })?;
     "A recorded reply".clone_into(&mut draft.title);
-    draft.summary = format!("What {url} answers.");
+    draft.summary = format!("The reply of {url}.");
     url.clone_into(&mut draft.source);
     for operation in &mut draft.operations {
         url.clone_into(&mut operation.from);
@@ -68,11 +68,11 @@ pub fn from_url(url: &str) -> Result<Draft, DraftError> {
     Ok(draft)
 }
 
-/// A draft to begin with: one path with a greeting.
+/// A draft as a starting point: one path with a greeting.
 pub fn from_nothing() -> Draft {
     let hello = Operation {
         name: "hello".to_owned(),
-        from: "an example: write your own paths, and what they answer".to_owned(),
+        from: "an example: write your own paths and replies".to_owned(),
         summary: "The greeting.".to_owned(),
         method: "GET".to_owned(),
         path: "/api/test".to_owned(),
@@ -85,17 +85,17 @@ pub fn from_nothing() -> Draft {
     };
     Draft {
         title: "An API of our own".to_owned(),
-        summary: "One path that greets.".to_owned(),
+        summary: "One path with a greeting.".to_owned(),
         source: "nothing".to_owned(),
         operations: vec![hello],
         ..Draft::default()
     }
 }
 
-/// What comes back is not known: any success is right until somebody says more.
+/// The reply is unknown: any success is valid until the author says more.
 fn guessed(mut operation: Operation) -> Operation {
     operation.expect.status = vec![200];
-    let remark = "What comes back is not known: 200 is a guess. `--record URL` asks the server.";
+    let remark = "The reply is unknown: 200 is a guess. Use `--record URL` to query the server.";
     operation.remarks.push(remark.to_owned());
     operation
 }

@@ -1,4 +1,4 @@
-//! A file of JSON or YAML, and the line on which each of its values stands.
+//! A JSON or YAML file, and the line of each of its values.
 
 use crate::import::DraftError;
 use saphyr::{LoadableYamlNode as _, MarkedYaml, Scalar, YamlData};
@@ -6,14 +6,13 @@ use serde_json::{Map, Number, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The deepest nesting that is read.
+/// The deepest allowed nesting.
 const DEEPEST: usize = 200;
 
-/// A file of JSON or YAML.
+/// A JSON or YAML file.
 pub(crate) struct Document {
-    /// Its name, for messages.
+    /// The name of the file, for messages.
     pub(crate) file: String,
-    /// What stands in it.
     pub(crate) value: Value,
     /// Lines by JSON pointer.
     lines: BTreeMap<String, usize>,
@@ -29,9 +28,7 @@ impl Document {
         let bytes = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            unreadable(format!(
-                "it is no text in UTF-8 (byte {at}): give a file of JSON or YAML"
-            ))
+            unreadable(format!("it is not UTF-8 (byte {at}): give a JSON or YAML file"))
         })?;
         Self::parse(&file, text.trim_start_matches('\u{feff}'))
     }
@@ -44,10 +41,10 @@ impl Document {
         };
         let mut lines = BTreeMap::new();
         let is_json = text.trim_start().starts_with(['{', '[']);
-        // JSON has escapes that YAML reads otherwise: of a file of JSON, YAML's reader tells the lines only.
+        // YAML reads some escapes differently from JSON: for a JSON file, the YAML reader only provides the lines.
         let json = if is_json {
             let value: Value = serde_json::from_str(text)
-                .map_err(|error| invalid(error.line(), format!("no JSON: {error}")))?;
+                .map_err(|error| invalid(error.line(), format!("not JSON: {error}")))?;
             Some(value)
         } else {
             None
@@ -67,7 +64,7 @@ impl Document {
                 plain(root, "", 0, &mut lines).map_err(|(line, message)| invalid(line, message))?
             }
             (None, Err(error)) => {
-                let message = format!("no YAML: {}", error.info());
+                let message = format!("not YAML: {}", error.info());
                 return Err(invalid(error.marker().line().max(1), message));
             }
         };
@@ -78,7 +75,7 @@ impl Document {
         })
     }
 
-    /// The line of what stands at a pointer, else of what it stands in.
+    /// The line of the value at a pointer, or of its closest existing parent.
     pub(crate) fn line(&self, pointer: &str) -> usize {
         let mut pointer = pointer;
         loop {
@@ -92,7 +89,7 @@ impl Document {
         }
     }
 
-    /// File and line of what stands at a pointer.
+    /// File and line of the value at a pointer.
     pub(crate) fn place(&self, pointer: &str) -> String {
         format!("{}:{}", self.file, self.line(pointer))
     }
@@ -107,19 +104,18 @@ impl Document {
     }
 }
 
-/// A step of a pointer.
 pub(crate) fn step(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
-type Wrong = (usize, String);
+type YamlError = (usize, String);
 
 fn plain(
     node: &MarkedYaml<'_>,
     pointer: &str,
     depth: usize,
     lines: &mut BTreeMap<String, usize>,
-) -> Result<Value, Wrong> {
+) -> Result<Value, YamlError> {
     let line = node.span.start.line().max(1);
     if depth > DEEPEST {
         return Err((line, format!("nested deeper than {DEEPEST}")));
@@ -145,7 +141,7 @@ fn plain(
                         other => other.to_string(),
                     },
                     YamlData::Representation(text, ..) => text.to_string(),
-                    _ => return Err((key_line, "a key that is no text".to_owned())),
+                    _ => return Err((key_line, "a key that is not a text".to_owned())),
                 };
                 let below = step(pointer, &key);
                 lines.insert(below.clone(), key_line);
@@ -193,7 +189,7 @@ mod tests {
     fn what_is_broken_has_its_line() {
         let told = |text: &str| Document::parse("f", text).err().expect("broken").to_string();
         assert!(
-            told("{\n\"a\": }").starts_with("f:2: no JSON"),
+            told("{\n\"a\": }").starts_with("f:2: not JSON"),
             "{}",
             told("{\n\"a\": }")
         );

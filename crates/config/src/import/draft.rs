@@ -1,91 +1,81 @@
-//! What a source says, before it is a contract.
+//! The content of a source, before it becomes a contract.
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// A contract to be.
+/// A draft of a contract.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Draft {
-    /// What people call it.
     pub title: String,
-    /// What it asks of a service.
+    /// A description of the contract.
     pub summary: String,
-    /// Where it is from.
+    /// The source of the draft.
     pub source: String,
-    /// What a reader must know: what was left out, and why.
+    /// Remarks for the reader: what was left out, and why.
     pub remarks: Vec<String>,
     /// Common cases that do not apply, each with the reason.
     pub without: Vec<(String, String)>,
-    /// What is asked, in order.
+    /// The requests, in order.
     pub operations: Vec<Operation>,
     /// Schemas of replies by name: `$defs` of `schemas.json`.
     pub schemas: Map<String, Value>,
 }
 
-/// One request, and what must come back.
+/// One request, and the expected reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Operation {
-    /// The contract's word for it.
     pub name: String,
-    /// File and line, or what else it is from.
+    /// The origin of the request, for example file and line.
     pub from: String,
-    /// What it does.
     pub summary: String,
-    /// The method.
     pub method: String,
-    /// Path and query, with places `{name}`.
+    /// Path and query, with placeholders `{name}`.
     pub path: String,
-    /// What stands in the places.
+    /// The values of the placeholders.
     pub with: BTreeMap<String, String>,
-    /// Headers in their order; places may stand in them.
+    /// Headers in order; they may contain placeholders.
     pub headers: Vec<(String, String)>,
-    /// What is sent.
     pub body: Option<Body>,
-    /// What must come back.
     pub expect: Expect,
-    /// What a reader must know.
+    /// Remarks for the reader.
     pub remarks: Vec<String>,
 }
 
-/// Places with which a text can hold what would be a place or a name: `{` and `$`.
+/// Names of placeholders for the literal characters `{` and `$`, which would start a placeholder or a name.
 pub(crate) const BRACE: &str = "brace";
 pub(crate) const DOLLAR: &str = "dollar";
 
-/// What is sent.
+/// The body of a request.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// A value as JSON.
     Json(Value),
-    /// A text.
     Text(String),
 }
 
-/// What must come back.
+/// The expected reply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Expect {
-    /// Statuses that are right.
+    /// Valid statuses.
     pub status: Vec<u16>,
-    /// The media type.
     pub media_type: Option<String>,
-    /// The body.
     pub body: Option<ExpectedBody>,
 }
 
-/// What the body must be.
+/// The expected body.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExpectedBody {
-    /// This value.
+    /// Exactly this value.
     Json(Value),
-    /// What this schema of the draft allows.
+    /// A value that matches this schema of the draft.
     Schema(String),
-    /// This text.
+    /// Exactly this text.
     Text(String),
     /// A match of this regular expression.
     Matches(String),
 }
 
-/// Names for operations: plain, and each once.
+/// Valid, unique names for operations.
 #[derive(Debug, Default)]
 pub(crate) struct Names(std::collections::BTreeSet<String>);
 
@@ -93,7 +83,7 @@ pub(crate) struct Names(std::collections::BTreeSet<String>);
 const LONGEST: usize = 60;
 
 impl Names {
-    /// The name that was wished for, as a key of TOML that needs no quotes.
+    /// A unique name that resembles the given one and needs no quotes as a TOML key.
     pub(crate) fn take(&mut self, wished: &str) -> String {
         let plain: String = wished
             .trim()
@@ -118,7 +108,7 @@ impl Names {
         name
     }
 
-    /// The same from method and path: `getPetsId`.
+    /// A unique name from method and path: `getPetsId`.
     pub(crate) fn of_request(&mut self, method: &str, path: &str) -> String {
         let path = path.split('?').next().unwrap_or_default();
         let words = path
@@ -135,7 +125,7 @@ impl Names {
 }
 
 impl Operation {
-    /// A place for a value, under a name that is free: `{name}`.
+    /// A placeholder for a value, under an unused name: `{name}`.
     pub(crate) fn place(&mut self, wished: &str, value: &str) -> String {
         let mut name = String::new();
         for letter in wished.chars() {
@@ -168,7 +158,7 @@ impl Operation {
         format!("{{{name}}}")
     }
 
-    /// Sends this header, in the place of one of the same name; places that only that one had are gone.
+    /// Sets this header and replaces one of the same name, including placeholders that only the replaced header used.
     pub fn set_header(&mut self, name: &str, value: &str) {
         self.headers
             .retain(|(known, _)| !known.eq_ignore_ascii_case(name));
@@ -187,7 +177,7 @@ impl Operation {
     }
 }
 
-/// The media type alone, in small letters.
+/// The media type alone, in lowercase.
 pub(crate) fn media_type(value: &str) -> String {
     value
         .split(';')
@@ -203,7 +193,7 @@ pub(crate) fn is_json(media_type: &str) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
-/// A value as it stands in a path or query.
+/// A value, encoded for a path or query.
 pub(crate) fn percent_encoded(text: &str) -> String {
     text.bytes().fold(String::new(), |mut out, byte| {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

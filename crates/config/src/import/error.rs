@@ -1,4 +1,4 @@
-//! What keeps a source from becoming a draft.
+//! Errors of sources for drafts.
 
 /// Why there is no draft.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,30 +6,27 @@ pub enum DraftError {
     /// A file that cannot be read.
     #[error("cannot read {file}: {reason}")]
     Unreadable {
-        /// The file.
         file: String,
-        /// What the system says.
+        /// The error of the system.
         reason: String,
     },
-    /// Something in a file that is broken, or that a contract cannot say.
+    /// A malformed part of a file, or one that a contract cannot express.
     #[error("{file}:{line}: {message}")]
     Invalid {
-        /// The file.
         file: String,
-        /// The line, from 1.
         line: usize,
-        /// What is wrong, and what to do.
+        /// The error, and the remedy.
         message: String,
     },
-    /// A line of curl that is not understood.
+    /// A curl command that is not supported.
     #[error("--curl number {number}: {message}")]
     Curl {
-        /// Which one, from 1.
+        /// The number of the command, from 1.
         number: usize,
-        /// What is wrong, and what to do.
+        /// The error, and the remedy.
         message: String,
     },
-    /// A source without anything that a contract can ask.
+    /// A source without any request that a contract can send.
     #[error("{0}")]
     Empty(String),
 }

@@ -1,8 +1,8 @@
-//! A HAR file, as browsers and proxies save it.
+//! HAR files, as browsers and proxies save them.
 
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, is_json};
-use crate::import::message::{Came, Sent, expectation, operation, parts};
+use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
 use crate::import::{Draft, DraftError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -15,11 +15,11 @@ struct Entry {
     pointer: String,
     origin: String,
     target: String,
-    sent: Sent,
-    came: Came,
+    sent: CapturedRequest,
+    came: CapturedReply,
 }
 
-/// A draft of the exchanges with one server: the one that answers most of them with JSON.
+/// A draft of the exchanges with one server: the one with the most JSON replies.
 pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
     let document = Document::read(path)?;
     let entries = document
@@ -29,7 +29,7 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
         .ok_or_else(|| {
             document.invalid(
                 "",
-                "no HAR: there is no list `log.entries`; save one in the browser's network view",
+                "not a HAR file: it has no list `log.entries`; save one in the browser's network view",
             )
         })?;
     let mut remarks = Vec::new();
@@ -43,7 +43,7 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
     }
     let Some(origin) = chosen(&read) else {
         let message = format!(
-            "none of its {} entries can be asked again{}",
+            "none of its {} entries can be repeated{}",
             entries.len(),
             first(&remarks)
         );
@@ -74,10 +74,7 @@ pub fn from_har(path: &Path) -> Result<Draft, DraftError> {
     }
     Ok(Draft {
         title: format!("Requests to {origin}"),
-        summary: format!(
-            "What {} request(s) of a recording ask of {origin}.",
-            operations.len()
-        ),
+        summary: format!("{} recorded request(s) to {origin}.", operations.len()),
         source: format!("{} (HAR)", document.file),
         remarks,
         operations,
@@ -92,7 +89,7 @@ fn first(remarks: &[String]) -> String {
         .unwrap_or_default()
 }
 
-/// The server with most replies of JSON, then with most requests.
+/// The server with the most JSON replies; among equals, the one with the most requests.
 fn chosen(entries: &[Entry]) -> Option<String> {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for entry in entries {
@@ -128,11 +125,11 @@ fn entry_of(document: &Document, entry: &Value, pointer: &str) -> Result<Result<
         .and_then(Value::as_u64)
         .unwrap_or(0);
     match (status, method.as_str()) {
-        (_, "OPTIONS" | "CONNECT") => return Ok(Err(format!("{method} is the browser's own question"))),
+        (_, "OPTIONS" | "CONNECT") => return Ok(Err(format!("{method} is a request of the browser itself"))),
         (0, _) => return Ok(Err("it has no reply".to_owned())),
         (304, _) => {
             return Ok(Err(
-                "304: the browser had the reply already; record without cache".to_owned(),
+                "304: the browser had cached the reply; disable the cache and record again".to_owned(),
             ));
         }
         (101, _) => return Ok(Err("101: a WebSocket".to_owned())),
@@ -153,13 +150,13 @@ fn entry_of(document: &Document, entry: &Value, pointer: &str) -> Result<Result<
         pointer: step(&step(pointer, "request"), "url"),
         origin,
         target,
-        sent: Sent {
+        sent: CapturedRequest {
             method,
             url,
             headers: headers.collect(),
             body,
         },
-        came: Came {
+        came: CapturedReply {
             status: status as u16,
             media_type: text(entry, "/response/content/mimeType").map(str::to_owned),
             body: reply_of(entry),
@@ -167,7 +164,7 @@ fn entry_of(document: &Document, entry: &Value, pointer: &str) -> Result<Result<
     }))
 }
 
-/// What was sent, or why it cannot be sent again.
+/// The body of the request, or why it cannot be repeated.
 fn body_of(entry: &Value) -> Result<Option<String>, String> {
     let Some(data) = entry.pointer("/request/postData").filter(|data| !data.is_null()) else {
         return Ok(None);
@@ -178,12 +175,11 @@ fn body_of(entry: &Value) -> Result<Option<String>, String> {
         .and_then(Value::as_array)
         .filter(|list| !list.is_empty());
     match (text(data, "/text").filter(|text| !text.is_empty()), params) {
-        (Some(_), _) if text(data, "/encoding") == Some("base64") => Err(
-            "a binary body, which a contract cannot hold in its text: put it into a file, `file = …`"
-                .to_owned(),
-        ),
+        (Some(_), _) if text(data, "/encoding") == Some("base64") => {
+            Err("a binary body, which a contract cannot contain: save it as a file, `file = …`".to_owned())
+        }
         (Some(text), _) if text.contains(['\0', '\u{fffd}']) => {
-            Err("a binary body, of which the file has not every byte".to_owned())
+            Err("a binary body, whose bytes are not all in the file".to_owned())
         }
         (Some(text), _) => Ok(Some(text.to_owned())),
         (None, Some(params)) if kind.starts_with("application/x-www-form-urlencoded") => {
@@ -196,12 +192,14 @@ fn body_of(entry: &Value) -> Result<Option<String>, String> {
             }
             Ok(Some(form.finish()))
         }
-        (None, Some(_)) => Err(format!("a body of {kind}, of which the file has the parts alone")),
+        (None, Some(_)) => Err(format!(
+            "a body of type {kind}, of which the file contains only the parts"
+        )),
         (None, None) => Ok(None),
     }
 }
 
-/// The reply's body where it is text.
+/// The reply's body if it is text.
 fn reply_of(entry: &Value) -> Option<String> {
     let content = entry.pointer("/response/content")?;
     let body = text(content, "/text")?;

@@ -1,32 +1,32 @@
-//! A request and a reply, as tools keep them, become an operation.
+//! Turns a recorded request and its reply into an operation.
 
 use crate::import::draft::{Names, is_json, media_type};
 use crate::import::{Body, Expect, ExpectedBody, Operation};
 use serde_json::Value;
 use url::Url;
 
-/// The longest reply that is expected word for word, bytes.
+/// The longest reply that becomes an exact expectation, bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// A request that somebody sent.
+/// A recorded request.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Sent {
+pub(crate) struct CapturedRequest {
     pub(crate) method: String,
     pub(crate) url: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Option<String>,
 }
 
-/// The reply that came.
+/// A recorded reply.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Came {
+pub(crate) struct CapturedReply {
     pub(crate) status: u16,
     pub(crate) media_type: Option<String>,
-    /// The body; `None` where it is no text or was not kept.
+    /// The body; `None` if it is not text or was not recorded.
     pub(crate) body: Option<String>,
 }
 
-/// Headers that belong to one connection or to the program that sent them.
+/// Headers that belong to one connection or to the client.
 const NOT_KEPT: [&str; 22] = [
     "accept-encoding",
     "accept-language",
@@ -52,12 +52,12 @@ const NOT_KEPT: [&str; 22] = [
     "user-agent",
 ];
 
-/// Headers that hold secrets.
+/// Headers that contain secrets.
 const SECRET: [&str; 4] = ["authorization", "cookie", "x-api-key", "x-auth-token"];
 
-/// Server, and what is asked of it: path and query.
+/// The origin and the target (path and query) of a URL.
 pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
-    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is no URL: {error}"))?;
+    let parsed = Url::parse(url).map_err(|error| format!("`{url}` is not a URL: {error}"))?;
     let origin = parsed.origin().ascii_serialization();
     if !matches!(parsed.scheme(), "http" | "https") {
         return Err(format!("`{url}`: give an http:// or https:// URL"));
@@ -66,15 +66,19 @@ pub(crate) fn parts(url: &str) -> Result<(String, String), String> {
         .query()
         .map(|query| format!("?{query}"))
         .unwrap_or_default();
-    // A brace would be a place of the contract.
+    // A brace would start a placeholder of the contract.
     let target = format!("{}{query}", parsed.path())
         .replace('{', "%7B")
         .replace('}', "%7D");
     Ok((origin, target))
 }
 
-/// The operation of a request that goes to this target.
-pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent, &str)) -> Operation {
+/// The operation of a request with this target.
+pub(crate) fn operation(
+    names: &mut Names,
+    from: String,
+    (sent, target): (&CapturedRequest, &str),
+) -> Operation {
     let mut operation = Operation {
         name: names.of_request(&sent.method, target),
         from,
@@ -89,8 +93,7 @@ pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent,
             continue;
         }
         if SECRET.contains(&lower.as_str()) {
-            let remark =
-                format!("`{name}` is a secret of whoever sent it: replace it before others see this file.");
+            let remark = format!("`{name}` contains a secret: replace it before you share this file.");
             operation.remarks.push(remark);
         }
         operation.headers.push((name.clone(), value.clone()));
@@ -108,8 +111,8 @@ pub(crate) fn operation(names: &mut Names, from: String, (sent, target): (&Sent,
     operation
 }
 
-/// What a reply that was kept says about the next one.
-pub(crate) fn expectation(came: &Came, remarks: &mut Vec<String>) -> Expect {
+/// The expectation of the next reply, according to a recorded one.
+pub(crate) fn expectation(came: &CapturedReply, remarks: &mut Vec<String>) -> Expect {
     let kind = came
         .media_type
         .as_deref()
@@ -118,7 +121,7 @@ pub(crate) fn expectation(came: &Came, remarks: &mut Vec<String>) -> Expect {
     let body = match (&came.body, &kind) {
         (Some(text), _) if text.len() > LONGEST => {
             remarks.push(format!(
-                "The reply of {} bytes is too long to be expected word for word: status and type only.",
+                "The reply of {} bytes is too long for an exact expectation: status and type only.",
                 text.len()
             ));
             None
@@ -130,7 +133,7 @@ pub(crate) fn expectation(came: &Came, remarks: &mut Vec<String>) -> Expect {
         (Some(text), Some(kind)) if kind == "text/plain" => Some(ExpectedBody::Text(text.clone())),
         (None, Some(kind)) => {
             remarks.push(format!(
-                "The body of the reply ({kind}) is no text, or was not kept: status and type only."
+                "The body of the reply ({kind}) is not text, or was not recorded: status and type only."
             ));
             None
         }

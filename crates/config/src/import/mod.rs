@@ -1,8 +1,8 @@
-//! Drafts of contracts, from what people have: an OpenAPI description, a HAR file, lines of curl, a Postman collection, and
-//! replies that were recorded. A [`Draft`] is what such a source says; [`Draft::files`] writes it as the files of a contract.
+//! Drafts of contracts from existing sources: an OpenAPI description, a HAR file, curl commands, a Postman collection, and
+//! recorded replies. A [`Draft`] holds the content of such a source; [`Draft::files`] writes it as the files of a contract.
 //!
-//! This crate reads files and nothing else: it must never open a socket, print, or know a terminal. Sending requests is up to
-//! others; [`learn`] makes of two replies what a third must be. Start at [`Draft`].
+//! This module only reads files: it must never open a socket, print, or use a terminal. The caller sends requests; [`learn`]
+//! derives the expectation of a third reply from two. Start at [`Draft`].
 
 mod curl;
 mod document;
@@ -21,4 +21,4 @@ pub use error::DraftError;
 pub use har::from_har;
 pub use openapi::from_openapi;
 pub use postman::from_postman;
-pub use replies::{Learnt, Recorded, learn};
+pub use replies::{InferredExpectation, Recorded, learn};

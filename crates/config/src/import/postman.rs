@@ -1,8 +1,8 @@
-//! A collection of Postman, version 2.0 or 2.1.
+//! Postman collections, version 2.0 or 2.1.
 
 use crate::import::document::{Document, step};
 use crate::import::draft::{Names, media_type};
-use crate::import::message::{Came, Sent, expectation, operation, parts};
+use crate::import::message::{CapturedReply, CapturedRequest, expectation, operation, parts};
 use crate::import::{Draft, DraftError, Operation};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,34 +10,34 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A server for URLs that begin with a variable without a value.
+/// A server for URLs that start with a variable without a value.
 const SOME_SERVER: &str = "http://server.invalid";
-/// Folders within folders, at most.
+/// The deepest nesting of folders.
 const DEEPEST: usize = 20;
 
 /// A draft of the requests of a collection.
 pub fn from_postman(path: &Path) -> Result<Draft, DraftError> {
     let document = Document::read(path)?;
     let Some(items) = document.value.get("item").and_then(Value::as_array) else {
-        let message = "no collection of Postman: there is no list `item`; export it as \"Collection v2.1\"";
+        let message = "not a Postman collection: it has no list `item`; export it as \"Collection v2.1\"";
         return Err(document.invalid("", message));
     };
     let text = |pointer: &str| document.value.pointer(pointer).and_then(Value::as_str);
-    let title = text("/info/name").unwrap_or("A collection of Postman");
-    let mut reading = Reading {
+    let title = text("/info/name").unwrap_or("A Postman collection");
+    let mut reading = CollectionReader {
         document: &document,
         variables: variables(&document.value),
         names: Names::default(),
         draft: Draft {
             title: title.to_owned(),
-            summary: format!("What the collection \"{title}\" asks."),
+            summary: format!("The requests of the collection \"{title}\"."),
             source: format!("{} (Postman)", document.file),
             ..Draft::default()
         },
     };
     reading.items(items, "/item", (document.value.get("auth"), 0))?;
     if reading.draft.operations.is_empty() {
-        return Err(document.invalid("/item", "no request in it that a contract can ask"));
+        return Err(document.invalid("/item", "it has no request that a contract can send"));
     }
     Ok(reading.draft)
 }
@@ -58,14 +58,14 @@ fn variables(value: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-struct Reading<'a> {
+struct CollectionReader<'a> {
     document: &'a Document,
     variables: BTreeMap<String, String>,
     names: Names,
     draft: Draft,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> CollectionReader<'a> {
     fn items(
         &mut self,
         items: &'a [Value],
@@ -73,9 +73,7 @@ impl<'a> Reading<'a> {
         (auth, depth): (Option<&'a Value>, usize),
     ) -> Result<(), DraftError> {
         if depth > DEEPEST {
-            return Err(self
-                .document
-                .invalid(pointer, "folders within folders without end"));
+            return Err(self.document.invalid(pointer, "endlessly nested folders"));
         }
         for (place, item) in items.iter().enumerate() {
             let here = step(pointer, &place.to_string());
@@ -93,7 +91,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// A text with the collection's variables filled in, at most a few times within each other.
+    /// A text with the collection's variables filled; nested variables are filled up to a few levels.
     fn filled(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..4 {
@@ -122,10 +120,10 @@ impl<'a> Reading<'a> {
                 .document
                 .invalid(&pointer, format!("the request `{name}` has no `url`")));
         };
-        let mut sent = Sent {
+        let mut sent = CapturedRequest {
             method: method.to_owned(),
             headers: self.headers(request),
-            ..Sent::default()
+            ..CapturedRequest::default()
         };
         match self.body(request, &mut sent.headers) {
             Ok(body) => sent.body = body,
@@ -138,7 +136,7 @@ impl<'a> Reading<'a> {
             }
         }
         self.authorise(auth, &mut sent);
-        // Variables without a value keep a sign that a URL can hold until they are places.
+        // Variables without a value get a marker that is valid in a URL until they become placeholders.
         let mut unknown = Vec::new();
         sent.url = self.address(url, request, &mut unknown);
         let (_, target) =
@@ -151,7 +149,7 @@ impl<'a> Reading<'a> {
             let place = made.place(&variable, "1");
             made.path = made.path.replace(&sign, &place);
             made.remarks.push(format!(
-                "`{{{{{variable}}}}}` has no value in the collection: put one in the place of \"1\"."
+                "`{{{{{variable}}}}}` has no value in the collection: replace \"1\"."
             ));
         }
         places(&mut made);
@@ -170,7 +168,7 @@ impl<'a> Reading<'a> {
         if !url.contains("://") {
             url = format!("http://{url}");
         }
-        // `/:id` takes its value from the list of the URL.
+        // `/:id` has its value in the list of the URL.
         let known = request.get("url").map(variables).unwrap_or_default();
         for (name, value) in &known {
             url = url.replace(&format!("/:{name}"), &format!("/{}", self.filled(value)));
@@ -198,7 +196,7 @@ impl<'a> Reading<'a> {
             .collect()
     }
 
-    /// What is sent, or why it cannot be.
+    /// The body, or why it cannot be sent.
     fn body(&self, request: &Value, headers: &mut Vec<(String, String)>) -> Result<Option<String>, String> {
         let Some(body) = request.get("body").filter(|body| body.is_object()) else {
             return Ok(None);
@@ -252,12 +250,12 @@ impl<'a> Reading<'a> {
                 ))
             }
             Some(mode) => Err(format!(
-                "its body is of mode `{mode}`, whose bytes are not in the collection: put them into a file of the contract, `file = …`"
+                "its body is of mode `{mode}`, whose bytes are not in the collection: save them as a file of the contract, `file = …`"
             )),
         }
     }
 
-    fn authorise(&self, auth: Option<&Value>, sent: &mut Sent) {
+    fn authorise(&self, auth: Option<&Value>, sent: &mut CapturedRequest) {
         let Some(auth) = auth else { return };
         let kind = auth.get("type").and_then(Value::as_str).unwrap_or_default();
         let values = match auth.get(kind) {
@@ -289,7 +287,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Variables without a value in headers and body become places.
+/// Turns variables without a value in headers and body into placeholders.
 fn places(made: &mut Operation) {
     let mut found: BTreeMap<String, String> = BTreeMap::new();
     let mut headers = std::mem::take(&mut made.headers);
@@ -309,12 +307,12 @@ fn places(made: &mut Operation) {
     made.headers = headers;
     for name in found.keys() {
         made.remarks.push(format!(
-            "`{{{{{name}}}}}` has no value in the collection: put one in the place of \"1\"."
+            "`{{{{{name}}}}}` has no value in the collection: replace \"1\"."
         ));
     }
 }
 
-/// The saved reply, where there is one; else any success.
+/// The saved reply if there is one, otherwise any success.
 fn answer(item: &Value, made: &mut Operation) {
     let saved = item.get("response").and_then(Value::as_array).and_then(|list| {
         let success = |reply: &&Value| {
@@ -327,7 +325,8 @@ fn answer(item: &Value, made: &mut Operation) {
     });
     let Some((reply, code)) = saved.and_then(|reply| Some((reply, reply.get("code")?.as_u64()?))) else {
         made.expect.status = vec![200];
-        let remark = "No reply is saved in the collection: 200 is a guess. `--record URL` asks the server.";
+        let remark =
+            "No reply is saved in the collection: 200 is a guess. Use `--record URL` to query the server.";
         made.remarks.push(remark.to_owned());
         return;
     };
@@ -338,7 +337,7 @@ fn answer(item: &Value, made: &mut Operation) {
             .then(|| header.get("value")?.as_str())
             .flatten()
     });
-    let came = Came {
+    let came = CapturedReply {
         status: code as u16,
         media_type: kind.map(media_type),
         body: reply.get("body").and_then(Value::as_str).map(str::to_owned),

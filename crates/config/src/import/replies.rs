@@ -1,38 +1,35 @@
-//! What two replies to the same request say about a third: what is equal in both stays a value, what differs becomes a type or
-//! a pattern.
+//! Derives an expectation from two replies to the same request: equal parts become constants, different parts become a type
+//! or a pattern.
 
 use crate::import::draft::{is_json, media_type};
 use crate::import::{Expect, ExpectedBody};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
-/// A reply that was recorded.
+/// A recorded reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Its status.
     pub status: u16,
-    /// Its `Content-Type`, where it had one.
     pub media_type: Option<String>,
-    /// Its body.
     pub body: Vec<u8>,
 }
 
-/// What was learnt of two replies.
+/// The expectation that was derived from two replies.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Learnt {
-    /// What a reply must be; a body of JSON that differs stands in `schema`.
+pub struct InferredExpectation {
+    /// The expectation; if JSON bodies differ, it refers to `schema`.
     pub expect: Expect,
-    /// The schema of the body, where the two differ; it goes by the name that was given.
+    /// The schema of the body, if the two differ. It has the name that was passed to [`learn`].
     pub schema: Option<Value>,
-    /// What differs, and what is asked of it instead: to be shown.
+    /// A description of each difference and of the rule that replaces it.
     pub differences: Vec<String>,
 }
 
-/// Compares two replies to the same request. `name` is that of the schema, should one be needed.
-pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
+/// Compares two replies to the same request. `name` is the name of the schema, if one is needed.
+pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> InferredExpectation {
     let mut differences = Vec::new();
     let statuses: BTreeSet<u16> = [first.status, second.status].into();
-    let mut learnt = Learnt {
+    let mut learnt = InferredExpectation {
         expect: Expect {
             status: statuses.into_iter().collect(),
             ..Expect::default()
@@ -42,7 +39,7 @@ pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
     };
     if first.status != second.status {
         differences.push(format!(
-            "status: {} and then {}: both are right; body and type are not judged",
+            "status: {} and then {}: both are valid; body and type are not checked",
             first.status, second.status
         ));
         learnt.differences = differences;
@@ -52,7 +49,7 @@ pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
     if kinds[0] == kinds[1] {
         learnt.expect.media_type.clone_from(&kinds[0]);
     } else {
-        differences.push("type: the two differ: any is right".to_owned());
+        differences.push("type: the two differ: any is valid".to_owned());
     }
     let json = |reply: &Recorded| {
         let is_json = reply.media_type.as_deref().is_some_and(is_json);
@@ -73,7 +70,7 @@ pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
             [Some(first), Some(second)] if first == second => Some(ExpectedBody::Text(first)),
             [Some(first), Some(second)] => text((&first, &second), &mut differences),
             _ => {
-                differences.push("body: it is no text: status and type only".to_owned());
+                differences.push("body: not text: status and type only".to_owned());
                 None
             }
         };
@@ -82,7 +79,7 @@ pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> Learnt {
     learnt
 }
 
-/// The word of JSON Schema for the kind of a value.
+/// The type of a value in JSON Schema.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -168,7 +165,7 @@ fn object(
             }
             (Some(one), None) | (None, Some(one)) => {
                 told.push(format!(
-                    "{}: there only once: it may be missing",
+                    "{}: present only once: optional",
                     below.trim_start_matches('.')
                 ));
                 json!({ "type": kind(one) })
@@ -180,7 +177,7 @@ fn object(
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
 }
 
-/// Kinds of texts that change: the word for one, how to know it, and its pattern.
+/// Kinds of varying texts: a description and a pattern.
 const KINDS: [(&str, &str); 7] = [
     (
         "a time",
@@ -197,7 +194,7 @@ const KINDS: [(&str, &str); 7] = [
     ("letters, digits, `_` and `-`", r"^[\w-]+$"),
 ];
 
-/// The narrowest kind that both texts are of; `None` where they are of no kind, or one is empty.
+/// The narrowest kind that matches both texts; `None` if there is none, or if one is empty.
 fn pattern(left: &str, right: &str) -> Option<(&'static str, &'static str)> {
     KINDS.into_iter().find(|(_, pattern)| {
         let kind = regex::Regex::new(pattern).expect("invariant: the patterns are constants");
@@ -205,7 +202,7 @@ fn pattern(left: &str, right: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// Two texts that differ in words alone: a pattern with those words open.
+/// For two texts that differ only in single words: a pattern with those words open.
 fn text((first, second): (&str, &str), told: &mut Vec<String>) -> Option<ExpectedBody> {
     let words = regex::Regex::new(r"[\w-]+|[^\w-]+").expect("invariant: the pattern is a constant");
     let split = |text: &str| {

@@ -95,7 +95,7 @@ pub fn parse(line: &str) -> Result<CurlRequest, CurlError> {
     if words.next().as_deref() != Some("curl") {
         return Err(CurlError::NoCurl);
     }
-    let mut reading = Reading::default();
+    let mut reading = CurlParser::default();
     while let Some(word) = words.next() {
         let (switch, joined) = apart(&word);
         if !switch.starts_with('-') || switch == "-" {
@@ -131,13 +131,13 @@ fn apart(word: &str) -> (String, Option<String>) {
 }
 
 #[derive(Default)]
-struct Reading {
+struct CurlParser {
     request: CurlRequest,
     data: Vec<String>,
     as_query: bool,
 }
 
-impl Reading {
+impl CurlParser {
     fn url(&mut self, url: String) -> Result<(), CurlError> {
         if !self.request.url.is_empty() {
             return Err(CurlError::TwoUrls(self.request.url.clone(), url));

@@ -1,19 +1,18 @@
-//! The plan of a suite: turns the groups of the suite into groups of a plan, and refuses what cannot be.
+//! Builds the plan of a suite: turns the groups of the suite into groups of a plan, and rejects impossible ones.
 
 use crate::contract::Contract;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, RankBy, Service, Starts, Suite, WarmUpChoice,
-    Wishes,
+    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, PlanOverrides, RankBy, Service, Starts, Suite,
+    WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile, Protocol};
 
-/// Files that a process needs beside its connections: its log, its pipes, what its runtime opens.
+/// Files that a process needs in addition to its connections: its log, its pipes, the files of its runtime.
 const OTHER_FILES: u64 = 64;
 
 impl Plan {
-    /// The plan of a suite over a catalogue.
-    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &Wishes) -> Result<Self, PlanError> {
+    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &PlanOverrides) -> Result<Self, PlanError> {
         let design = suite.design_for(wishes.design);
         let mut plan = Self {
             suite: suite.name.clone(),
@@ -30,7 +29,7 @@ impl Plan {
                 .or(suite.budget)
                 .map(|budget| budget.as_nanos() as u64),
             design,
-            // Turns start all services of a group afresh.
+            // An interleaved round starts all services of a group again.
             starts: if design == Design::Sequence {
                 suite.starts
             } else {
@@ -43,7 +42,7 @@ impl Plan {
             groups: Vec::new(),
             entries: Vec::new(),
         };
-        let maker = Maker::new(catalogue, suite, wishes)?;
+        let maker = PlanBuilder::new(catalogue, suite, wishes)?;
         maker.limits_fit()?;
         for (place, group) in suite.groups.iter().enumerate() {
             let (planned, entries) = maker.group(group, plan.groups.len())?;
@@ -64,17 +63,16 @@ impl Plan {
     }
 }
 
-/// Turns the groups of a suite into groups of a plan.
-struct Maker<'a> {
+struct PlanBuilder<'a> {
     catalogue: &'a Catalogue,
     suite: &'a Suite,
-    wishes: &'a Wishes,
-    /// The services that the command line asks for; `None`: all.
+    wishes: &'a PlanOverrides,
+    /// The services that the command line selects; `None`: all.
     only: Option<Vec<&'a Service>>,
 }
 
-impl<'a> Maker<'a> {
-    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a Wishes) -> Result<Self, PlanError> {
+impl<'a> PlanBuilder<'a> {
+    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a PlanOverrides) -> Result<Self, PlanError> {
         Ok(Self {
             catalogue,
             suite,
@@ -83,7 +81,7 @@ impl<'a> Maker<'a> {
         })
     }
 
-    /// The limits of the suite must be below what the machine has.
+    /// The limits of the suite must not exceed the resources of the machine.
     fn limits_fit(&self) -> Result<(), PlanError> {
         let Some(machine) = &self.wishes.machine else {
             return Ok(());
@@ -91,7 +89,7 @@ impl<'a> Maker<'a> {
         let (limits, lines) = (self.suite.limits, self.suite.limit_lines);
         if let Some(cpus) = limits.cpus.filter(|&cpus| cpus > f64::from(machine.cpus)) {
             let message = format!(
-                "`cpus` is {cpus}, and this machine has {}: ask for that at most",
+                "`cpus` is {cpus}, and this machine has {}: request at most that",
                 machine.cpus
             );
             return Err(self.at(lines.cpus, &message));
@@ -99,7 +97,7 @@ impl<'a> Maker<'a> {
         let memory = limits.memory_bytes.zip(machine.memory());
         if let Some((wanted, (bytes, whose))) = memory.filter(|(wanted, (there, _))| wanted > there) {
             let message = format!(
-                "`memory` is {} MiB, and {whose} {} MiB: ask for that at most",
+                "`memory` is {} MiB, and {whose} {} MiB: request at most that",
                 wanted >> 20,
                 bytes >> 20
             );
@@ -108,7 +106,6 @@ impl<'a> Maker<'a> {
         Ok(())
     }
 
-    /// The group of a plan and its entries.
     fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
         let contract = self
             .catalogue
@@ -123,7 +120,7 @@ impl<'a> Maker<'a> {
             .warm_up
             .map(|time| WarmUpChoice::FixedNs(time.as_nanos() as u64));
         let warm_up = match (wished.unwrap_or(group.warm_up), &group.search) {
-            // The rate of a search changes all the time: nothing in it is steady.
+            // A search changes the rate all the time, so nothing ever becomes steady.
             (WarmUpChoice::Steady { least_ns, .. }, Some(_)) => WarmUpChoice::FixedNs(least_ns),
             (warm_up, _) => warm_up,
         };
@@ -139,14 +136,14 @@ impl<'a> Maker<'a> {
         };
         self.is_ranked(group, &planned, contract)?;
         self.is_possible(group, &planned, contract)?;
-        self.can_take_turns(group, &planned, &entries)?;
+        self.can_be_interleaved(group, &planned, &entries)?;
         Ok((planned, entries))
     }
 
-    /// Turns that only the command line wishes for are ranked as turns are.
+    /// If only the command line requests an interleaved design, the default ranking of that design applies.
     fn rank_by(&self, group: &SuiteGroup) -> Option<RankBy> {
-        let turns = self.suite.design_for(self.wishes.design) != Design::Sequence;
-        let wished = turns && self.suite.design == Design::Sequence;
+        let interleaved = self.suite.design_for(self.wishes.design) != Design::Sequence;
+        let wished = interleaved && self.suite.design == Design::Sequence;
         group.rank_by.map(|(rank_by, _)| rank_by).filter(|_| !wished)
     }
 
@@ -166,7 +163,7 @@ impl<'a> Maker<'a> {
         }
     }
 
-    /// Two groups that differ in nothing that is compared would be one.
+    /// Two groups with the same contract, workload and load must be one group.
     fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), PlanError> {
         let group = &self.suite.groups[place];
         for before in &self.suite.groups[..place] {
@@ -215,7 +212,7 @@ impl<'a> Maker<'a> {
             return Ok(entries);
         }
         let message = format!(
-            "none of its services offers contract `{}` over {}: `prony list services` says who does",
+            "none of its services offers contract `{}` over {}: `prony list services` shows the contracts of each",
             group.contract,
             words(&group.protocols)
         );
@@ -232,7 +229,7 @@ impl<'a> Maker<'a> {
             return Err(self.at(group.line, &"`duration` is 0: nothing would be measured"));
         }
         if planned.timeout_ns == 0 {
-            return Err(self.at(group.line, &"`timeout` is 0: no reply could come in time"));
+            return Err(self.at(group.line, &"`timeout` is 0: no reply could arrive in time"));
         }
         if let WarmUpChoice::Steady { least_ns, most_ns } = planned.warm_up
             && least_ns > most_ns
@@ -242,57 +239,57 @@ impl<'a> Maker<'a> {
         let known = contract.protocols();
         if let Some(unknown) = group.protocols.iter().find(|protocol| !known.contains(protocol)) {
             let message = format!(
-                "`protocols`: contract `{}` is not spoken over {}: known are {}",
+                "`protocols`: contract `{}` is not available over {}: known are {}",
                 contract.name,
                 words(&[*unknown]),
                 words(&known)
             );
             return Err(self.at(group.line, &message));
         }
-        if self.suite.network.is_some() && !contract.companions().is_empty() {
+        if self.suite.network.is_some() && !contract.backing_services().is_empty() {
             let message = format!(
-                "a service in a `[network]` of its own cannot reach the companions of contract `{}`: leave `[network]` out",
+                "a service in a `[network]` of its own cannot connect to the backing services of contract `{}`: remove `[network]`",
                 contract.name
             );
             return Err(self.at(group.line, &message));
         }
         if planned.search.is_some() && !has_one_rate(&planned.load) {
-            let message = "`capacity` begins at the `rate` of an open load that stays the same: give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
+            let message = "`capacity` needs an open load with a constant `rate` as its start: give `load = { kind = \"open\", rate = 1000, connections = 64 }`";
             return Err(self.at(group.line, &message));
         }
         self.connections_fit(group, planned)
     }
 
-    /// In turns, windows of the same load are compared with each other.
-    fn can_take_turns(
+    /// An interleaved design compares windows with the same load.
+    fn can_be_interleaved(
         &self,
         group: &SuiteGroup,
         planned: &GroupPlan,
         entries: &[Entry],
     ) -> Result<(), PlanError> {
-        let Design::Turns { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
+        let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
             return Ok(());
         };
         let message = if matches!(planned.load, Load::Users { .. }) {
-            "arriving users cannot take turns: they come and go over longer than a window; leave `turns` out, or give a closed or an open load"
+            "a load of users cannot be interleaved: users stay longer than a window; remove `turns`, or give a closed or an open load"
         } else if planned.search.is_some() {
-            "a search for the capacity changes the rate all the time, and windows of turns must be alike: leave `turns` out"
+            "a search for the capacity changes the rate all the time, but all windows of `turns` must have the same load: remove `turns`"
         } else if window_ns == 0 || cycles == 0 {
             "`turns` without a window measures nothing: give `window` and `cycles` above 0"
         } else if entries.len() == 1 {
-            "one service alone has nobody to take turns with: name two or more, or leave `turns` out"
+            "`turns` needs at least two services: name more, or remove `turns`"
         } else {
             return Ok(());
         };
         Err(self.at(group.line, &message))
     }
 
-    /// Connections are not silently cut: what the machine cannot hold is refused.
+    /// Connections are never dropped silently: a plan that the machine cannot hold is rejected.
     fn connections_fit(&self, group: &SuiteGroup, planned: &GroupPlan) -> Result<(), PlanError> {
         let Some(machine) = &self.wishes.machine else {
             return Ok(());
         };
-        // Users come and go: how many are there at once is what the load finds out.
+        // Users come and go, so their number is not known before the load.
         if matches!(planned.load, Load::Users { .. }) {
             return Ok(());
         }
@@ -302,7 +299,7 @@ impl<'a> Maker<'a> {
             .filter(|&files| connections + OTHER_FILES > files)
         {
             let message = format!(
-                "{connections} connections need as many open files in one process, and {files} are allowed here: `ulimit -n {}` before prony allows them",
+                "{connections} connections need as many open files in one process, but only {files} are allowed here: run `ulimit -n {}` before prony",
                 connections + OTHER_FILES
             );
             return Err(self.at(group.load_line, &message));
@@ -312,7 +309,7 @@ impl<'a> Maker<'a> {
             .filter(|&ports| connections > u64::from(ports))
         {
             let message = format!(
-                "{connections} connections to one port need as many local ports, and this machine has {ports} (net.ipv4.ip_local_port_range)"
+                "{connections} connections to one port need as many local ports, but this machine has only {ports} (net.ipv4.ip_local_port_range)"
             );
             return Err(self.at(group.load_line, &message));
         }
@@ -328,7 +325,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// Whether a load is open with the same rate all the time.
+/// Whether a load is open with a constant rate.
 const fn has_one_rate(load: &Load) -> bool {
     matches!(
         load,
@@ -365,14 +362,14 @@ fn words(protocols: &[Protocol]) -> String {
 
 fn wished_services<'a>(
     catalogue: &'a Catalogue,
-    wishes: &Wishes,
+    wishes: &PlanOverrides,
 ) -> Result<Option<Vec<&'a Service>>, PlanError> {
     if wishes.services.is_empty() {
         return Ok(None);
     }
     let mut found = Vec::new();
     for pattern in &wishes.services {
-        // A bare name on the command line means every variant that the suite holds.
+        // A bare name on the command line selects every variant of the suite.
         let pattern = if pattern.contains('/') {
             pattern.clone()
         } else {

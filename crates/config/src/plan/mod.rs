@@ -1,7 +1,7 @@
 //! The plan: every trial of a run, in order.
 //!
-//! A plan is a randomised complete block design: each round holds every entry once, workload by workload, in an order of its
-//! own that the seed alone decides, so that a drift of the machine meets all services alike.
+//! A plan is a randomised complete block design: each round contains every entry once, workload by workload, in an order that
+//! is drawn for that round from the seed alone, so that drift of the machine affects all services alike.
 
 mod builder;
 mod single_group;
@@ -12,70 +12,62 @@ use rand::{SeedableRng as _, rngs::SmallRng, seq::SliceRandom as _};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What is to be run: serialisable, so that a run can be continued.
+/// The trials to run. It is serialisable, so that a run can be resumed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The suite's name.
     pub suite: String,
-    /// What people call it.
     pub title: String,
-    /// The profile.
     pub profile: Option<String>,
-    /// Decides the order and every random choice of the loads.
+    /// The seed of the order and of every random choice of the loads.
     pub seed: u64,
-    /// Rounds, at most.
+    /// The largest number of rounds.
     pub rounds: u32,
-    /// How often each service is built; the rounds are spread over the builds.
+    /// The number of builds of each service; the rounds are spread over the builds.
     #[serde(default = "once")]
     pub builds: u32,
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
     /// Relative half-width of the intervals at which the run stops early.
     pub precision: Option<f64>,
-    /// Relative difference that counts as none.
+    /// Relative difference below which services count as equal.
     pub tie: Option<f64>,
-    /// Time after which no new round begins, ns.
+    /// Time after which no new round starts, ns.
     pub budget_ns: Option<u64>,
-    /// How the trials of a round follow each other.
+    /// The order of the trials of a round.
     #[serde(default)]
     pub design: Design,
-    /// Which trials a process start serves.
+    /// The trials that a process start serves.
     #[serde(default)]
     pub starts: Starts,
     /// Whether a trial with any error is excluded.
     pub no_errors: bool,
-    /// Limits of each service.
     pub limits: Limits,
     /// The network between generator and service.
     pub network: Option<Network>,
     /// Where services listen.
     #[serde(default)]
     pub address: Address,
-    /// Workloads and loads.
+    /// Workloads and their loads.
     pub groups: Vec<GroupPlan>,
-    /// What each round holds.
+    /// The trials of each round.
     pub entries: Vec<Entry>,
 }
 
 /// A workload under a load; the services under it are compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupPlan {
-    /// The contract.
     pub contract: String,
-    /// The workload's name.
     pub workload: String,
-    /// The load.
     pub load: Load,
-    /// Warm-up.
     pub warm_up: WarmUpChoice,
     /// Length of the measurement, ns.
     pub duration_ns: u64,
-    /// A request without a complete reply after this long has failed, ns.
+    /// A request without a complete reply after this time has failed, ns.
     pub timeout_ns: u64,
-    /// The search for the rate of the load, where there is one.
+    /// The search for the rate of the load, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<Search>,
-    /// What its services are ranked by; `None`: what the load suggests.
+    /// The metric of the ranking; `None`: the default of the load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank_by: Option<RankBy>,
 }
@@ -83,20 +75,17 @@ pub struct GroupPlan {
 /// A service in a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The service's name.
     pub service: String,
-    /// The variant's name.
     pub variant: String,
-    /// What is spoken.
     pub protocol: Protocol,
     /// Index into [`Plan::groups`].
     pub group: usize,
 }
 
-/// One trial to be done.
+/// One trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
-    /// Place in the plan, from 0.
+    /// Number of the trial in the plan, from 0.
     pub place: u32,
     /// Round, from 0.
     pub round: u32,
@@ -104,52 +93,50 @@ pub struct PlannedTrial {
     pub entry: usize,
 }
 
-/// What the command line wishes otherwise than the suite.
+/// Options of the command line that override the suite.
 #[derive(Debug, Clone, Default)]
-pub struct Wishes {
+pub struct PlanOverrides {
     /// Only services that one of these patterns names.
     pub services: Vec<String>,
-    /// Rounds.
     pub rounds: Option<u32>,
-    /// Builds of each service.
+    /// Number of builds of each service.
     pub builds: Option<u32>,
-    /// Relative half-width at which to stop.
+    /// Relative half-width of the intervals at which to stop.
     pub precision: Option<f64>,
     /// Confidence of the intervals.
     pub confidence: Option<f64>,
-    /// Time after which no new round begins.
+    /// Time after which no new round starts.
     pub budget: Option<Duration>,
     /// Length of each measurement.
     pub duration: Option<Duration>,
     /// Length of each warm-up.
     pub warm_up: Option<Duration>,
-    /// Relative difference that counts as none.
+    /// Relative difference below which services count as equal.
     pub tie: Option<f64>,
-    /// How the trials of a round follow each other.
+    /// The order of the trials of a round.
     pub design: Option<Design>,
-    /// Where services listen, rather than where the suite says.
+    /// Where services listen; overrides the address of the suite.
     pub address: Address,
-    /// What the machine has; what the suite asks beyond it is refused. `None`: it is not looked at.
+    /// The resources of the machine; a suite that exceeds them is rejected. `None`: no verification.
     pub machine: Option<Machine>,
-    /// Seed.
     pub seed: u64,
 }
 
-/// Start, check, drain and stop of a trial, roughly: for the projected duration alone. Most services take half of it, a large
-/// framework on a JVM four times as long.
+/// Approximate time for start, check, drain and stop of a trial; only for the projected duration. Most services need half of
+/// it, a large framework on a JVM four times as much.
 const AROUND_A_TRIAL: Duration = Duration::from_millis(1_500);
-/// Begin and end of a window, roughly: its generator starts, connects, loads for a tenth of a second, and ends.
+/// Approximate overhead of a window: its generator starts, connects, loads for a tenth of a second, and ends.
 const AROUND_A_WINDOW_NS: u64 = 200_000_000;
-/// Rates that a search tries, roughly: steps up, bisection, confirmation.
+/// Approximate number of rates that a search tries: steps up, bisection, confirmation.
 const TRIES: u32 = 14;
 
 impl GroupPlan {
-    /// What its services are ranked by, as reports call it, where the suite says so.
+    /// The ranking metric by its name in reports, if the suite sets one.
     pub fn ranked_by(&self) -> Option<String> {
         self.rank_by.map(|rank_by| rank_by.key().to_owned())
     }
 
-    /// The load as it is recorded and compared: that of a search is of a kind of its own.
+    /// The load as recorded and compared; the load of a search has a kind of its own.
     pub fn load_record(&self) -> serde_json::Value {
         let mut record = serde_json::to_value(&self.load).expect("invariant: a load is plain data");
         if let (Some(search), Some(members)) = (&self.search, record.as_object_mut()) {
@@ -164,12 +151,12 @@ impl GroupPlan {
 }
 
 impl Plan {
-    /// The build that the services of a round are started from, from 0.
+    /// The build from which the services of a round are started, from 0.
     pub const fn build_of(&self, round: u32) -> u32 {
         if self.builds > 1 { round % self.builds } else { 0 }
     }
 
-    /// The same, where there are several; `None` where there is one alone.
+    /// The same if there are several builds, otherwise `None`.
     pub const fn build_number(&self, round: u32) -> Option<u32> {
         if self.builds > 1 {
             Some(self.build_of(round))
@@ -178,13 +165,13 @@ impl Plan {
         }
     }
 
-    /// The trials of a round, in order: workloads in random order, and the services of each in random order next to each
-    /// other, so that what is compared is measured within minutes. Where starts are shared, contracts come in random order,
-    /// the services of each in random order, and the workloads of a service in random order next to each other. The same
-    /// plan gives the same order.
+    /// The trials of a round, in order: workloads in random order, with the services of each in random order next to each
+    /// other, so that compared services are measured within minutes. With shared starts: contracts in random order, the services
+    /// of each in random order, and the workloads of a service in random order next to each other. The same plan always gives
+    /// the same order.
     pub fn round(&self, round: u32) -> Vec<PlannedTrial> {
         let mut order: Vec<usize> = (0..self.entries.len()).collect();
-        // Mixing the round in through the generator keeps neighbouring rounds and seeds unrelated.
+        // Mixing in the round through the generator keeps adjacent rounds and seeds uncorrelated.
         let mut random = SmallRng::seed_from_u64(
             self.seed
                 .wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -216,7 +203,7 @@ impl Plan {
             .collect()
     }
 
-    /// The trials of a round in order, those together that one process start serves.
+    /// The trials of a round in order, grouped by the process start that serves them.
     pub fn starts(&self, round: u32) -> Vec<Vec<PlannedTrial>> {
         let trials = self.round(round);
         let starts = trials.chunk_by(|one, other| self.in_one_start(one.entry, other.entry));
@@ -242,22 +229,19 @@ impl Plan {
         (0..self.rounds).flat_map(|round| self.round(round))
     }
 
-    /// How many trials there are.
     pub fn len(&self) -> u32 {
         self.rounds * self.entries.len() as u32
     }
 
-    /// Whether there is no trial.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The group of an entry.
     pub fn group_of(&self, entry: &Entry) -> &GroupPlan {
         &self.groups[entry.group]
     }
 
-    /// How long one trial takes, about: warm-up at its longest half, measurement, and what is around them.
+    /// The approximate time of a trial: the middle of its warm-up range, the measurement, and the overhead.
     pub fn expected_trial(&self, entry: &Entry) -> Duration {
         let group = self.group_of(entry);
         let warm_up = match group.warm_up {
@@ -265,17 +249,17 @@ impl Plan {
             WarmUpChoice::Steady { least_ns, most_ns } => u64::midpoint(least_ns, most_ns),
         };
         let searching = group.search.as_ref().map_or(0, |search| {
-            // A quarter of each step is for what is under way to settle.
+            // A quarter of each step lets the requests in flight settle.
             (search.step_ns + search.step_ns / 4) * u64::from(TRIES)
         });
         let measured = match self.design {
             Design::Sequence | Design::Duet | Design::Regression => group.duration_ns,
-            Design::Turns { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
+            Design::Interleaved { window_ns, cycles } => (window_ns + AROUND_A_WINDOW_NS) * u64::from(cycles),
         };
         Duration::from_nanos(warm_up + searching + measured) + AROUND_A_TRIAL / self.trials_of_start(entry)
     }
 
-    /// How many trials the start of this entry serves.
+    /// The number of trials that the start of this entry serves.
     fn trials_of_start(&self, entry: &Entry) -> u32 {
         let place = self.entries.iter().position(|other| other == entry);
         place.map_or(1, |place| {
@@ -284,7 +268,7 @@ impl Plan {
         })
     }
 
-    /// How long the run takes, about; no longer than its budget and a round.
+    /// The approximate time of the run; at most its budget and one round.
     pub fn expected(&self) -> Duration {
         let round: Duration = self.entries.iter().map(|entry| self.expected_trial(entry)).sum();
         let all = round * self.rounds;

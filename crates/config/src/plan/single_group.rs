@@ -1,11 +1,11 @@
-//! Plans that no suite describes: of commands that start or load a few services in one way.
+//! Plans without a suite: for commands that start or load a few services in one way.
 
 use crate::{Address, Design, Entry, GroupPlan, Limits, Plan, Service, Starts};
 use prony_load::Protocol;
 
 impl Plan {
-    /// A plan that starts these services once and loads none: without groups, limits, wished precision or budget, at 95 %
-    /// confidence. Its seed is new each time.
+    /// A plan that starts these services once without a load: without groups, limits, precision or budget, at 95 % confidence.
+    /// Each call draws a new seed.
     pub fn of_services(suite: &str, services: &[&Service], protocol: Protocol) -> Self {
         let entry = |service: &&Service| Entry {
             service: service.name.clone(),
@@ -35,7 +35,7 @@ impl Plan {
         }
     }
 
-    /// As [`Self::of_services`], with one group and so many rounds.
+    /// Like [`Self::of_services`], with one group and the given number of rounds.
     pub fn of_group(
         suite: &str,
         rounds: u32,

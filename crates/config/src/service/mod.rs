@@ -5,13 +5,13 @@ mod protocol;
 mod trust;
 mod workers;
 
-use self::origin::{WrittenPid, WrittenReached};
-use self::protocol::WrittenProtocol;
-use self::trust::WrittenTrust;
+use self::origin::{PidSourceToml, ServiceOriginToml};
+use self::protocol::ProtocolToml;
+use self::trust::TrustToml;
 use crate::PlanError;
 use crate::read::Source;
 use crate::toolchain::Requirement;
-use prony_load::{Protocol, WrittenDuration};
+use prony_load::{DurationText, Protocol};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -21,60 +21,56 @@ use toml::Spanned;
 pub use self::origin::{Counted, Image, Reached, There};
 pub use self::workers::{Workers, WorkersUse};
 
-/// One implementation in one variant, with everything that building and running it takes.
+/// A variant of a service, with everything that its build and run need.
 #[derive(Debug, Clone)]
 pub struct Service {
-    /// Name of the service: its folder's.
+    /// Name of the service's folder.
     pub name: String,
-    /// Name of the variant.
     pub variant: String,
     /// Whether this is the service's default variant.
     pub default: bool,
-    /// What people call it.
     pub title: String,
-    /// Its language.
     pub language: String,
-    /// Its framework.
     pub framework: String,
-    /// Version of the framework: what is written, else [`AS_INSTALLED`] until a build tells.
+    /// Version of the framework: the declared one, or [`AS_INSTALLED`] until a build reports it.
     pub version: String,
-    /// Shell command that prints the version, in the build folder after the build; it must be the written one.
+    /// Shell command that prints the version, in the build folder after the build; it must match the declared one.
     pub version_from: Option<String>,
-    /// What kind of software it is.
+    /// The kind of software.
     pub class: Class,
-    /// Whether this is the version of the seed document.
-    pub era: bool,
-    /// What is special about the variant.
+    /// Whether this is the version of the published measurement that is reproduced.
+    pub pinned: bool,
+    /// Earlier names of the variant, under which stored runs and commands may name it.
+    pub formerly: Vec<String>,
+    /// Remarks on the variant.
     pub note: Option<String>,
-    /// Contracts that it fulfils.
+    /// Contracts that it implements.
     pub contracts: Vec<String>,
-    /// What it speaks.
     pub protocols: Vec<Protocol>,
-    /// Seed documents that name it.
+    /// Published measurements that include it.
     pub documents: Vec<String>,
-    /// What the machine must have.
+    /// Toolchains that the machine must have.
     pub toolchains: Vec<Requirement>,
-    /// How it uses CPUs.
     pub workers: Workers,
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
-    /// What runs it: a command or a container image; or where it runs already.
+    /// How it runs: as a command, as a container image, or externally.
     pub reached: Reached,
     /// Added to the environment of build and run.
     pub env: BTreeMap<String, String>,
-    /// How long it may take until it is ready.
+    /// The longest time until it is ready.
     pub start_timeout: Duration,
-    /// Files that stand elsewhere in the checkout and are copied into the build folder: source by destination.
+    /// Files from elsewhere in the checkout that are copied into the build folder: source by destination.
     pub copies: BTreeMap<PathBuf, PathBuf>,
-    /// Where its framework documents the settings that it uses.
+    /// The framework's documentation of the settings in use.
     pub guide: Option<String>,
     /// The folder with `service.toml`.
     pub folder: PathBuf,
-    /// What to tell the user when the build cannot reach what it needs.
+    /// A hint for the user if the build cannot download what it needs.
     pub unavailable_hint: Option<String>,
 }
 
-/// What kind of software a service is.
+/// The kind of software of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
@@ -83,36 +79,37 @@ pub enum Class {
     /// A small framework.
     Micro,
     /// A framework with batteries included.
-    Full,
+    #[serde(alias = "full")]
+    Fullstack,
     /// Tuned for the benchmark.
     Stripped,
-    /// It shows how a contract is fulfilled. It stands on a board only where it is named.
+    /// Shows how to implement a contract. It is ranked only if it is named explicitly.
     Reference,
 }
 
 impl Class {
-    /// The word for it.
+    /// The name of the class in files.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Platform => "platform",
             Self::Micro => "micro",
-            Self::Full => "full",
+            Self::Fullstack => "fullstack",
             Self::Stripped => "stripped",
             Self::Reference => "reference",
         }
     }
 }
 
-impl Written {
-    fn reached(&self) -> WrittenReached {
-        WrittenReached {
+impl ServiceToml {
+    fn reached(&self) -> ServiceOriginToml {
+        ServiceOriginToml {
             run: self.run.clone(),
             image: self.image.clone(),
             containerfile: self.containerfile.clone(),
             url: self.url.clone(),
             pid: self.pid.clone(),
             cgroup: self.cgroup.clone(),
-            trust: WrittenTrust {
+            trust: TrustToml {
                 cacert: self.cacert.clone(),
                 insecure: self.insecure.clone(),
             },
@@ -120,11 +117,11 @@ impl Written {
     }
 }
 
-/// The file as written. The file itself and each of its variants are the same table, so that a wrong key is reported at
-/// its own line; which keys belong where is checked afterwards.
+/// The file as written. The file and each variant have the same type, so that a wrong key is reported at its own line;
+/// a later step verifies which keys are allowed where.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct ServiceToml {
     name: Spanned<String>,
     title: Option<String>,
     language: Option<String>,
@@ -132,11 +129,13 @@ struct Written {
     documents: Option<Vec<String>>,
     version: Option<String>,
     version_from: Option<String>,
-    era: Option<bool>,
+    #[serde(alias = "era")]
+    pinned: Option<bool>,
+    formerly: Option<Vec<String>>,
     note: Option<String>,
     class: Option<Class>,
     contracts: Option<Vec<String>>,
-    protocols: Option<Vec<WrittenProtocol>>,
+    protocols: Option<Vec<ProtocolToml>>,
     toolchains: Option<Vec<Spanned<String>>>,
     workers: Option<Workers>,
     build: Option<Vec<String>>,
@@ -144,30 +143,30 @@ struct Written {
     image: Option<Spanned<String>>,
     containerfile: Option<Spanned<PathBuf>>,
     url: Option<Spanned<String>>,
-    pid: Option<Spanned<WrittenPid>>,
+    pid: Option<Spanned<PidSourceToml>>,
     cgroup: Option<Spanned<PathBuf>>,
     cacert: Option<Spanned<PathBuf>>,
     insecure: Option<Spanned<bool>>,
     env: Option<BTreeMap<String, String>>,
-    start_timeout: Option<WrittenDuration>,
+    start_timeout: Option<DurationText>,
     copies: Option<BTreeMap<PathBuf, Spanned<PathBuf>>>,
     guide: Option<String>,
     unavailable_hint: Option<String>,
     #[serde(rename = "variant", default)]
-    variants: Vec<Written>,
+    variants: Vec<ServiceToml>,
 }
 
-/// The version of a service that is told by its build alone.
+/// The version of a service that only its build reports.
 pub const AS_INSTALLED: &str = "as installed";
 
 const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// The same for one that runs already.
+/// The same for an external service.
 const THERE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
 pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
     let source = Source::read(&folder.join("service.toml"))?;
-    let base: Written = source.parse()?;
+    let base: ServiceToml = source.parse()?;
     let name = base.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         return Err(source.invalid(
@@ -178,14 +177,14 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
     if base.variants.is_empty() {
         return Err(source.invalid(
             base.name.span(),
-            "no `[[variant]]`: give at least one, with `name` and `version`",
+            "no `[[variant]]`: add at least one, with `name` and `version`",
         ));
     }
     let mut services: Vec<Service> = Vec::new();
     for own in &base.variants {
         let label = own.name.get_ref();
         if services.iter().any(|service| &service.variant == label) {
-            return Err(source.invalid(own.name.span(), format!("variant `{label}` is there twice")));
+            return Err(source.invalid(own.name.span(), format!("variant `{label}` is defined twice")));
         }
         services.push(
             Reader {
@@ -199,11 +198,11 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
     Ok(services)
 }
 
-/// One variant over the file that it stands in.
+/// A variant, and the file that contains it.
 struct Reader<'a> {
     source: &'a Source,
-    base: &'a Written,
-    own: &'a Written,
+    base: &'a ServiceToml,
+    own: &'a ServiceToml,
 }
 
 impl Reader<'_> {
@@ -212,7 +211,7 @@ impl Reader<'_> {
         let (base, own) = (self.base, self.own);
         let reached = self.reached(folder)?;
         let is_there = matches!(reached, Reached::There(_));
-        // An image has what it needs in it.
+        // An image contains everything that it needs.
         let is_whole = !matches!(reached, Reached::Run(_));
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
@@ -226,15 +225,16 @@ impl Reader<'_> {
             version: self.version()?,
             version_from: self.find(|table| table.version_from.clone()),
             class: self.need("class", |table| table.class)?,
-            era: own.era.unwrap_or(false),
+            pinned: own.pinned.unwrap_or(false),
+            formerly: own.formerly.clone().unwrap_or_default(),
             note: self.find(|table| table.note.clone()),
             contracts: self.need("contracts", |table| table.contracts.clone())?,
             protocols: self.protocols(),
             documents: base.documents.clone().unwrap_or_default(),
             toolchains: self.requirements(is_whole)?,
             workers: match self.find(|table| table.workers.clone()) {
-                None if is_there => Workers::unknown("as it was started"),
-                None if is_whole => Workers::unknown("as its image has it"),
+                None if is_there => Workers::unknown("as started by its operator"),
+                None if is_whole => Workers::unknown("as set in its image"),
                 _ => self.need("workers", |table| table.workers.clone())?,
             },
             build: match reached {
@@ -255,12 +255,12 @@ impl Reader<'_> {
         })
     }
 
-    /// The variant's value, else the file's.
-    fn find<T>(&self, get: impl Fn(&Written) -> Option<T>) -> Option<T> {
+    /// The variant's value, or else the file's.
+    fn find<T>(&self, get: impl Fn(&ServiceToml) -> Option<T>) -> Option<T> {
         get(self.own).or_else(|| get(self.base))
     }
 
-    fn need<T>(&self, key: &str, get: impl Fn(&Written) -> Option<T>) -> Result<T, PlanError> {
+    fn need<T>(&self, key: &str, get: impl Fn(&ServiceToml) -> Option<T>) -> Result<T, PlanError> {
         self.find(get).ok_or_else(|| {
             let label = self.own.name.get_ref();
             let message =
@@ -269,21 +269,21 @@ impl Reader<'_> {
         })
     }
 
-    /// What runs it, of the variant or else of the file.
+    /// How it runs, according to the variant or else the file.
     fn reached(&self, folder: &Path) -> Result<Reached, PlanError> {
         let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
         for table in [self.own, self.base] {
             let Some(reached) = table.reached().resolve(self.source, folder)? else {
                 continue;
             };
-            // What another variant is built by stands above, too.
+            // Build steps of other variants may be above the variants, too.
             let builds = self.own.build.is_some() || table.build.is_some();
             return match reached {
                 Reached::There(_) if self.find(|table| table.build.clone()).is_some() => {
-                    misplaced("`build` of a service with a `url`: it runs already; leave `build` out")
+                    misplaced("`build` of a service with a `url`: it runs already; remove `build`")
                 }
                 Reached::Image(_) if builds => {
-                    misplaced("`build` of a container image: a `containerfile` builds it; leave `build` out")
+                    misplaced("`build` of a container image: a `containerfile` builds it; remove `build`")
                 }
                 reached => Ok(reached),
             };
@@ -294,7 +294,7 @@ impl Reader<'_> {
         ))
     }
 
-    /// What is written; without it a command must tell.
+    /// The declared version; without it, a command must report it.
     fn version(&self) -> Result<String, PlanError> {
         if let Some(written) = self.find(|table| table.version.clone()) {
             return Ok(written);
@@ -305,7 +305,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Some keys say what the service is, whatever the variant.
+    /// Some keys describe the service and must be the same for all variants.
     fn only_above(&self) -> Result<(), PlanError> {
         let own = self.own;
         let misplaced = [
@@ -327,7 +327,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What is copied stands in the checkout, and lands in the build folder.
+    /// Sources of copies are in the checkout, destinations in the build folder.
     fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, PlanError> {
         let root = folder.parent().and_then(Path::parent).unwrap_or(folder);
         let inside = |path: &Path| {
@@ -339,7 +339,7 @@ impl Reader<'_> {
             let source = root.join(written.get_ref());
             if !inside(&destination) || !inside(written.get_ref()) || !source.is_file() {
                 let message = format!(
-                    "`copies`: `{}` from `{}`: give a path in the build folder, and a file by its path from the checkout's root",
+                    "`copies`: `{}` from `{}`: give a path in the build folder, and a file by its path relative to the root of the checkout",
                     destination.display(),
                     written.get_ref().display()
                 );
@@ -357,7 +357,7 @@ impl Reader<'_> {
         )
     }
 
-    /// What the machine must have; an image, and a service that runs already, has it.
+    /// The required toolchains. Images and external services need none.
     fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, PlanError> {
         let read = |written: &Spanned<String>| {
             Requirement::parse(written.get_ref()).ok_or_else(|| {
@@ -377,17 +377,17 @@ impl Reader<'_> {
 }
 
 impl Service {
-    /// Whether it fulfils a contract over a protocol.
+    /// Whether it implements a contract over a protocol.
     pub fn offers(&self, contract: &str, protocol: Protocol) -> bool {
         self.contracts.iter().any(|name| name == contract) && self.protocols.contains(&protocol)
     }
 
-    /// The version that is written, if one is.
+    /// The declared version, if any.
     pub fn written_version(&self) -> Option<&str> {
         (self.version != AS_INSTALLED).then_some(self.version.as_str())
     }
 
-    /// `name/variant`, as the command line has it.
+    /// `name/variant`, as used on the command line.
     pub fn label(&self) -> String {
         format!("{}/{}", self.name, self.variant)
     }

@@ -1,6 +1,6 @@
-//! How prony comes to a service that answers: it runs a command, or a container image, or the service runs already.
+//! How a service runs: prony runs a command or a container image, or the service runs externally.
 
-use super::trust::WrittenTrust;
+use super::trust::TrustToml;
 use crate::PlanError;
 use crate::read::Source;
 use crate::target;
@@ -9,48 +9,47 @@ use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 
-/// How a service comes to run.
+/// How a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reached {
     /// A shell command runs it, in the build folder.
     Run(String),
-    /// A container image has it.
     Image(Image),
-    /// It runs already: prony neither starts nor stops it.
+    /// An external service: prony neither starts nor stops it.
     There(There),
 }
 
-/// A container image. At least one of its fields is given.
+/// A container image. At least one of the fields is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Its name, as podman and docker know it. With a `containerfile` what is built is called so, too.
+    /// The name of the image for podman and docker. With a `containerfile`, the built image gets this name.
     pub name: Option<String>,
-    /// The file in the build folder that it is built from; `None`: it must be on the machine already.
+    /// The file in the build folder from which the image is built; `None`: the image must exist on the machine.
     pub containerfile: Option<PathBuf>,
 }
 
-/// A service that runs already.
+/// An external service, which prony neither starts nor stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct There {
-    /// Where it listens, and how TLS is spoken there.
+    /// The address of the service, and its TLS settings.
     pub target: Box<Target>,
-    /// Where its resources are read; `None`: they are not known.
+    /// The source of its resource usage; `None`: unknown.
     pub counted: Option<Counted>,
 }
 
-/// Where the resources of a service that runs already are read.
+/// The source of the resource usage of an external service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Counted {
-    /// A process and everything below it.
+    /// A process and its descendants.
     Pid(u32),
-    /// The process whose id stands in this file when the service is first asked.
+    /// The process whose id is in this file when the service is first queried.
     PidFile(PathBuf),
-    /// A control group: its folder, or its path as `/proc/PID/cgroup` has it.
+    /// A control group: its folder, or its path as in `/proc/PID/cgroup`.
     Cgroup(PathBuf),
 }
 
 impl Reached {
-    /// The command, where there is one.
+    /// The command, if it has one.
     pub fn command(&self) -> Option<&str> {
         match self {
             Self::Run(command) => Some(command),
@@ -58,7 +57,7 @@ impl Reached {
         }
     }
 
-    /// The container image, where there is one.
+    /// The container image, if it has one.
     pub const fn image(&self) -> Option<&Image> {
         match self {
             Self::Image(image) => Some(image),
@@ -67,31 +66,31 @@ impl Reached {
     }
 }
 
-/// The keys, as written in a variant or above the variants.
+/// The keys of a variant or above the variants.
 #[derive(Clone, Default)]
-pub(super) struct WrittenReached {
+pub(super) struct ServiceOriginToml {
     pub(super) run: Option<Spanned<String>>,
     pub(super) image: Option<Spanned<String>>,
     pub(super) containerfile: Option<Spanned<PathBuf>>,
     pub(super) url: Option<Spanned<String>>,
-    pub(super) pid: Option<Spanned<WrittenPid>>,
+    pub(super) pid: Option<Spanned<PidSourceToml>>,
     pub(super) cgroup: Option<Spanned<PathBuf>>,
-    pub(super) trust: WrittenTrust,
+    pub(super) trust: TrustToml,
 }
 
 #[derive(Deserialize, Clone)]
 #[serde(untagged)]
-pub(super) enum WrittenPid {
+pub(super) enum PidSourceToml {
     Number(u32),
     File(PathBuf),
 }
 
-impl WrittenReached {
-    /// Resolves the keys of one table; `None`: it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
+impl ServiceOriginToml {
+    /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
     pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<Reached>, PlanError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
-                let message = "`pid` and `cgroup`: give one of them";
+                let message = "`pid` and `cgroup`: give only one";
                 return Err(source.invalid(cgroup.span(), message));
             }
             (Some(pid), None) => Some((pid.span(), pid.into_inner().into())),
@@ -108,22 +107,23 @@ impl WrittenReached {
         match (self.run, self.url, contained, counted) {
             (Some(_), _, Some((span, key)), _) => {
                 let message = format!(
-                    "`run` and `{key}`: a service is a command or a container image; give one of them"
+                    "`run` and `{key}`: a service is either a command or a container image; give only one"
                 );
                 Err(source.invalid(span, message))
             }
             (_, Some(_), Some((span, key)), _) => {
                 let message = format!(
-                    "`url` and `{key}`: a service is a container image, or it runs already; give one of them"
+                    "`url` and `{key}`: a service is either a container image or runs already; give only one"
                 );
                 Err(source.invalid(span, message))
             }
             (Some(_), Some(url), ..) => {
-                let message = "`run` and `url`: a service is run, or it runs already; give one of them";
+                let message =
+                    "`run` and `url`: a service is either started by prony or runs already; give only one";
                 Err(source.invalid(url.span(), message))
             }
             (_, None, _, Some((span, _))) => {
-                let message = "`pid` and `cgroup` say where the resources of a service that runs already are read: give its `url`, too";
+                let message = "`pid` and `cgroup` are for a service that runs already: give its `url`, too";
                 Err(source.invalid(span, message))
             }
             (None, None, Some(_), None) => {
@@ -149,7 +149,7 @@ fn image(
         let text = name.get_ref();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
         if !text.starts_with(|letter: char| letter.is_ascii_alphanumeric()) || !text.chars().all(plain) {
-            let message = format!("`image` is `{text}`: give the name of an image, as in `name:tag`");
+            let message = format!("`image` is `{text}`: give the name of an image, such as `name:tag`");
             return Err(source.invalid(name.span(), message));
         }
     }
@@ -160,7 +160,7 @@ fn image(
         let plain = path.to_str().is_some_and(|path| path.chars().all(letters));
         if !inside || !plain || !folder.join(path).is_file() {
             let message = format!(
-                "`containerfile` is `{}`: give a file of the service's folder, by its path from there",
+                "`containerfile` is `{}`: give a file in the service's folder, by its path relative to that folder",
                 path.display()
             );
             return Err(source.invalid(file.span(), message));
@@ -172,11 +172,11 @@ fn image(
     })
 }
 
-impl From<WrittenPid> for Counted {
-    fn from(written: WrittenPid) -> Self {
+impl From<PidSourceToml> for Counted {
+    fn from(written: PidSourceToml) -> Self {
         match written {
-            WrittenPid::Number(pid) => Self::Pid(pid),
-            WrittenPid::File(path) => Self::PidFile(path),
+            PidSourceToml::Number(pid) => Self::Pid(pid),
+            PidSourceToml::File(path) => Self::PidFile(path),
         }
     }
 }
@@ -184,14 +184,14 @@ impl From<WrittenPid> for Counted {
 fn there(
     source: &Source,
     written: &Spanned<String>,
-    (trust, folder): (WrittenTrust, &Path),
+    (trust, folder): (TrustToml, &Path),
 ) -> Result<Target, PlanError> {
     let text = written.get_ref();
     let refused = |why: &str| source.invalid(written.span(), format!("`url` is `{text}`: {why}"));
     let (mut target, path) = target::parse(text, false)
         .map_err(|error| source.invalid(written.span(), format!("`url`: {error}")))?;
     if path != "/" {
-        return Err(refused("give the host alone: a contract says the paths"));
+        return Err(refused("give only the host: the contract defines the paths"));
     }
     trust.given_to(&mut target, source, folder)?;
     Ok(target)

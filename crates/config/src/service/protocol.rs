@@ -1,24 +1,24 @@
-//! What a service speaks, as written.
+//! The names of protocols in service files.
 
 use prony_load::Protocol;
 use serde::Deserialize;
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum WrittenProtocol {
+pub(super) enum ProtocolToml {
     Http,
     Http2,
     Grpc,
     Websocket,
 }
 
-impl From<WrittenProtocol> for Protocol {
-    fn from(written: WrittenProtocol) -> Self {
+impl From<ProtocolToml> for Protocol {
+    fn from(written: ProtocolToml) -> Self {
         match written {
-            WrittenProtocol::Http => Self::Http1,
-            WrittenProtocol::Http2 => Self::Http2,
-            WrittenProtocol::Grpc => Self::Grpc,
-            WrittenProtocol::Websocket => Self::WebSocket,
+            ProtocolToml::Http => Self::Http1,
+            ProtocolToml::Http2 => Self::Http2,
+            ProtocolToml::Grpc => Self::Grpc,
+            ProtocolToml::Websocket => Self::WebSocket,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Whom prony trusts where a service that runs already speaks TLS, as written.
+//! The TLS certificates that prony trusts for an external service.
 
 use crate::PlanError;
 use crate::read::Source;
@@ -6,33 +6,33 @@ use prony_load::Target;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What every certificate in PEM begins with.
+/// The first line of every PEM certificate.
 const PEM: &str = "-----BEGIN CERTIFICATE-----";
 
-/// The keys, as written in a variant or above the variants.
+/// The keys of a variant or above the variants.
 #[derive(Clone, Default)]
-pub(super) struct WrittenTrust {
+pub(super) struct TrustToml {
     pub(super) cacert: Option<Spanned<PathBuf>>,
     pub(super) insecure: Option<Spanned<bool>>,
 }
 
-impl WrittenTrust {
-    /// Where the first of the keys stands.
+impl TrustToml {
+    /// The position of the first of the keys.
     fn place(&self) -> Option<std::ops::Range<usize>> {
         let insecure = self.insecure.as_ref().map(Spanned::span);
         self.cacert.as_ref().map(Spanned::span).or(insecure)
     }
 
-    /// Nobody is there to be trusted.
+    /// Rejects the keys if there is no external service.
     pub(super) fn nobody(&self, source: &Source) -> Result<(), PlanError> {
-        let message = "`cacert` and `insecure` say whom to trust at the `url` of a service that runs already: give its `url`, too";
+        let message = "`cacert` and `insecure` are for a service that runs already: give its `url`, too";
         match self.place() {
             Some(place) => Err(source.invalid(place, message)),
             None => Ok(()),
         }
     }
 
-    /// Adds them to a target. `folder`: the service's, from which files are named.
+    /// Adds them to a target. `folder`: the service's, which contains the files.
     pub(super) fn given_to(
         self,
         target: &mut Target,
@@ -46,7 +46,7 @@ impl WrittenTrust {
             (Some(tls), Some(place)) => (tls, place),
             (None, Some(place)) => {
                 let message = format!(
-                    "`cacert` and `insecure` are about TLS, and `{}` speaks none: write it as https://…",
+                    "`cacert` and `insecure` are for TLS, but `{}` does not use it: write it as https://…",
                     target.url
                 );
                 return Err(source.invalid(place, message));
@@ -54,7 +54,7 @@ impl WrittenTrust {
         };
         if insecure && self.cacert.is_some() {
             let message =
-                "`insecure` trusts any certificate, and `cacert` names those to trust: leave one of them out";
+                "`insecure` trusts any certificate, and `cacert` names those to trust: remove one of them";
             return Err(source.invalid(place, message));
         }
         tls.insecure = insecure;
@@ -71,14 +71,14 @@ fn read(source: &Source, file: &Spanned<PathBuf>, folder: &Path) -> Result<Strin
     };
     let text = std::fs::read_to_string(&path).map_err(|error| {
         refused(format!(
-            "it cannot be read ({error}); it is looked for in the service's folder"
+            "cannot read it ({error}); it must be in the service's folder"
         ))
     })?;
     if text.contains(PEM) {
         Ok(text)
     } else {
         Err(refused(format!(
-            "it holds no certificate: it must be PEM, with {PEM}"
+            "it contains no certificate: it must be PEM, with {PEM}"
         )))
     }
 }

@@ -6,14 +6,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workers {
-    /// With what.
     pub uses: WorkersUse,
-    /// In a sentence.
+    /// A description in a sentence.
     pub how: String,
 }
 
 impl Workers {
-    /// Of an image, or of a service that runs already, where nothing is written.
+    /// For an image or an external service whose file does not describe it.
     pub(super) fn unknown(how: &str) -> Self {
         Self {
             uses: WorkersUse::Threads,
@@ -22,16 +21,14 @@ impl Workers {
     }
 }
 
-/// With what a service uses CPUs.
+/// The kind of workers of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkersUse {
-    /// Threads of one process.
     Threads,
-    /// Processes.
     Processes,
     /// Event loops in threads of one process.
     EventLoops,
-    /// It cannot use more than one CPU.
+    /// It can use only one CPU.
     OneCpu,
 }

@@ -1,18 +1,19 @@
-//! How the trials of a round follow each other.
+//! The order of the trials of a round.
 
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// How the trials of a round follow each other.
+/// The order of the trials of a round.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Design {
-    /// One service after the other: each has the machine for itself from its start to its end.
+    /// One service after the other: each uses the machine alone from its start to its end.
     #[default]
     Sequence,
-    /// All services of a group are started and warmed up, then loaded in turns, in many short windows. Who has no turn
-    /// stands still.
-    Turns {
+    /// Interleaved: all services of a group are started and warmed up, then loaded one after the other in many short windows.
+    /// The other services are paused meanwhile.
+    #[serde(alias = "turns")]
+    Interleaved {
         /// Length of a window, ns.
         window_ns: u64,
         /// Windows of each service in a round.
@@ -25,27 +26,27 @@ pub enum Design {
 }
 
 impl Design {
-    /// Length of a window unless told otherwise.
+    /// Default length of a window.
     pub const WINDOW: Duration = Duration::from_millis(200);
-    /// Windows of each service in a round unless told otherwise.
+    /// Default number of windows of each service in a round.
     pub const CYCLES: u32 = 30;
 
-    /// Turns as they are unless told otherwise: METHOD.md says why.
-    pub const fn turns() -> Self {
-        Self::Turns {
+    /// The default interleaved design; METHOD.md gives the reasons.
+    pub const fn interleaved() -> Self {
+        Self::Interleaved {
             window_ns: Self::WINDOW.as_nanos() as u64,
             cycles: Self::CYCLES,
         }
     }
 }
 
-/// Which trials a process start serves.
+/// The trials that a process start serves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Starts {
-    /// Each trial has a process start of its own.
+    /// Each trial has its own process start.
     #[default]
     Fresh,
-    /// A process start serves all workloads and loads of a contract, one after the other in a random order.
+    /// A process start serves all workloads and loads of a contract, one after the other in random order.
     Shared,
 }

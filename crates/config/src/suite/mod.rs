@@ -1,11 +1,11 @@
-//! A suite file: what to compare, under which load, for how long.
+//! Suite files: the compared services, their load, and the length of the run.
 
 mod design;
 mod levels;
 mod rank;
 mod written;
 
-pub(crate) use written::WrittenLimits;
+pub(crate) use written::LimitsToml;
 
 use crate::error::known;
 use crate::read::Source;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
-use written::{Written, WrittenDesign, WrittenGroup, WrittenProfile};
+use written::{DesignToml, GroupToml, ProfileToml, SuiteToml};
 
 pub use design::{Design, Starts};
 pub use rank::RankBy;
@@ -23,33 +23,31 @@ pub use rank::RankBy;
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
 pub struct Suite {
-    /// Name: the file's.
+    /// The name of the file.
     pub name: String,
-    /// What people call it.
     pub title: String,
-    /// The profile that was chosen, where one was.
+    /// The selected profile, if any.
     pub profile: Option<String>,
-    /// The profiles that there are.
+    /// The profiles of the suite.
     pub profiles: Vec<String>,
-    /// Rounds, at most.
+    /// The largest number of rounds.
     pub rounds: u32,
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
     /// Relative half-width of the intervals at which the run stops early.
     pub precision: Option<f64>,
-    /// Time after which no new round begins.
+    /// Time after which no new round starts.
     pub budget: Option<Duration>,
-    /// Relative difference that counts as none.
+    /// Relative difference below which services count as equal.
     pub tie: Option<f64>,
-    /// How the trials of a round follow each other.
+    /// The order of the trials of a round.
     pub design: Design,
-    /// The turns that its services take where turns are wished for.
-    pub turns: Design,
-    /// Which trials a process start serves.
+    /// The interleaved design to use if one is requested.
+    pub interleaved: Design,
+    /// The trials that a process start serves.
     pub starts: Starts,
     /// Whether a trial with any error counts as excluded.
     pub no_errors: bool,
-    /// Limits of each service.
     pub limits: Limits,
     /// The lines of the limits, for errors.
     pub limit_lines: LimitLines,
@@ -57,17 +55,16 @@ pub struct Suite {
     pub network: Option<Network>,
     /// Where services listen.
     pub address: Address,
-    /// What is compared.
     pub groups: Vec<SuiteGroup>,
     /// The file, for errors.
     pub path: PathBuf,
 }
 
 impl Suite {
-    /// Its design, or the one that is wished for: turns are as long and as many as the suite says.
+    /// The requested design, or else that of the suite. The suite sets length and number of the windows.
     pub(crate) fn design_for(&self, wished: Option<Design>) -> Design {
         match wished {
-            Some(wished) if wished == Design::turns() => self.turns,
+            Some(wished) if wished == Design::interleaved() => self.interleaved,
             Some(wished) => wished,
             None => self.design,
         }
@@ -77,25 +74,22 @@ impl Suite {
 /// Services under one workload and one load.
 #[derive(Debug, Clone)]
 pub struct SuiteGroup {
-    /// The contract.
     pub contract: String,
-    /// The workload; the contract's first where absent.
+    /// The workload; default: the contract's first.
     pub workload: Option<String>,
-    /// What is spoken: every listed one that a service offers.
+    /// Protocols; each service is measured over every listed one that it offers.
     pub protocols: Vec<Protocol>,
-    /// The load; the workload's own where absent.
+    /// The load; default: the workload's own.
     pub load: Option<Load>,
-    /// Line of the load, for errors; of the group where there is none.
+    /// Line of the load, or else of the group, for errors.
     pub load_line: usize,
     /// The search for the rate of the load.
     pub search: Option<Search>,
-    /// What its services are ranked by, with its line; absent: what the load suggests.
+    /// The metric of the ranking, with its line; default: that of the load.
     pub rank_by: Option<(RankBy, usize)>,
-    /// Warm-up.
     pub warm_up: WarmUpChoice,
-    /// Length of the measurement.
     pub duration: Duration,
-    /// A request without a complete reply after this long has failed.
+    /// A request without a complete reply after this time has failed.
     pub timeout: Duration,
     /// Patterns of services, with the line of each.
     pub services: Vec<(String, usize)>,
@@ -107,33 +101,26 @@ pub struct SuiteGroup {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpChoice {
-    /// After this long, ns.
+    /// After this time, ns.
     FixedNs(u64),
-    /// When the service is steady, but not before `least_ns` nor after `most_ns`.
-    Steady {
-        /// The shortest warm-up, ns.
-        least_ns: u64,
-        /// The longest warm-up, ns.
-        most_ns: u64,
-    },
+    /// When the service is steady, but not before `least_ns` and not after `most_ns`.
+    Steady { least_ns: u64, most_ns: u64 },
 }
 
 /// Limits of a service.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// CPUs, may be a part of one.
+    /// CPUs; fractions are allowed.
     pub cpus: Option<f64>,
     /// Memory, bytes.
     pub memory_bytes: Option<u64>,
 }
 
-/// The lines on which limits stand, from 1; 1 where there is none.
+/// The lines of the limits, from 1; 1 for an absent limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LimitLines {
-    /// Of `cpus`.
     pub cpus: usize,
-    /// Of `memory`.
     pub memory: usize,
 }
 
@@ -160,12 +147,12 @@ impl Suite {
     /// Reads a suite file in a profile; `None` is the file's own settings.
     pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, PlanError> {
         let source = Source::read(path)?;
-        let written: Written = source.parse()?;
+        let written: SuiteToml = source.parse()?;
         let change = written.profile_named(&source, profile)?;
         if written.groups.is_empty() {
             return Err(source.invalid(
                 0..0,
-                "no `[[group]]`: give at least one, with `contract` and `services`",
+                "no `[[group]]`: add at least one, with `contract` and `services`",
             ));
         }
         let defaults = GroupDefaults {
@@ -181,7 +168,7 @@ impl Suite {
         };
         let design = written
             .design
-            .map_or(Design::Sequence, |design| design.with(written.turns));
+            .map_or(Design::Sequence, |design| design.with(written.interleaved));
         let starts = starts(
             &source,
             change.starts.as_ref().or(written.starts.as_ref()),
@@ -204,7 +191,7 @@ impl Suite {
             tie: share(&source, "tie", written.tie.as_ref())?,
             budget: change.budget.or(written.budget).map(|duration| duration.0),
             design,
-            turns: WrittenDesign::Turns.with(written.turns),
+            interleaved: DesignToml::Interleaved.with(written.interleaved),
             starts,
             no_errors: written.no_errors,
             limits: written.limits.resolve(&source)?,
@@ -222,8 +209,8 @@ impl Suite {
     }
 }
 
-impl Written {
-    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<WrittenProfile, PlanError> {
+impl SuiteToml {
+    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<ProfileToml, PlanError> {
         let names: Vec<&str> = self.profile.keys().map(|key| key.get_ref().as_str()).collect();
         for group in &self.groups {
             if let Some(key) = group
@@ -241,7 +228,7 @@ impl Written {
             }
         }
         let Some(name) = name else {
-            return Ok(WrittenProfile::default());
+            return Ok(ProfileToml::default());
         };
         let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
         found
@@ -261,10 +248,10 @@ struct GroupDefaults {
     timeout: Duration,
 }
 
-/// The group that is written, once for each of its loads.
+/// The group as written, once for each of its loads.
 fn groups_of(
     source: &Source,
-    spanned: &Spanned<WrittenGroup>,
+    spanned: &Spanned<GroupToml>,
     profile: Option<&str>,
     defaults: GroupDefaults,
 ) -> Result<Vec<SuiteGroup>, PlanError> {
@@ -278,13 +265,13 @@ fn groups_of(
     if services.is_empty() {
         return Err(source.invalid(
             spanned.span(),
-            "`services` is empty: name at least one, `\"*\"` for all",
+            "`services` is empty: add at least one, `\"*\"` for all",
         ));
     }
     if written.protocols.as_ref().is_some_and(Vec::is_empty) {
         return Err(source.invalid(
             spanned.span(),
-            "`protocols` is empty: name at least one of `http1`, `http2`, `grpc`, `websocket`, or leave it out",
+            "`protocols` is empty: add at least one of `http1`, `http2`, `grpc`, `websocket`, or remove it",
         ));
     }
     let load = change
@@ -342,7 +329,7 @@ fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanEr
 fn starts(source: &Source, written: Option<&Spanned<Starts>>, design: Design) -> Result<Starts, PlanError> {
     match written {
         Some(starts) if *starts.get_ref() == Starts::Shared && design != Design::Sequence => {
-            let message = "`starts = \"shared\"` with `design = \"turns\"`: turns start all services of a group afresh; leave one of the two out";
+            let message = "`starts = \"shared\"` with `design = \"turns\"`: `turns` start all services of a group again; remove one of the two";
             Err(source.invalid(starts.span(), message))
         }
         other => Ok(other.map_or(Starts::Fresh, |starts| *starts.get_ref())),
@@ -353,7 +340,7 @@ fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Opt
     match value {
         Some(value) if *value.get_ref() <= 0.0 || *value.get_ref() >= 1.0 => {
             let message = format!(
-                "`{key}` is {}: give a share between 0 and 1, as 0.02",
+                "`{key}` is {}: give a share between 0 and 1, such as 0.02",
                 value.get_ref()
             );
             Err(source.invalid(value.span(), message))

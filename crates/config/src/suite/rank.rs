@@ -1,15 +1,15 @@
-//! What the services of a group are ranked by, where that is not what its load suggests.
+//! The metric by which the services of a group are ranked, if it is not the default of the load.
 
 use prony_load::Load;
 use serde::{Deserialize, Serialize};
 
-/// What the services of a group are ranked by.
+/// The metric by which the services of a group are ranked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RankBy {
     /// Valid replies per second.
     Goodput,
-    /// Whole sequences per second.
+    /// Complete sequences per second.
     Sequences,
     /// Median response time.
     P50,
@@ -31,18 +31,18 @@ impl RankBy {
         }
     }
 
-    /// Why services cannot be ranked so under a load, where they cannot.
+    /// Why services cannot be ranked by this metric under a load, if so.
     pub(crate) fn refused(self, load: &Load, searches: bool, is_sequence: bool) -> Option<&'static str> {
         let is_closed = matches!(load, Load::Closed { .. });
         match self {
             Self::Goodput | Self::Sequences if !is_closed && !searches => Some(
-                "requests come at a rate that is the same for all services: leave it out for the 99th percentile, or write \"p50\" or \"cpu\"",
+                "the rate of requests is the same for all services: remove it to rank by the 99th percentile, or write \"p50\" or \"cpu\"",
             ),
             Self::Sequences if !is_sequence => {
-                Some("the workload is no sequence: leave it out for goodput, or write \"goodput\"")
+                Some("the workload is not a sequence: remove it to rank by goodput, or write \"goodput\"")
             }
             Self::P50 | Self::P99 if searches => Some(
-                "each service is loaded at the highest rate that it carries: leave it out for goodput, or write \"cpu\"",
+                "each service is loaded at its highest sustainable rate: remove it to rank by goodput, or write \"cpu\"",
             ),
             _ => None,
         }

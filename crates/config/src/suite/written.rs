@@ -1,9 +1,9 @@
-//! A suite as it is written.
+//! The keys of a suite file.
 
 use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
 use crate::read::Source;
 use crate::{Address, PlanError};
-use prony_load::{Objective, Protocol, Rate, Search, WrittenDuration};
+use prony_load::{DurationText, Objective, Protocol, Rate, Search};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,153 +11,155 @@ use toml::{Spanned, Table};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Written {
+pub(super) struct SuiteToml {
     pub(super) title: String,
     pub(super) rounds: Option<Spanned<u32>>,
-    pub(super) warm_up: Option<WrittenWarmUp>,
-    pub(super) duration: Option<WrittenDuration>,
-    pub(super) budget: Option<WrittenDuration>,
+    pub(super) warm_up: Option<WarmUpToml>,
+    pub(super) duration: Option<DurationText>,
+    pub(super) budget: Option<DurationText>,
     pub(super) precision: Option<Spanned<f64>>,
     pub(super) confidence: Option<Spanned<f64>>,
     pub(super) tie: Option<Spanned<f64>>,
-    pub(super) timeout: Option<WrittenDuration>,
-    pub(super) design: Option<WrittenDesign>,
+    pub(super) timeout: Option<DurationText>,
+    pub(super) design: Option<DesignToml>,
     #[serde(default)]
-    pub(super) turns: WrittenTurns,
+    #[serde(alias = "turns")]
+    pub(super) interleaved: InterleavedToml,
     pub(super) starts: Option<Spanned<Starts>>,
     #[serde(default)]
     pub(super) no_errors: bool,
     #[serde(default)]
-    pub(super) limits: WrittenLimits,
-    pub(super) network: Option<WrittenNetwork>,
+    pub(super) limits: LimitsToml,
+    pub(super) network: Option<NetworkToml>,
     #[serde(default)]
-    pub(super) address: WrittenAddress,
+    pub(super) address: AddressToml,
     #[serde(rename = "group", default)]
-    pub(super) groups: Vec<Spanned<WrittenGroup>>,
+    pub(super) groups: Vec<Spanned<GroupToml>>,
     #[serde(default)]
-    pub(super) profile: BTreeMap<Spanned<String>, WrittenProfile>,
+    pub(super) profile: BTreeMap<Spanned<String>, ProfileToml>,
 }
 
 /// `"sequence"` or `"turns"`.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum WrittenDesign {
+pub(super) enum DesignToml {
     Sequence,
-    Turns,
+    #[serde(alias = "turns")]
+    Interleaved,
 }
 
 /// `{ window = "200ms", cycles = 30 }`
 #[derive(Deserialize, Clone, Copy, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenTurns {
-    window: Option<WrittenDuration>,
+pub(super) struct InterleavedToml {
+    window: Option<DurationText>,
     cycles: Option<u32>,
 }
 
-impl WrittenDesign {
-    /// The design, with what the suite says of turns.
-    pub(super) fn with(self, turns: WrittenTurns) -> Design {
+impl DesignToml {
+    /// The design, with the suite's windows if it is interleaved.
+    pub(super) fn with(self, interleaved: InterleavedToml) -> Design {
         match self {
             Self::Sequence => Design::Sequence,
-            Self::Turns => Design::Turns {
-                window_ns: turns.window.map_or(Design::WINDOW, |window| window.0).as_nanos() as u64,
-                cycles: turns.cycles.unwrap_or(Design::CYCLES),
+            Self::Interleaved => Design::Interleaved {
+                window_ns: interleaved
+                    .window
+                    .map_or(Design::WINDOW, |window| window.0)
+                    .as_nanos() as u64,
+                cycles: interleaved.cycles.unwrap_or(Design::CYCLES),
             },
         }
     }
 }
 
-/// What a profile may change of the whole suite.
+/// The suite settings that a profile may override.
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenProfile {
+pub(super) struct ProfileToml {
     pub(super) rounds: Option<Spanned<u32>>,
-    pub(super) warm_up: Option<WrittenWarmUp>,
-    pub(super) duration: Option<WrittenDuration>,
-    pub(super) budget: Option<WrittenDuration>,
+    pub(super) warm_up: Option<WarmUpToml>,
+    pub(super) duration: Option<DurationText>,
+    pub(super) budget: Option<DurationText>,
     pub(super) starts: Option<Spanned<Starts>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenGroup {
+pub(super) struct GroupToml {
     pub(super) contract: String,
     pub(super) workload: Option<String>,
     pub(super) protocols: Option<Vec<Protocol>>,
-    /// A load, or one with several numbers of connections.
+    /// A load, possibly with several numbers of connections.
     pub(super) load: Option<Spanned<Table>>,
-    pub(super) capacity: Option<Spanned<WrittenCapacity>>,
+    pub(super) capacity: Option<Spanned<CapacityToml>>,
     pub(super) rank_by: Option<Spanned<RankBy>>,
-    pub(super) warm_up: Option<WrittenWarmUp>,
-    pub(super) duration: Option<WrittenDuration>,
-    pub(super) timeout: Option<WrittenDuration>,
+    pub(super) warm_up: Option<WarmUpToml>,
+    pub(super) duration: Option<DurationText>,
+    pub(super) timeout: Option<DurationText>,
     pub(super) services: Vec<Spanned<String>>,
     #[serde(default)]
-    pub(super) profile: BTreeMap<Spanned<String>, WrittenGroupProfile>,
+    pub(super) profile: BTreeMap<Spanned<String>, GroupProfileToml>,
 }
 
-/// What a profile may change of a group.
+/// The group settings that a profile may override.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenGroupProfile {
+pub(super) struct GroupProfileToml {
     pub(super) services: Option<Vec<Spanned<String>>>,
-    /// A load, or one with several numbers of connections.
+    /// A load, possibly with several numbers of connections.
     pub(super) load: Option<Spanned<Table>>,
-    pub(super) capacity: Option<Spanned<WrittenCapacity>>,
-    pub(super) warm_up: Option<WrittenWarmUp>,
-    pub(super) duration: Option<WrittenDuration>,
+    pub(super) capacity: Option<Spanned<CapacityToml>>,
+    pub(super) warm_up: Option<WarmUpToml>,
+    pub(super) duration: Option<DurationText>,
 }
 
-/// `"2s"`, or `{ least = "1s", most = "20s" }`: until it is steady.
+/// `"2s"`, or `{ least = "1s", most = "20s" }`: until the service is steady.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(
     untagged,
     expecting = "expected a duration (`\"2s\"`) or `{ least = \"1s\", most = \"20s\" }`"
 )]
-pub(super) enum WrittenWarmUp {
-    Fixed(WrittenDuration),
-    Steady {
-        least: WrittenDuration,
-        most: WrittenDuration,
-    },
+pub(super) enum WarmUpToml {
+    Fixed(DurationText),
+    Steady { least: DurationText, most: DurationText },
 }
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenLimits {
+pub(crate) struct LimitsToml {
     pub(super) cpus: Option<Spanned<f64>>,
     pub(super) memory: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenNetwork {
-    pub(super) delay: Option<WrittenDuration>,
+pub(super) struct NetworkToml {
+    pub(super) delay: Option<DurationText>,
     pub(super) rate: Option<Spanned<String>>,
 }
 
 /// `{ objective = "p99<10ms,errors<0.1%", limit = 200000, precision = 0.05, step = "1s" }`
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenCapacity {
+pub(super) struct CapacityToml {
     objective: Objective,
     limit: Option<Rate>,
     precision: Option<f64>,
-    step: Option<WrittenDuration>,
+    step: Option<DurationText>,
 }
 
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
-pub(super) struct WrittenAddress {
+pub(super) struct AddressToml {
     host: Option<Spanned<String>>,
     port: Option<Spanned<u16>>,
 }
 
-impl From<WrittenWarmUp> for WarmUpChoice {
-    fn from(written: WrittenWarmUp) -> Self {
+impl From<WarmUpToml> for WarmUpChoice {
+    fn from(written: WarmUpToml) -> Self {
         match written {
-            WrittenWarmUp::Fixed(duration) => Self::FixedNs(duration.as_ns()),
-            WrittenWarmUp::Steady { least, most } => Self::Steady {
+            WarmUpToml::Fixed(duration) => Self::FixedNs(duration.as_ns()),
+            WarmUpToml::Steady { least, most } => Self::Steady {
                 least_ns: least.as_ns(),
                 most_ns: most.as_ns(),
             },
@@ -165,27 +167,26 @@ impl From<WrittenWarmUp> for WarmUpChoice {
     }
 }
 
-/// Highest rate that a search tries unless told, per second.
+/// Default highest rate that a search tries, per second.
 const LIMIT_PER_S: f64 = 1_000_000.0;
-/// How close a search goes unless told, as a share.
+/// Default relative precision of a search.
 const PRECISION: f64 = 0.05;
-/// Length of the measurement at each rate of a search unless told, ns.
+/// Default length of the measurement at each rate of a search, ns.
 const STEP_NS: u64 = 1_000_000_000;
 
-impl WrittenCapacity {
+impl CapacityToml {
     pub(super) fn resolve(&self, source: &Source, span: Range<usize>) -> Result<Search, PlanError> {
         let precision = self.precision.unwrap_or(PRECISION);
         if !(0.001..=0.5).contains(&precision) {
-            let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, as 0.05");
+            let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, such as 0.05");
             return Err(source.invalid(span, message));
         }
-        let step_ns = self.step.map_or(STEP_NS, WrittenDuration::as_ns);
+        let step_ns = self.step.map_or(STEP_NS, DurationText::as_ns);
         if step_ns == 0 {
             return Err(source.invalid(span, "`step` is 0: nothing would be measured at any rate"));
         }
         if self.objective.streams().is_some() {
-            let message =
-                "ttft, tpot, e2el and good are of language models, which `prony capacity URL --llm` asks";
+            let message = "ttft, tpot, e2el and good are for language models: use `prony capacity URL --llm`";
             return Err(source.invalid(span, message));
         }
         Ok(Search {
@@ -199,17 +200,17 @@ impl WrittenCapacity {
     }
 }
 
-impl WrittenAddress {
+impl AddressToml {
     pub(super) fn resolve(&self, source: &Source) -> Result<Address, PlanError> {
         if let Some(port) = self.port.as_ref().filter(|port| *port.get_ref() == 0) {
-            let message = "`port` is 0: leave it out for a free one, or name one";
+            let message = "`port` is 0: remove it for a free one, or give one";
             return Err(source.invalid(port.span(), message));
         }
         if let Some(host) = &self.host
             && host.get_ref().parse::<std::net::Ipv4Addr>().is_err()
         {
             let message = format!(
-                "`host` is `{}`: give the IPv4 address of an interface of this machine, as \"127.0.0.1\" or \"0.0.0.0\"",
+                "`host` is `{}`: give the IPv4 address of an interface of this machine, such as \"127.0.0.1\" or \"0.0.0.0\"",
                 host.get_ref()
             );
             return Err(source.invalid(host.span(), message));
@@ -221,7 +222,7 @@ impl WrittenAddress {
     }
 }
 
-impl WrittenLimits {
+impl LimitsToml {
     pub(super) fn lines(&self, source: &Source) -> LimitLines {
         LimitLines {
             cpus: self.cpus.as_ref().map_or(1, |cpus| source.line(cpus.span())),
@@ -238,7 +239,7 @@ impl WrittenLimits {
             .as_ref()
             .filter(|cpus| !(cpus.get_ref().is_finite() && *cpus.get_ref() > 0.0))
         {
-            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, as 2 or 0.5"));
+            return Err(source.invalid(cpus.span(), "`cpus` must be above 0, such as 2 or 0.5"));
         }
         let memory = self.memory.as_ref().map(|memory| {
             quantity(
@@ -248,7 +249,7 @@ impl WrittenLimits {
             .ok_or_else(|| {
                 source.invalid(
                     memory.span(),
-                    "`memory` must be a size, as \"2GiB\" or \"512MiB\"",
+                    "`memory` must be a size, such as \"2GiB\" or \"512MiB\"",
                 )
             })
         });
@@ -259,7 +260,7 @@ impl WrittenLimits {
     }
 }
 
-impl WrittenNetwork {
+impl NetworkToml {
     pub(super) fn resolve(&self, source: &Source) -> Result<Network, PlanError> {
         let rate = self.rate.as_ref().map(|rate| {
             quantity(
@@ -269,18 +270,18 @@ impl WrittenNetwork {
             .ok_or_else(|| {
                 source.invalid(
                     rate.span(),
-                    "`rate` must be bits per second, as \"1Gbit\" or \"100Mbit\"",
+                    "`rate` must be bits per second, such as \"1Gbit\" or \"100Mbit\"",
                 )
             })
         });
         Ok(Network {
-            delay_ns: self.delay.map_or(0, WrittenDuration::as_ns),
+            delay_ns: self.delay.map_or(0, DurationText::as_ns),
             rate_bits_per_s: rate.transpose()?,
         })
     }
 }
 
-/// A whole number above 0 with one of the units.
+/// A positive whole number with one of the units.
 fn quantity(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (number, factor) = units
         .iter()

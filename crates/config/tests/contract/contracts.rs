@@ -1,4 +1,4 @@
-//! The five contracts of this repository: they load, and say what they are meant to say.
+//! The contracts of this repository load, and have the intended content.
 
 use prony_config::contract::{Case, Contract};
 use prony_load::{Body, BodyRule, Load, Order, Parameter, Part, Protocol, Reply, Source};
@@ -91,7 +91,7 @@ fn person_sends_the_same_on_both_transports() {
             "createPerson(who=person_5)",
         ];
         assert_eq!(names, wanted);
-        // What is created under load was never asked for before: its place is in the sent and in the expected message.
+        // Created persons must be new under load: the request and the expected message contain the same placeholder.
         let create = person.workload("createPerson", protocol).expect("the workload");
         let [
             Parameter {
@@ -111,7 +111,7 @@ fn person_sends_the_same_on_both_transports() {
             .filter(|part| matches!(part, Part::Value(0)))
             .count();
         assert_eq!(places, 7, "{protocol:?}");
-        // The reply is the message that was sent.
+        // The reply equals the sent message.
         let mut message = Vec::new();
         let token = |_: usize, out: &mut Vec<u8>| out.extend_from_slice(b"0123456789ab");
         sent.render(&mut message, token);
@@ -129,7 +129,7 @@ fn person_sends_the_same_on_both_transports() {
     }
 }
 
-/// Objects, keys, arrays, strings, integers, booleans and depth of a document.
+/// Numbers of objects, keys, arrays, strings, integers and booleans of a document, and its depth.
 fn shape(value: &Value, depth: usize, counts: &mut [usize; 7]) {
     let inner: Vec<&Value> = match value {
         Value::Object(members) => {
@@ -172,10 +172,10 @@ fn the_relayed_document_has_the_size_and_shape_of_document_002() {
 }
 
 #[test]
-fn relay_needs_a_slow_companion_and_drops_half_where_asked() {
+fn relay_needs_a_slow_backing_service_and_drops_half_where_asked() {
     let relay = contract("relay");
-    let [backend] = relay.companions() else {
-        panic!("one companion")
+    let [backend] = relay.backing_services() else {
+        panic!("one backing service")
     };
     assert_eq!((backend.name(), backend.uses()), ("backend", "delay"));
     assert_eq!(backend.settings()["delay"].as_str(), Some("30ms"));
@@ -189,9 +189,9 @@ fn relay_needs_a_slow_companion_and_drops_half_where_asked() {
     assert_eq!(load.connections(), 2000);
 }
 
-/// Little's law: 2,000 requests under way ÷ 30 ms; twice that where half of them never reach the backend.
+/// Little's law: 2,000 requests in flight ÷ 30 ms; twice that if half of them never reach the backend.
 #[test]
-fn a_slow_companion_bounds_the_rate_of_a_closed_load() {
+fn a_slow_backing_service_bounds_the_rate_of_a_closed_load() {
     let relay = contract("relay");
     let (_, load) = relay.load_of(None).expect("a load");
     let ceiling = |workload: &str| relay.ceiling_per_s(workload, &load).expect("a workload");
@@ -269,7 +269,7 @@ fn every_contract_has_the_common_cases_that_apply_to_it() {
         assert_eq!(known.join(", "), expected, "{name} {protocol:?}");
     }
     let cases = contract("snoop").cases(Protocol::Http1, 7);
-    // With the Host that the client adds.
+    // In addition to the Host header that the client adds.
     assert_eq!(case(&cases, "100 headers").exchanges[0].request.headers.len(), 99);
 }
 
@@ -292,7 +292,7 @@ fn one_call_takes_chosen_values() {
         String::from_utf8(path).expect("a path")
     };
     assert_eq!(path(&known), "/person/2");
-    // What must come back for a person that nobody knows is said in no operation: it is sent all the same.
+    // No operation defines the reply for an unknown person: the request is sent nevertheless.
     let unknown = person
         .single("getPerson", Protocol::Grpc, &value("id", "77"), 1)
         .expect("a call");
@@ -308,7 +308,7 @@ fn one_call_takes_chosen_values() {
         call.expect_err("no such call").to_string()
     };
     assert!(told("getPersons", &[]).contains("no operation `getPersons`: known are"));
-    assert!(told("getPerson", &value("name", "x")).contains("no place `name`: known are id"));
+    assert!(told("getPerson", &value("name", "x")).contains("no placeholder `name`: known are id"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What an author may write wrong is told with file, line and key.
+//! Mistakes of an author are reported with file, line and key.
 
 use super::common;
 use prony_config::contract::{Contract, Counts, Most, RowTable};
@@ -6,7 +6,7 @@ use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// A contract that is right; line 1 is `name`.
+/// A valid contract; line 1 is `name`.
 const RIGHT: &str = r#"name = "toy"
 title = "Toy"
 summary = "A toy."
@@ -43,7 +43,7 @@ fn load(contract: &str, proto: &str) -> Result<Contract, String> {
     common::load_beside(contract, &[("toy.proto", proto)])
 }
 
-/// The right contract with one thing replaced must be refused at a line, in these words.
+/// The valid contract with one replacement must be rejected at this line, with these words.
 fn refused(old: &str, new: &str, line: usize, words: &[&str]) {
     assert!(RIGHT.contains(old), "nothing to replace: {old}");
     let message = load(&RIGHT.replacen(old, new, 1), PROTO).expect_err(new);
@@ -52,7 +52,7 @@ fn refused(old: &str, new: &str, line: usize, words: &[&str]) {
         "{new}: not line {line}: {message}"
     );
     for word in words {
-        assert!(message.contains(word), "{new}: nothing says `{word}`: {message}");
+        assert!(message.contains(word), "{new}: `{word}` is missing: {message}");
     }
 }
 
@@ -78,7 +78,7 @@ fn rules_for_values_of_json_are_read_and_judged() {
             .map_err(|mismatch| mismatch.what)
     };
     assert_eq!(judged(r#"{"id":"7"}"#), Ok(()));
-    // Equal members that are null are as good as absent, and a rule says so of this one.
+    // Members that are null count as absent in comparisons, and also for a rule about absence.
     assert_eq!(judged(r#"{"id":"7","error":null}"#), Ok(()));
     assert!(judged(r#"{"id":"8"}"#).is_err());
     let wrong = r#"type = "application/json", json_rules = "id=1", json"#;
@@ -139,12 +139,7 @@ fn no_expectation() {
         19,
         &["no expectation"],
     );
-    refused(
-        "with = { id = 4 } }",
-        "expect = {} }",
-        19,
-        &["`expect` says nothing"],
-    );
+    refused("with = { id = 4 } }", "expect = {} }", 19, &["`expect` is empty"]);
     refused(
         "call = { operation = \"get\", with = { id = 4 } }",
         "",
@@ -187,7 +182,7 @@ fn schemas_that_do_not_resolve() {
         "message = { id",
         "message = { di",
         13,
-        &["no message `toy.Id`", "di"],
+        &["not a message `toy.Id`", "di"],
     );
     let broken = load(RIGHT, "syntax = \"proto3\";\nmessage Id { strin id = 1; }\n").expect_err("broken");
     assert!(broken.contains("contract.toml:4: `proto`"), "{broken}");
@@ -206,7 +201,7 @@ fn places_and_values() {
         "with = { id = 4 }",
         "with = { id = 4, more = 5 }",
         19,
-        &["`with.more`", "nothing has a place `{more}`"],
+        &["`with.more`", "no text has the placeholder `{more}`"],
     );
     refused(
         "random = [1, 9]",
@@ -302,7 +297,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
         common::load_beside(&contract, &[("schemas.json", file)])
     };
     let file = r##"{"$defs": {"Pet": {"$ref": "#/$defs/Name"}, "Name": {"type": "string"}, "Other": {"type": "objekt"}}}"##;
-    with("\"schemas.json#/$defs/Pet\"", file).expect("what it reaches is right");
+    with("\"schemas.json#/$defs/Pet\"", file).expect("the referenced part is valid");
     with("{ type = \"object\", required = [\"id\"] }", "").expect("in place");
     for (schema, file, told) in [
         ("\"schemas.json#/$defs/Other\"", file, "not a JSON Schema"),
@@ -311,7 +306,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
             file,
             "schemas.json has nothing at `/$defs/Dog`",
         ),
-        ("\"schemas.json\"", "{\n  \"a\":\n}", "schemas.json:3: no JSON"),
+        ("\"schemas.json\"", "{\n  \"a\":\n}", "schemas.json:3: not JSON"),
         ("\"none.json\"", "", "none.json: No such file"),
         ("7", "", "give a file of this folder"),
     ] {
@@ -324,12 +319,12 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
     }
 }
 
-/// A contract with a companion, rows and something to look at afterwards.
-const BESIDE: &str = r#"name = "toy"
+/// A contract with a backing service, rows and conditions.
+const WITH_BACKING: &str = r#"name = "toy"
 title = "Toy"
 summary = "A toy."
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 seed = ["schema.sql"]
 work_mem = "4MB"
@@ -368,7 +363,7 @@ fn load_with_schema(contract: &str) -> Result<Contract, String> {
     )
 }
 
-/// As many replies as the status says.
+/// A count that equals the status.
 struct Statuses;
 
 impl Counts for Statuses {
@@ -383,50 +378,53 @@ impl Counts for Statuses {
 
 #[test]
 fn what_stands_beside_a_service_is_read() {
-    let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
-    let [db] = contract.companions() else {
-        panic!("one companion")
+    let contract = load_with_schema(WITH_BACKING).unwrap_or_else(|error| panic!("{error}"));
+    let [db] = contract.backing_services() else {
+        panic!("one backing service")
     };
     assert_eq!((db.name(), db.uses()), ("db", "postgresql"));
     assert!(db.seed()[0].ends_with("toy/schema.sql"), "{:?}", db.seed());
     assert_eq!(db.settings()["work_mem"].as_str(), Some("4MB"));
     let [thing] = contract.rows() else {
-        panic!("one kind of rows")
+        panic!("one table")
     };
-    assert_eq!((thing.name(), thing.companion()), ("thing", "db"));
+    assert_eq!((thing.name(), thing.backing_service()), ("thing", "db"));
     assert_eq!(thing.query(), "select id, name from thing");
     let [after] = contract.after() else {
-        panic!("one query")
+        panic!("one condition after the load")
     };
-    assert_eq!((after.name(), after.companion()), ("none is lost", "db"));
+    assert_eq!((after.name(), after.backing_service()), ("none is lost", "db"));
     assert_eq!(after.expected(100, &Statuses).low, 100 + 201 - 408);
     let [during] = contract.during() else {
-        panic!("one bound")
+        panic!("one condition during the load")
     };
-    assert_eq!((during.name(), during.companion()), ("few connections", "db"));
+    assert_eq!(
+        (during.name(), during.backing_service()),
+        ("few connections", "db")
+    );
     assert_eq!(during.connections(), &Most::Variable("DATABASE_POOL".to_owned()));
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
-        .companion_error("db", "work_mem", "too little")
+        .backing_service_error("db", "work_mem", "too little")
         .to_string();
     assert!(
-        told.contains("contract.toml:8: `companion.db.work_mem`: too little"),
+        told.contains("contract.toml:8: `backing.db.work_mem`: too little"),
         "{told}"
     );
 }
 
 #[test]
-fn a_case_may_restart_a_companion() {
-    let with = |case: &str| load_with_schema(&format!("{BESIDE}\n[[case]]\nname = \"away\"\n{case}\n"));
+fn a_case_may_restart_a_backing_service() {
+    let with = |case: &str| load_with_schema(&format!("{WITH_BACKING}\n[[case]]\nname = \"away\"\n{case}\n"));
     let call = "call = { operation = \"get\" }";
     let contract = with(&format!("restart = \"db\"\naway = \"2s\"\n{call}")).expect("a case");
     let cases = contract.cases(Protocol::Http1, 1);
     let away = cases.iter().find(|case| case.name == "away").expect("the case");
     let restart = away.restart.as_ref().expect("a restart");
-    assert_eq!(restart.companion, "db");
+    assert_eq!(restart.backing_service, "db");
     assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
     assert!(away.alone, "it disturbs the others");
-    let line = BESIDE.lines().count() + 4;
+    let line = WITH_BACKING.lines().count() + 4;
     for (case, told) in [
         (
             format!("restart = \"dbx\"\n{call}"),
@@ -434,17 +432,15 @@ fn a_case_may_restart_a_companion() {
         ),
         (
             format!("away = \"1s\"\n{call}"),
-            format!(":{line}: case `away`: `away` and `recovers` belong to `restart`"),
+            format!(":{line}: case `away`: `away` and `recovers` need `restart`"),
         ),
         (
             format!("restart = \"db\"\naway = \"31s\"\n{call}"),
-            format!(":{line}: case `away`: `away` is at most 30s"),
+            format!(":{line}: case `away`: `away` may be at most 30s"),
         ),
         (
             format!("restart = \"db\"\ndeliver = \"many_connections\"\n{call}"),
-            format!(
-                ":{line}: case `away`: calls meet a companion that goes away each on a connection of its own"
-            ),
+            format!(":{line}: case `away`: with `restart`, each call has a connection of its own"),
         ),
         (
             "restart = \"db\"\ncall = { operation = \"get\", until = \"1s\" }".to_owned(),
@@ -468,7 +464,7 @@ fn places_of_one_request_stand_in_one_row() {
             .collect(),
     };
     let give = |table: RowTable| {
-        let contract = load_with_schema(BESIDE).unwrap_or_else(|error| panic!("{error}"));
+        let contract = load_with_schema(WITH_BACKING).unwrap_or_else(|error| panic!("{error}"));
         let tables = BTreeMap::from([("thing".to_owned(), table)]);
         contract.give_rows(tables).map_err(|error| error.to_string())
     };
@@ -500,7 +496,7 @@ fn places_of_one_request_stand_in_one_row() {
                 rows: Vec::new(),
                 ..things.clone()
             },
-            "contract.toml:10: `rows.thing`: the query found no row",
+            "contract.toml:10: `rows.thing`: the query returned no row",
         ),
         (
             RowTable {
@@ -519,18 +515,18 @@ fn places_of_one_request_stand_in_one_row() {
 #[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_stands_beside_a_service_is_told_with_its_line() {
     for (old, new, line, told) in [
-        ("use = \"postgresql\"\n", "", 5, "`companion.db`: no `use`"),
+        ("use = \"postgresql\"\n", "", 5, "`backing.db`: no `use`"),
         (
             "use = \"postgresql\"",
             "use = 15",
             6,
-            "`companion.db.use`: give the name of a companion",
+            "`backing.db.use`: give the name of a backing service",
         ),
         (
             "\"schema.sql\"",
             "\"none.sql\"",
             7,
-            "`companion.db.seed`: none.sql: no such file",
+            "`backing.db.seed`: none.sql: no such file",
         ),
         (
             "\"schema.sql\"",
@@ -539,12 +535,12 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "give a file of this folder",
         ),
         ("[\"schema.sql\"]", "\"schema.sql\"", 7, "give a list of files"),
-        ("[companion.db]", "[companion.DB]", 5, "small letters, digits"),
+        ("[backing.db]", "[backing.DB]", 5, "lowercase letters, digits"),
         (
             "[rows.thing]",
             "[rows.thing]\ncompanion = \"cache\"",
             11,
-            "`companion` is `cache`: known are db",
+            "`backing` is `cache`: known are db",
         ),
         (
             "query = \"select id, name from thing\"",
@@ -560,16 +556,21 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
         ),
         (
             "[rows.thing]",
-            "[companion.cache]\nuse = \"redis\"\n[rows.thing]",
+            "[backing.cache]\nuse = \"redis\"\n[rows.thing]",
             12,
-            "no `companion`: say which one",
+            "no `backing`: name the one to query",
         ),
-        ("get.201", "put.201", 22, "`put` is no operation: known are get"),
+        (
+            "get.201",
+            "put.201",
+            22,
+            "`put` is not an operation: known are get",
+        ),
         (
             "get.201",
             "get",
             22,
-            "after `none is lost`: `equals`: `get` is no part of a sum",
+            "after `none is lost`: `equals`: `get` is not part of a sum",
         ),
         (
             "row = \"thing\", column = \"id\"",
@@ -605,11 +606,11 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             "connections = \"DATABASE_POOL\"",
             "connections = true",
             29,
-            "a number, or a variable that the companion gives the service",
+            "a number, or a variable that the backing service exports",
         ),
     ] {
-        assert!(BESIDE.contains(old), "{old}");
-        let error = load_with_schema(&BESIDE.replacen(old, new, 1)).expect_err(new);
+        assert!(WITH_BACKING.contains(old), "{old}");
+        let error = load_with_schema(&WITH_BACKING.replacen(old, new, 1)).expect_err(new);
         assert!(
             error.contains(&format!("contract.toml:{line}: ")),
             "{new}: not line {line}: {error}"

@@ -1,8 +1,8 @@
-//! Streams in contracts: what is written becomes what is expected of each message, and what is wrong is told.
+//! Streams in contracts: the expectations of their messages, and error messages.
 
 use super::common::load;
 use prony_config::contract::{Case, Contract};
-use prony_load::events::{Data, Shape, Whole};
+use prony_load::events::{Data, ExactStream, MessageRule};
 use prony_load::{Part, Protocol, Template};
 use std::time::Duration;
 
@@ -45,16 +45,16 @@ fn a_stream_is_expected_message_by_message() {
     let contract = load(RIGHT).expect("a contract");
     let case = case(&contract, Protocol::Http1, "some").expect("a case");
     let events = case.exchanges[0].expect.events.clone().expect("a stream");
-    let whole = Whole {
+    let whole = ExactStream {
         count: constant("3"),
-        each: Shape {
+        each: MessageRule {
             id: Some(constant("{= i}")),
             name: Some(constant("tick")),
             data: Some(Data::Json(constant(r#"{"n":{= i * 2},"of":3}"#))),
         },
-        last: Some(Shape {
+        last: Some(MessageRule {
             name: Some(constant("end")),
-            ..Shape::default()
+            ..MessageRule::default()
         }),
         gap_us: Some(constant("5")),
         flushed: false,
@@ -101,18 +101,18 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "count = \"{count}\"",
             "count = \"many\"",
-            "contract.toml:9: `expect.events.count`: `many` is no whole number",
+            "contract.toml:9: `expect.events.count`: `many` is not a whole number",
         ),
         ("id = \"{= i}\"", "id = \"{= n}\"", "contract.toml:9: `n`: "),
         (
             "event = \"tick\"",
             "text = \"x\"",
-            "`expect.events.each`: its data is either `json` or `text`",
+            "`expect.events.each`: give either `json` or `text`",
         ),
         (
             "events = {",
             "contains = \"x\", events = {",
-            "`expect.events` says all of the body",
+            "`expect.events` describes the whole body",
         ),
         (
             "streams = 8",
@@ -127,6 +127,6 @@ fn what_is_wrong_is_told_with_its_line() {
     ] {
         assert!(RIGHT.contains(old), "nothing to replace: {old}");
         let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
-        assert!(message.contains(told), "{new}: nothing says `{told}`: {message}");
+        assert!(message.contains(told), "{new}: `{told}` is missing: {message}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a contract can say of bodies that are made up and values that are worked out or carried, and what is told where it is wrong.
+//! Generated bodies, and computed or captured values in contracts; and the errors about them.
 
 use super::common::load;
 use prony_config::contract::{Case, Contract, RowTable};
@@ -9,7 +9,7 @@ const RIGHT: &str = r##"name = "toy"
 title = "Toy"
 summary = "A toy."
 
-[companion.db]
+[backing.db]
 use = "postgresql"
 
 [rows.user]
@@ -63,7 +63,7 @@ summary = "Creates."
 http = "POST /thing"
 json = { name = "{name}" }
 with = { name = { hex = 8 } }
-expect = { status = 201, take = { thing = "json:/id" } }
+expect = { status = 201, capture = { thing = "json:/id" } }
 
 [operation.get]
 summary = "Gets."
@@ -170,7 +170,7 @@ fn values_without_quotes_stand_as_json() {
         .expect_err("no JSON")
         .to_string();
     assert!(
-        error.contains("`expect.json_part`: no JSON once its places are filled"),
+        error.contains("`expect.json_part`: not JSON once its placeholders are filled"),
         "{error}"
     );
 }
@@ -193,7 +193,7 @@ fn each_row_has_a_token_of_its_own() {
     let tokens = column("token");
     assert_ne!(tokens[0], tokens[1]);
     assert!(tokens.iter().all(|token| token.split('.').count() == 3));
-    // In a case the token is of the row that stands in the path.
+    // In a case, the token belongs to the row in the path.
     let cases = toy.cases(Protocol::Http1, 5);
     for exchange in &cases[0].exchanges {
         let path = text(&exchange.request.path);
@@ -293,7 +293,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "bytes = \"{n}\"",
             "bytes = \"{n} B\"",
             37,
-            "`1000 B` is no number of bytes",
+            "`1000 B` is not a number of bytes",
         ),
         ("bytes = \"{n}\"", "bytes = 99999999999", 37, "give at most"),
         ("chunk = 100", "chunk = 0", 37, "`generated.chunk` is 0"),
@@ -301,7 +301,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "n = 1000",
             "n = { random = [1, 9] }",
             37,
-            "it would differ from request to request",
+            "it would differ between requests",
         ),
         (
             "generated =",
@@ -331,7 +331,7 @@ fn what_is_wrong_is_told_with_its_line() {
             "times = 2",
             "deliver = \"one_packet\"",
             68,
-            "calls that `take` come one after the other",
+            "calls with `capture` run one after the other",
         ),
     ] {
         assert!(RIGHT.contains(old), "{old}");

@@ -1,4 +1,4 @@
-//! Contract files: what they mean, and what is wrong with them.
+//! Contract files: their meaning, and their errors.
 
 mod common;
 mod contracts;

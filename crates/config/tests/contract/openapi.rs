@@ -1,4 +1,4 @@
-//! Each contract and its `openapi.yaml` say the same.
+//! Each contract agrees with its `openapi.yaml`.
 
 use prony_config::contract::{Contract, OperationInfo};
 use prony_load::{BodyRule, HeaderValue, Operation, Protocol, Template};
@@ -10,7 +10,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts")
 }
 
-/// The contracts that speak one of these.
+/// The contracts that support one of these protocols.
 fn speaking(protocols: &[Protocol]) -> Vec<Contract> {
     let mut all = Contract::all(&folder()).expect("the contracts load");
     all.retain(|contract| protocols.iter().any(|one| contract.protocols().contains(one)));
@@ -23,7 +23,7 @@ fn openapi(contract: &Contract) -> Value {
     serde_yaml_ng::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Method, path and the operation of every operation of a document.
+/// Method, path and definition of every operation of a document.
 fn written(document: &Value) -> Vec<(String, String, Value)> {
     let paths = document["paths"].as_object().expect("paths");
     paths
@@ -38,7 +38,7 @@ fn written(document: &Value) -> Vec<(String, String, Value)> {
         .collect()
 }
 
-/// Method and path, with all places called the same. Parameters of a query stand beside the path in OpenAPI.
+/// Method and path, with the same name for all placeholders. OpenAPI lists query parameters outside the path.
 fn line(http: &str) -> String {
     let path = http.split('?').next().unwrap_or_default();
     let segments = path.split('/');
@@ -46,7 +46,7 @@ fn line(http: &str) -> String {
     segments.collect::<Vec<_>>().join("/")
 }
 
-/// Method and path of an operation; a WebSocket begins with a GET.
+/// Method and path of an operation; a WebSocket starts with a GET.
 fn request(operation: &OperationInfo) -> Option<String> {
     let handshake = operation.websocket.as_ref().map(|path| format!("GET {path}"));
     operation.http.clone().or(handshake)
@@ -58,7 +58,7 @@ fn text(template: &Template) -> Vec<u8> {
     out
 }
 
-/// The operations that the contract's workloads send, by the contract's names.
+/// The operations that the contract's workloads send, with the contract's names.
 fn sent(contract: &Contract) -> Vec<Operation> {
     let workloads = contract.workloads();
     workloads
@@ -103,7 +103,7 @@ fn the_same_operations_are_in_both() {
 
 #[test]
 fn expected_replies_fit_their_schemas() {
-    // What comes over a WebSocket is no response of OpenAPI.
+    // OpenAPI does not describe WebSocket messages.
     for contract in speaking(&[Protocol::Http1]) {
         let document = openapi(&contract);
         for operation in sent(&contract) {
@@ -112,7 +112,7 @@ fn expected_replies_fit_their_schemas() {
                 .into_iter()
                 .find(|(_, _, written)| written["operationId"] == name)
             else {
-                // Two operations of a contract may share method and path, which OpenAPI knows as one.
+                // Two operations of a contract may have the same method and path, which is one operation in OpenAPI.
                 continue;
             };
             let status = operation.expect.status[0].to_string();
@@ -138,7 +138,7 @@ fn expected_replies_fit_their_schemas() {
     }
 }
 
-/// A whole expected body must be valid under the response's schema.
+/// A complete expected body must be valid for the schema of the response.
 fn fits(document: &Value, response: &Value, rule: &BodyRule) {
     let body = match rule {
         BodyRule::Json(template) => serde_json::from_slice(&text(template)).expect("JSON"),

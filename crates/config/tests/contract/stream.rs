@@ -1,8 +1,8 @@
-//! Calls of gRPC that stream, as a contract writes them.
+//! Streaming gRPC calls in contracts.
 
 use super::common;
 use prony_config::contract::{Case, Contract};
-use prony_load::events::{Data, Encoded};
+use prony_load::events::{Data, EncodedMessages};
 use prony_load::{Body, Bytes, Header, Protocol, Template};
 
 const PROTO: &str = r#"syntax = "proto3";
@@ -64,7 +64,7 @@ fn case(contract: &Contract, name: &str) -> Case {
     cases.find(|case| case.name == name).expect("a case")
 }
 
-/// Messages `Number` with these numbers.
+/// Encoded `Number` messages with these numbers.
 fn numbers(numbers: &[u8]) -> Vec<Bytes> {
     numbers.iter().map(|n| Bytes(vec![8, *n])).collect()
 }
@@ -78,7 +78,7 @@ fn each_message_of_a_stream_is_encoded_before() {
     };
     let events = count.expect.events.as_ref().expect("a stream");
     let whole = events.whole.as_ref().expect("every message");
-    let Some(Data::Messages(Encoded { message, equals, .. })) = &whole.each.data else {
+    let Some(Data::Messages(EncodedMessages { message, equals, .. })) = &whole.each.data else {
         panic!("messages: {whole:?}");
     };
     assert_eq!((message.as_str(), equals), ("toy.Number", &numbers(&[2, 4, 6])));
@@ -150,22 +150,22 @@ fn what_is_wrong_is_told_with_its_line() {
         (
             "events = { count = 2, each = { message = { n = \"{= i}\" } }, flushed = true }",
             "message = { n = 1 }",
-            "the reply is a stream: say what it is",
+            "the reply is a stream: describe it",
         ),
         (
             "message = { n = \"{= {count}",
             "events = { count = 1, each = { message = {} } }, message = { n = \"{= {count}",
-            "the reply is no stream",
+            "the reply is not a stream",
         ),
         (
             "each = { message = { n = \"{= i * 2}\" } }",
             "each = { message = { n = 1 }, id = \"1\" }",
-            "`expect.events` of gRPC has",
+            "for gRPC, `expect.events` has",
         ),
         (
             "with = { most = 3 }",
             "with = { most = { random = [1, 9] } }",
-            "no message `toy.Number`",
+            "not a message `toy.Number`",
         ),
     ] {
         assert!(RIGHT.contains(old), "nothing to replace: {old}");
@@ -175,6 +175,6 @@ fn what_is_wrong_is_told_with_its_line() {
             workload.map_err(|error| error.to_string())
         });
         let message = loaded.expect_err(new);
-        assert!(message.contains(told), "{new}: nothing says `{told}`: {message}");
+        assert!(message.contains(told), "{new}: `{told}` is missing: {message}");
     }
 }

@@ -1,4 +1,4 @@
-//! WebSocket in contracts: what is written becomes messages of a load and talks of cases, and what is wrong is told.
+//! WebSocket in contracts: messages of loads, scripts of cases, and error messages.
 
 use super::common::load;
 use prony_config::contract::{Case, Delivery, Frame, FrameKind, Heard, Member, Turn};
@@ -26,7 +26,7 @@ expect = { echoed = true }
 
 [[case]]
 name = "a talk"
-call = { operation = "text", with = { code = [1000, ""] }, talk = [
+call = { operation = "text", with = { code = [1000, ""] }, script = [
     { text = "a{message}", unfinished = true },
     { ping = { hex = "00ff" } },
     { more = { letters = 3 }, unmasked = true, expect = "echo" },
@@ -52,7 +52,7 @@ mix = [{ operation = "binary", with = { bytes = 20 } }]
 load = { kind = "closed", connections = 1 }
 
 [operation.room]
-summary = "Comes to all."
+summary = "Goes to all members."
 common = false
 websocket = "/room/{room}"
 with = { room = { hex = 4 } }
@@ -61,7 +61,7 @@ expect = { echoed = true }
 
 [[case]]
 name = "members"
-call = { operation = "room", with = { room = "r" }, talk = [
+call = { operation = "room", with = { room = "r" }, script = [
     { by = "a" },
     { by = "b", at = "/room/{room}x", text = "hello" },
     { by = "b", deaf = true },
@@ -99,9 +99,9 @@ fn a_talk_is_said_frame_by_frame() {
         Turn::Hear(Heard::Echo),
         close,
         closed,
-    ] = first.talk.as_slice()
+    ] = first.script.as_slice()
     else {
-        panic!("{:?}", first.talk)
+        panic!("{:?}", first.script)
     };
     assert_eq!(
         (begin.kind, begin.is_final, begin.is_masked),
@@ -119,7 +119,7 @@ fn a_talk_is_said_frame_by_frame() {
     assert_eq!(*closed, Turn::Hear(Heard::Close(vec![Some(1000), Some(1000)])));
     let without = Turn::Say(Frame::new(FrameKind::Close, Vec::new()));
     let heard = Turn::Hear(Heard::Close(vec![Some(1000), None]));
-    assert_eq!(second.talk[4..], [without, heard]);
+    assert_eq!(second.script[4..], [without, heard]);
     assert!(
         second.label.starts_with("WebSocket /ws (code=, message="),
         "{}",
@@ -130,7 +130,7 @@ fn a_talk_is_said_frame_by_frame() {
 #[test]
 fn without_a_talk_the_message_and_its_echo_are_one() {
     let case = case("a message");
-    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].talk.as_slice() else {
+    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].script.as_slice() else {
         panic!("{case:?}")
     };
     assert_eq!((said.kind, said.payload.len()), (FrameKind::Binary, 300));
@@ -157,7 +157,7 @@ fn several_members_talk_in_turn() {
         says("bye"),
         Turn::Cut,
     ];
-    assert_eq!(case.exchanges[0].talk, right);
+    assert_eq!(case.exchanges[0].script, right);
 }
 
 #[test]
@@ -175,14 +175,14 @@ fn members_of_a_load_share_the_places_of_their_path() {
 #[test]
 fn a_handshake_may_have_to_be_refused() {
     let case = case("refused");
-    assert_eq!(case.exchanges[0].talk, []);
+    assert_eq!(case.exchanges[0].script, []);
     assert_eq!(case.exchanges[0].expect.status, [403, 404]);
 }
 
 #[test]
 fn the_common_cases_share_connections() {
     let first = case("keep-alive");
-    assert_eq!((first.exchanges.len(), first.exchanges[0].talk.len()), (1, 200));
+    assert_eq!((first.exchanges.len(), first.exchanges[0].script.len()), (1, 200));
     assert_eq!(first.delivery, Delivery::InTurn);
     let many = case("many connections");
     assert_eq!(
@@ -191,7 +191,7 @@ fn the_common_cases_share_connections() {
     );
     assert_eq!(case("single bytes").delivery, Delivery::SingleBytes);
     let unknown = case("unknown path");
-    assert_eq!(unknown.exchanges[0].talk, []);
+    assert_eq!(unknown.exchanges[0].script, []);
     assert_eq!(unknown.exchanges[0].expect.status, [400, 403, 404]);
     assert_eq!(constant(&unknown.exchanges[0].request.path), b"/no/such/path");
 }
@@ -233,7 +233,7 @@ fn messages_of_a_load_must_come_back() {
     assert_eq!(sent, Some(expected));
 }
 
-/// The right contract with one thing replaced must be refused at a line, in these words.
+/// The valid contract with one replacement must be rejected at this line, with these words.
 fn refused(old: &str, new: &str, line: usize, words: &str) {
     assert!(RIGHT.contains(old), "nothing to replace: {old}");
     let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
@@ -241,10 +241,7 @@ fn refused(old: &str, new: &str, line: usize, words: &str) {
         message.contains(&format!("contract.toml:{line}: ")),
         "{new}: not line {line}: {message}"
     );
-    assert!(
-        message.contains(words),
-        "{new}: nothing says `{words}`: {message}"
-    );
+    assert!(message.contains(words), "{new}: `{words}` is missing: {message}");
 }
 
 #[test]
@@ -252,65 +249,68 @@ fn what_is_wrong_is_told() {
     let first = "    { text = \"a{message}\", unfinished = true },";
     let turn = |new: &str, words: &str| refused(first, &format!("    {new},"), 23, words);
     turn("{ text = \"a\", binary = \"b\" }", "turn 1: more than one of");
-    turn("{ unfinished = true }", "turn 1: it says nothing");
+    turn("{ unfinished = true }", "turn 1: it is empty");
     turn(
         "{ ping = \"a\", unfinished = true }",
         "a ping, pong or close is one frame",
     );
     turn("{ ping = { letters = 126 } }", "of at most 125 bytes");
-    turn("{ text = { hex = \"0\" } }", "pairs of hexadecimal digits");
-    turn("{ text = { letters = \"{message}\" } }", "is no number of bytes");
+    turn(
+        "{ text = { hex = \"0\" } }",
+        "must be pairs of hexadecimal digits",
+    );
+    turn(
+        "{ text = { letters = \"{message}\" } }",
+        "is not a number of bytes",
+    );
     turn(
         "{ text = { letters = 16777217 } }",
-        "is no number of bytes up to 16777216",
+        "is not a number of bytes up to 16777216",
     );
     turn("{ reason = \"bye\" }", "`reason` without `close`");
-    turn(
-        "{ close = \"\", reason = \"bye\" }",
-        "a `reason` stands behind a code",
-    );
-    turn("{ close = 65536 }", "is no code of a close");
+    turn("{ close = \"\", reason = \"bye\" }", "a `reason` needs a code");
+    turn("{ close = 65536 }", "is not a close code");
     turn(
         "{ expect = { close = 1000 } }",
-        "turn 2: nothing is said after the end",
+        "turn 2: the connection has already ended",
     );
-    turn("{ text = \"{nobody}\" }", "`{nobody}` has no value");
-    turn("{ deaf = true }", "are about a member");
+    turn("{ text = \"{unknown}\" }", "`{unknown}` has no value");
+    turn("{ deaf = true }", "need a member");
     refused(
         "websocket = \"/none\",",
-        "http = \"GET /none\", talk = [],",
+        "http = \"GET /none\", script = [],",
         36,
-        "`talk` goes over a WebSocket",
+        "`script` needs a WebSocket",
     );
     refused(
         "websocket = \"/none\",",
         "websocket = \"none\",",
         36,
-        "is no path",
+        "is not a path",
     );
     refused(
         "{ status = [403, 404] }",
         "{ status = 403, echoed = true }",
         36,
-        "nothing is said after it",
+        "remove the messages after it",
     );
     refused(
         "{ status = [403, 404] }",
         "{ text = \"no\" }",
         36,
-        "of a WebSocket `expect` says `echoed`",
+        "for a WebSocket, `expect` has `echoed`",
     );
     refused(
         "websocket = \"/ws\"\n",
         "websocket = \"/ws\"\nhttp = \"GET /\"\n",
         5,
-        "over a WebSocket, or over the others",
+        "`websocket` together with `http` or `grpc`",
     );
     refused(
         "\"{bytes}\" }",
         "\"{bytes}\", chunk = 9 }",
         18,
-        "about bodies of HTTP/1.1",
+        "for bodies of HTTP/1.1",
     );
 }
 
@@ -318,22 +318,22 @@ fn what_is_wrong_is_told() {
 fn what_is_wrong_with_members_is_told() {
     let member = "    { by = \"b\", deaf = true },";
     let of_member = |new: &str, words: &str| refused(member, &format!("    {new},"), 58, words);
-    of_member("{ text = \"c\" }", "turn 3: whose turn is it?");
+    of_member("{ text = \"c\" }", "turn 3: no `by`");
     of_member(
         "{ by = \"b\", at = \"/y\" }",
-        "turn 3: `at` stands in the first turn",
+        "turn 3: `at` is only for the first turn",
     );
     of_member(
         "{ by = \"c\", at = \"y\" }",
-        "turn 3: `at` is `y`: a path begins with `/`",
+        "turn 3: `at` is `y`: a path starts with `/`",
     );
     of_member(
         "{ by = \"b\", deaf = true, cut = true }",
-        "a turn ends in one way",
+        "`deaf` and `cut`: give only one",
     );
     of_member(
         "{ by = \"b\", cut = true }, { by = \"b\" }",
-        "turn 4: nothing is said after the end",
+        "turn 4: the connection has already ended",
     );
     refused("members = 3", "members = 4", 68, "6 connections in rooms of 4");
 }

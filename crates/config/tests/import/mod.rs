@@ -1,3 +1,3 @@
-//! Drafts of contracts from what people have.
+//! Drafts of contracts from other sources.
 
 mod openapi;

@@ -1,4 +1,4 @@
-//! Descriptions with the shapes of well-known APIs become contracts that load, and what is broken is told with its line.
+//! Descriptions with the structure of well-known APIs become contracts that load; errors name the line.
 
 use prony_config::contract::Contract;
 use prony_config::import::{Draft, from_openapi};
@@ -31,7 +31,7 @@ fn drafted(name: &str) -> (Draft, String, Value) {
     (draft, files["contract.toml"].clone(), schemas)
 }
 
-/// Whether a reply is allowed by a schema of the draft.
+/// Whether a schema of the draft allows a reply.
 fn allows(schemas: &Value, name: &str, reply: &Value) -> bool {
     let mut schema = schemas.clone();
     schema["$ref"] = json!(format!("#/$defs/{name}"));
@@ -51,7 +51,7 @@ fn a_pet_shop() {
         &text,
         &[
             "http = \"GET /v2/pet/findByStatus?status=available&status=available\"",
-            "Left out, for it may be missing: limit.",
+            "Left out, since optional: limit.",
             "http = \"GET /v2/pet/{pet_id}\"",
             "pet_id = \"7\"",
             "api_key = \"{api_key}\"",
@@ -59,9 +59,9 @@ fn a_pet_shop() {
             "[operation.deletePetPetId]",
             "status = 204",
             "json = { name = \"doggie\", photoUrls = [\"https://example.com/a\"], secret = \"text",
-            "It takes application/x-www-form-urlencoded too.",
+            "It also accepts application/x-www-form-urlencoded.",
             "pets.yaml:11, GET /pet/findByStatus",
-            "POST /pet/{petId}/photo is left out: its body is of application/octet-stream",
+            "POST /pet/{petId}/photo is left out: its body is of type application/octet-stream",
             "json_schema = \"schemas.json#/$defs/Pets\"",
         ],
     );
@@ -146,7 +146,7 @@ fn a_cluster() {
         &text,
         &[
             "http = \"GET /api/v1/namespaces/{namespace}/pods\"",
-            "It takes application/merge-patch+json too.",
+            "It also accepts application/merge-patch+json.",
             "Content-Type = \"application/json-patch+json\"",
             "status = [200, 201, 202, 204]",
         ],
@@ -207,30 +207,30 @@ fn what_is_broken_is_told_with_its_line() {
             "swagger: '2.0'\n".to_owned(),
             "api.yaml:1: Swagger 2.0: convert it",
         ),
-        ("a: 1\n".to_owned(), "api.yaml:1: no OpenAPI description"),
+        ("a: 1\n".to_owned(), "api.yaml:1: not an OpenAPI description"),
         ("openapi: 3.1.0\n".to_owned(), "there are no `paths`"),
         (
             "openapi: 4.0.0\npaths: {}\n".to_owned(),
-            "api.yaml:1: OpenAPI 4.0.0: 3.0 and 3.1 are understood",
+            "api.yaml:1: OpenAPI 4.0.0 is not supported: use 3.0 or 3.1",
         ),
-        ("openapi: 3.1.0\npaths: {\n".to_owned(), "no YAML"),
+        ("openapi: 3.1.0\npaths: {\n".to_owned(), "not YAML"),
         (
             paths("      parameters:\n        - $ref: '#/components/parameters/X'\n"),
-            "which is not there",
+            "which does not exist",
         ),
         (
             body("{$ref: 'other.yaml#/A'}"),
-            "api.yaml:9: `$ref` leads to another file, `other.yaml#/A`",
+            "api.yaml:9: `$ref` refers to another file, `other.yaml#/A`",
         ),
         (
             schemas("    A: {$ref: '#/components/schemas/B'}\n    B: {$ref: '#/components/schemas/A'}\n"),
-            "`$ref` leads in a circle",
+            "`$ref` is circular",
         ),
         (
             schemas(
                 "    A: {type: object, required: [a], properties: {a: {$ref: '#/components/schemas/A'}}}\n",
             ),
-            "needs itself within itself without end",
+            "contains itself endlessly",
         ),
     ] {
         let told = told(&text);

@@ -1,6 +1,6 @@
-//! Files with every kind of fault, and the message that the user gets.
+//! Files with every kind of mistake, and the error messages of each.
 
-use prony_config::{Catalogue, Plan, PlanError, Suite, Wishes};
+use prony_config::{Catalogue, Plan, PlanError, PlanOverrides, Suite};
 use prony_load::{Load, Protocol};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,7 @@ struct Checkout(TempDir);
 impl Checkout {
     fn new() -> Self {
         let checkout = Self(TempDir::new().expect("a temporary folder"));
-        for ours in ["contracts", "companions"] {
+        for ours in ["contracts", "backing-services"] {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
             let folder = folder.canonicalize().expect("a folder of the project");
             std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");
@@ -73,15 +73,15 @@ impl Checkout {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    fn plan(&self, wishes: &Wishes) -> Result<Plan, PlanError> {
+    fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, PlanError> {
         let catalogue = Catalogue::read(self.0.path())?;
         let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
         Plan::of(&catalogue, &suite, wishes)
     }
 
-    /// The message of the error, without the temporary folder.
+    /// The error message, without the temporary folder.
     fn error(&self) -> String {
-        let error = self.plan(&Wishes::default()).expect_err("an error");
+        let error = self.plan(&PlanOverrides::default()).expect_err("an error");
         error
             .to_string()
             .replace(&format!("{}/", self.0.path().display()), "")
@@ -105,7 +105,7 @@ fn with_suite(from: &str, to: &str) -> String {
 
 #[test]
 fn a_plan_holds_every_service_once_a_round() {
-    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let labels: Vec<String> = plan
         .entries
         .iter()
@@ -121,10 +121,10 @@ fn a_plan_holds_every_service_once_a_round() {
     assert_eq!(places, (0..9).collect::<Vec<u32>>());
 }
 
-/// What is compared is measured within minutes, and no workload is always the first.
+/// Compared trials are measured within minutes of each other, and no workload always comes first.
 #[test]
 fn the_trials_of_a_workload_stand_next_to_each_other() {
-    let mut plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let mut plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let services = plan.entries.len();
     plan.groups.push(plan.groups[0].clone());
     let again: Vec<_> = plan
@@ -158,10 +158,10 @@ fn the_trials_of_a_workload_stand_next_to_each_other() {
 #[test]
 fn the_seed_decides_the_order() {
     let order = |seed| {
-        let wishes = Wishes {
+        let wishes = PlanOverrides {
             seed,
             rounds: Some(20),
-            ..Wishes::default()
+            ..PlanOverrides::default()
         };
         let plan = Checkout::new().plan(&wishes).expect("a plan");
         plan.trials().map(|trial| trial.entry).collect::<Vec<usize>>()
@@ -177,22 +177,22 @@ fn the_seed_decides_the_order() {
 
 #[test]
 fn a_plan_survives_the_store() {
-    let plan = Checkout::new().plan(&Wishes::default()).expect("a plan");
+    let plan = Checkout::new().plan(&PlanOverrides::default()).expect("a plan");
     let text = serde_json::to_string(&plan).expect("JSON");
     assert_eq!(serde_json::from_str::<Plan>(&text).expect("a plan"), plan);
 }
 
 #[test]
 fn wishes_narrow_the_plan() {
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         services: vec!["go-two".into()],
         rounds: Some(1),
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     assert_eq!(Checkout::new().plan(&wishes).expect("a plan").len(), 2);
-    let wishes = Wishes {
+    let wishes = PlanOverrides {
         services: vec!["go-tow".into()],
-        ..Wishes::default()
+        ..PlanOverrides::default()
     };
     let error = Checkout::new()
         .plan(&wishes)
@@ -337,7 +337,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "connections = 8",
             "connections = []",
-            "suites/a.toml:6: `load`: `connections` is empty: give at least one number",
+            "suites/a.toml:6: `load`: `connections` is empty: add at least one number",
         ),
         (
             "connections = 8",
@@ -347,7 +347,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "connections = 8",
             "connections = [8, 16, 8]",
-            "suites/a.toml:6: `load`: `connections` holds 8 twice",
+            "suites/a.toml:6: `load`: `connections` contains 8 twice",
         ),
         (
             "connections = 8",
@@ -357,7 +357,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "\"closed\", connections = 8",
             "\"open\", rate = 5, connections = [8, 16]",
-            "suites/a.toml:6: `load`: `connections` is a list, which a closed load alone may have",
+            "suites/a.toml:6: `load`: `connections` is a list, which only a closed load may have",
         ),
         (
             "kind = \"closed\"",
@@ -382,7 +382,7 @@ fn faults_of_a_suite_are_told_with_their_line() {
         (
             "load = {",
             "rank_by = \"sequences\"\nload = {",
-            "suites/a.toml:6: `rank_by`: the workload is no sequence",
+            "suites/a.toml:6: `rank_by`: the workload is not a sequence",
         ),
     ] {
         let error = with_suite(from, to);
@@ -396,7 +396,7 @@ fn a_group_says_what_it_is_ranked_by() {
         let checkout = Checkout::new();
         let keys = format!("rank_by = \"{rank_by}\"\nload = {load}\n# ");
         checkout.write("suites/a.toml", &SUITE.replace("load = ", &keys));
-        checkout.plan(&Wishes::default())
+        checkout.plan(&PlanOverrides::default())
     };
     let closed = r#"{ kind = "closed", connections = 8 }"#;
     let open = r#"{ kind = "open", rate = 100, connections = 8 }"#;
@@ -413,15 +413,13 @@ fn a_group_says_what_it_is_ranked_by() {
     }
     let error = with("goodput", open).expect_err("all have the same").to_string();
     assert!(
-        error.contains(
-            "suites/a.toml:6: `rank_by`: requests come at a rate that is the same for all services"
-        ),
+        error.contains("suites/a.toml:6: `rank_by`: the rate of requests is the same for all services"),
         "{error}"
     );
-    // Turns that only the command line wishes for have their own way.
-    let turns = Wishes {
-        design: Some(prony_config::Design::turns()),
-        ..Wishes::default()
+    // An interleaved design from the command line has its own default ranking.
+    let turns = PlanOverrides {
+        design: Some(prony_config::Design::interleaved()),
+        ..PlanOverrides::default()
     };
     let checkout = Checkout::new();
     checkout.write(
@@ -437,7 +435,7 @@ fn several_numbers_of_connections_are_a_group_each() {
     let checkout = Checkout::new();
     let several = SUITE.replace("connections = 8", "connections = [64, 8, 256], in_flight = 2");
     checkout.write("suites/a.toml", &several);
-    let plan = checkout.plan(&Wishes::default()).expect("a plan");
+    let plan = checkout.plan(&PlanOverrides::default()).expect("a plan");
     let loads: Vec<Load> = plan.groups.iter().map(|group| group.load.clone()).collect();
     assert_eq!(
         loads,
@@ -445,15 +443,15 @@ fn several_numbers_of_connections_are_a_group_each() {
     );
     for group in 0..3 {
         let services = plan.entries.iter().filter(|entry| entry.group == group);
-        assert_eq!(services.count(), 3, "each is of every service");
+        assert_eq!(services.count(), 3, "each has every service");
     }
-    // Another group of one of them would be the same.
+    // A separate group with one of these loads would be a duplicate.
     let again = several.clone()
         + "\n[[group]]\ncontract = \"hello\"\nload = { kind = \"closed\", connections = 8, in_flight = 2 }\nservices = [\"go-one\"]\n";
     checkout.write("suites/a.toml", &again);
     let error = checkout.error();
     assert!(error.contains("as the group in line 4"), "{error}");
-    // A profile may name others.
+    // A profile may set other loads.
     let quick = several
         + "\n[group.profile.quick]\nload = { kind = \"closed\", connections = [1, 2] }\n[profile.quick]\n";
     checkout.write("suites/a.toml", &quick);

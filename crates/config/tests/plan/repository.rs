@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// A reader finds where settings come from. References are in no ranking, and c-epoll uses no framework.
+/// Every service names the documentation of its settings. References are never ranked, and c-epoll uses no framework.
 #[test]
 fn services_name_their_guide() {
     let catalogue = Catalogue::read(&root()).expect("the checkout's own files are valid");
@@ -72,7 +72,7 @@ fn the_table_of_services_is_current() {
     } else {
         assert!(
             page == current,
-            "docs/SERVICES.md is stale: `UPDATE=1 cargo test -p prony-config services` renews its table"
+            "docs/SERVICES.md is stale: `UPDATE=1 cargo test -p prony-config services` updates its table"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! The project's own suites, and the one that the documentation shows.
+//! The project's own suites, and the example of the documentation.
 
-use prony_config::{Catalogue, Design, Machine, Plan, PlanError, Starts, Suite, Wishes};
+use prony_config::{Catalogue, Design, Machine, Plan, PlanError, PlanOverrides, Starts, Suite};
 use prony_load::Load;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ fn catalogue() -> Catalogue {
 
 fn plan(catalogue: &Catalogue, file: &Path, profile: Option<&str>) -> Plan {
     let made = || -> Result<Plan, PlanError> {
-        Plan::of(catalogue, &Suite::read(file, profile)?, &Wishes::default())
+        Plan::of(catalogue, &Suite::read(file, profile)?, &PlanOverrides::default())
     };
     made().unwrap_or_else(|error| panic!("{} {profile:?}: {error}", file.display()))
 }
@@ -50,7 +50,7 @@ fn a_study_is_quick_and_still_has_five_rounds() {
         }
         let plan = plan(&catalogue, &file, Some("quick"));
         assert!(plan.rounds >= 5, "{name}: {} rounds", plan.rounds);
-        // No round begins after the budget.
+        // No round starts after the budget.
         let budget = plan.budget_ns.map(Duration::from_nanos);
         assert!(
             budget.is_some_and(|budget| budget <= Duration::from_hours(1)),
@@ -59,7 +59,7 @@ fn a_study_is_quick_and_still_has_five_rounds() {
     }
 }
 
-/// Seconds that the quick profile of each study is expected to take.
+/// The expected length of the quick profile of each study, seconds.
 fn quick_seconds() -> BTreeMap<String, u64> {
     let catalogue = catalogue();
     let mut seconds = BTreeMap::new();
@@ -73,9 +73,9 @@ fn quick_seconds() -> BTreeMap<String, u64> {
     seconds
 }
 
-/// Suites whose services have a database beside them.
+/// Suites whose services use a database.
 const DATABASE: [&str; 3] = ["account", "fortunes", "orders"];
-/// Suites of messages.
+/// Suites with message streams.
 const MESSAGES: [&str; 3] = ["events", "websocket", "grpc-streams"];
 
 #[test]
@@ -129,22 +129,22 @@ services = ["go-nethttp", "rust-axum"]
 "#;
     std::fs::write(&file, text).expect("written");
     let shared = plan(&catalogue, &file, None);
-    // Each service has a start for both workloads of `sequence`, and one for `hello`.
+    // Each service has one start for both workloads of `sequence`, and one for `hello`.
     let mut sizes: Vec<usize> = shared.starts(0).iter().map(Vec::len).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [1, 1, 2, 2]);
     let fresh = plan(&catalogue, &file, Some("full"));
     assert_eq!(fresh.starts(0).len(), 6);
     assert!(shared.expected() < fresh.expected());
-    // Turns start all services of a group afresh, whatever the suite says.
-    let wishes = Wishes {
-        design: Some(Design::turns()),
-        ..Wishes::default()
+    // An interleaved design starts all services of a group again, whatever the suite says.
+    let wishes = PlanOverrides {
+        design: Some(Design::interleaved()),
+        ..PlanOverrides::default()
     };
     let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
     let turns = Plan::of(&catalogue, &suite, &wishes).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(turns.starts, Starts::Fresh);
-    let as_the_suite_says = Design::Turns {
+    let as_the_suite_says = Design::Interleaved {
         window_ns: 200_000_000,
         cycles: 7,
     };
@@ -156,7 +156,7 @@ services = ["go-nethttp", "rust-axum"]
     .expect("written");
     let refused = Suite::read(&file, None).expect_err("a contradiction").to_string();
     assert!(
-        refused.contains("mine.toml:4") && refused.contains("leave one of the two out"),
+        refused.contains("mine.toml:4") && refused.contains("remove one of the two"),
         "{refused}"
     );
 }
@@ -166,7 +166,7 @@ fn the_example_of_the_documentation_is_a_suite() {
     let page = std::fs::read_to_string(root().join("docs/STUDIES.md")).expect("the page");
     let (_, after) = page
         .split_once("<!-- worked example -->\n```toml\n")
-        .expect("the mark of the example");
+        .expect("the marker of the example");
     let (text, _) = after.split_once("\n```").expect("the end of the example");
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("example.toml");
@@ -217,9 +217,9 @@ fn what_the_machine_lacks_is_refused() {
             .suite_file(suite)
             .unwrap_or_else(|error| panic!("{error}"));
         let suite = Suite::read(&file, None).unwrap_or_else(|error| panic!("{error}"));
-        let wishes = Wishes {
+        let wishes = PlanOverrides {
             machine: Some(machine),
-            ..Wishes::default()
+            ..PlanOverrides::default()
         };
         match Plan::of(&catalogue, &suite, &wishes) {
             Ok(_) => String::new(),
@@ -242,14 +242,15 @@ fn what_the_machine_lacks_is_refused() {
         ..machine
     };
     assert!(told("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
-    // A container with a limit is asked for no more than that, whatever the machine has.
+    // A container with a limit can request at most that limit, regardless of the machine.
     let contained = Machine {
         memory_limit_bytes: Some(1_536 << 20),
         ..machine
     };
     let error = told("003-snoop", contained);
     assert!(
-        error.contains("`memory` is 2048 MiB, and prony may have here") && error.contains(") 1536 MiB: ask"),
+        error.contains("`memory` is 2048 MiB, and prony may have here")
+            && error.contains(") 1536 MiB: request"),
         "{error}"
     );
     let narrow = Machine {

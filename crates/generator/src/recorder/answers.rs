@@ -1,7 +1,7 @@
 //! Counts the results of all requests of a load, including warm-up and drain.
 
 use prony_load::Job;
-use prony_merge::{Answered, STATUSES};
+use prony_merge::{STATUSES, StatusCounts};
 
 /// A row of counters per operation, with one counter per status. The first counter is for requests without a complete
 /// reply: no reply has status 0.
@@ -25,8 +25,8 @@ impl Answers {
         self.counts[usize::from(operation) * STATUSES + status] += 1;
     }
 
-    pub(super) fn sum(&self) -> Answered {
-        let mut sum = Answered::default();
+    pub(super) fn sum(&self) -> StatusCounts {
+        let mut sum = StatusCounts::default();
         for (operation, row) in (0..).zip(self.counts.chunks(STATUSES)) {
             for (status, &count) in (0_u16..).zip(row) {
                 sum.add(operation, (status > 0).then_some(status), count);

@@ -1,6 +1,6 @@
 //! A finished request, as it is recorded and logged.
 
-use crate::log::Line;
+use crate::log::RequestLogEntry;
 use prony_records::Outcome;
 
 /// The phase that a request belongs to, assigned when it is sent.
@@ -24,7 +24,7 @@ pub(super) const fn since(begin: u64, at: u64) -> i64 {
 
 /// How a stream of events ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum StreamEnd {
     /// The service ended it, and all of it is valid.
     ByItself,
     /// It reached its end condition.
@@ -37,7 +37,7 @@ pub(crate) enum Ending {
 
 /// A request that has a reply or was given up.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Finished {
+pub(crate) struct CompletedRequest {
     pub(crate) epoch: Epoch,
     pub(crate) operation: u16,
     /// When it was due; in a closed load, when it was sent.
@@ -53,10 +53,10 @@ pub(crate) struct Finished {
     pub(crate) bytes: u64,
 }
 
-impl Finished {
+impl CompletedRequest {
     /// The line in the log of a measurement that began at `begin`.
-    pub(super) fn line(&self, complete: bool, begin: u64) -> Line {
-        Line {
+    pub(super) fn line(&self, complete: bool, begin: u64) -> RequestLogEntry {
+        RequestLogEntry {
             operation: self.operation,
             due: since(begin, self.intended),
             sent: Some(since(begin, self.sent)),

@@ -5,14 +5,14 @@ mod completed_request;
 mod level;
 
 use completed_request::since;
-pub(crate) use completed_request::{Ending, Epoch, Finished};
+pub(crate) use completed_request::{CompletedRequest, Epoch, StreamEnd};
 
-use crate::log::{Line, Logbook};
+use crate::log::{Logbook, RequestLogEntry};
 use answers::Answers;
 use level::Level;
 use prony_load::Job;
 use prony_load::events::{Chat, IdStep};
-use prony_merge::{Answer, Answered, GRPC_STATUSES, LlmTally, STATUSES, Shape, Tally};
+use prony_merge::{Answer, GRPC_STATUSES, LlmTally, STATUSES, StatusCounts, Tally, TallyLayout};
 use prony_records::{Outcome, Phase};
 
 /// The recorder of one worker.
@@ -42,7 +42,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     pub(crate) fn new(job: &Job) -> Self {
         Self {
-            tally: Box::new(Tally::new(Shape::of(job))),
+            tally: Box::new(Tally::new(TallyLayout::of(job))),
             epoch: Epoch::FIRST,
             begin: 0,
             window_open: false,
@@ -57,7 +57,7 @@ impl Recorder {
     }
 
     /// The results of all requests, if they are counted.
-    pub(crate) fn answered(&self) -> Answered {
+    pub(crate) fn answered(&self) -> StatusCounts {
         self.answers.as_ref().map(Answers::sum).unwrap_or_default()
     }
 
@@ -210,7 +210,11 @@ impl Recorder {
             tally.open.get_or_insert_default().record(age);
         }
         if let Some(log) = &mut self.log {
-            log.note(Line::unsent(operation, since(self.begin, intended), outcome));
+            log.note(RequestLogEntry::unsent(
+                operation,
+                since(self.begin, intended),
+                outcome,
+            ));
         }
     }
 
@@ -286,22 +290,22 @@ impl Recorder {
 
     /// Called when a stream of events ends. If it ended successfully, its last message arrived `last_ns` after the
     /// request was sent.
-    pub(crate) fn stream(&mut self, epoch: Epoch, ending: Ending, last_ns: Option<u64>) {
+    pub(crate) fn stream(&mut self, epoch: Epoch, ending: StreamEnd, last_ns: Option<u64>) {
         let samples = self.samples(epoch);
         let Some(messages) = self.tally.messages.as_mut().filter(|_| samples) else {
             return;
         };
         let streams = &mut messages.streams;
         match ending {
-            Ending::ByItself => streams.completed += 1,
-            Ending::AtBound => {
+            StreamEnd::ByItself => streams.completed += 1,
+            StreamEnd::AtBound => {
                 streams.completed += 1;
                 streams.at_bound += 1;
             }
-            Ending::Early => streams.ended_early += 1,
-            Ending::Cut => streams.cut += 1,
+            StreamEnd::Early => streams.ended_early += 1,
+            StreamEnd::Cut => streams.cut += 1,
         }
-        if let (Ending::ByItself | Ending::AtBound, Some(ns)) = (ending, last_ns) {
+        if let (StreamEnd::ByItself | StreamEnd::AtBound, Some(ns)) = (ending, last_ns) {
             messages.last.record(ns);
         }
     }
@@ -339,7 +343,7 @@ impl Recorder {
     }
 
     /// Called when a request that was sent has its outcome. `complete`: a whole reply was received.
-    pub(crate) fn finished(&mut self, request: &Finished, complete: bool) {
+    pub(crate) fn finished(&mut self, request: &CompletedRequest, complete: bool) {
         if let Some(answers) = &mut self.answers {
             answers.count(request.operation, complete.then_some(request.status));
         }

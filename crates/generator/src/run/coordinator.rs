@@ -1,13 +1,13 @@
 //! The caller's thread while the workers run: it controls the phases, executes commands, and reports intervals.
 
 use super::Run;
-use super::part_builder::{Collected, End};
+use super::part_builder::{End, PartBuilder};
 use crate::clock::{now_ns, wall_offset_ns};
 use crate::error::EngineError;
 use crate::log::LogWriter;
-use crate::worker::{Counted, Message};
+use crate::worker::{Message, WorkerInterval};
 use prony_load::{Job, Load, WarmUp};
-use prony_merge::{Begun, Part};
+use prony_merge::{MeasurementStart, Part};
 use prony_records::{Command, Event};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -52,15 +52,15 @@ impl Run {
         job: &Job,
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
-    ) -> Result<(Collected, End), EngineError> {
-        let mut keeper = Keeper {
+    ) -> Result<(PartBuilder, End), EngineError> {
+        let mut keeper = Coordinator {
             job,
             run: self,
             on_event,
             ready: Vec::new(),
             exhausted: Vec::new(),
             began: BTreeMap::new(),
-            collected: Collected::new(job),
+            collected: PartBuilder::new(job),
             asked_ns: None,
             skips_warm_up: false,
             wall_offset: wall_offset_ns(),
@@ -93,7 +93,7 @@ impl Run {
             clock_step_ns: keeper.clock_step_ns,
             interrupted: keeper.interrupted,
             log: None,
-            begun: Begun {
+            begun: MeasurementStart {
                 asked_ns: keeper.asked_ns,
                 at_ns: self.control.measure.load(Ordering::Relaxed),
                 noticed_ns: 0,
@@ -104,7 +104,7 @@ impl Run {
 }
 
 /// The state of the caller's thread while the workers run.
-struct Keeper<'a> {
+struct Coordinator<'a> {
     job: &'a Job,
     run: &'a Run,
     on_event: &'a mut dyn FnMut(Event),
@@ -114,7 +114,7 @@ struct Keeper<'a> {
     exhausted: Vec<u64>,
     /// Workers and open connections in each phase that began.
     began: BTreeMap<u8, (usize, u64)>,
-    collected: Collected,
+    collected: PartBuilder,
     /// The requested start of the measurement, if a command set one.
     asked_ns: Option<u64>,
     /// Whether the warm-up was ended before it began.
@@ -124,7 +124,7 @@ struct Keeper<'a> {
     interrupted: bool,
 }
 
-impl Keeper<'_> {
+impl Coordinator<'_> {
     fn take(&mut self, message: Message) -> Result<(), EngineError> {
         match message {
             Message::Ready { open, error } => self.ready(open, error),
@@ -220,7 +220,7 @@ impl Keeper<'_> {
         Ok(())
     }
 
-    fn interval(&mut self, mut counted: Counted) {
+    fn interval(&mut self, mut counted: WorkerInterval) {
         if let Some(done) = self.collected.interval(&counted) {
             let phase = counted.phase;
             (self.on_event)(if self.job.share.is_some() {

@@ -1,18 +1,14 @@
-//! Runs a job: starts the workers; `keeper` controls the phases and merges the results of the workers; `exchange`
-//! makes a single call outside of a load.
+//! Runs a job: starts the workers; `coordinator` controls the phases and merges the results of the workers.
 
 mod coordinator;
-mod exchange;
 mod part_builder;
-
-pub use exchange::{CallError, exchange};
 
 use crate::error::EngineError;
 use crate::log::LogWriter;
 use crate::os;
-use crate::resolve::{Reached, reach};
+use crate::resolve::{ResolvedTarget, reach};
 use crate::transport::{Route, Transport, epoll::Epoll, uring::Uring};
-use crate::worker::{Backlog, Control, Lines, Message, Pool, Spoken, Worker};
+use crate::worker::{Backlog, Control, Message, Pool, ProtocolStack, Worker, WorkerChannels};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_merge::{Part, Tally, assemble};
@@ -51,14 +47,14 @@ pub fn run_part(
     let reached = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
-        Chosen::Epoll => start_on::<Epoll>(&shared, reached)?,
-        Chosen::IoUring => start_on::<Uring>(&shared, reached)?,
+        TransportKind::Epoll => start_on::<Epoll>(&shared, reached)?,
+        TransportKind::IoUring => start_on::<Uring>(&shared, reached)?,
     };
     run.carry_on(job, on_event, commands)
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Chosen {
+enum TransportKind {
     Epoll,
     IoUring,
 }
@@ -66,16 +62,16 @@ enum Chosen {
 /// Connections per thread up to which `io_uring` is cheaper: as many as its ring has buffers. See docs/ENGINE.md.
 const MOST_ON_A_RING: u32 = 8_192;
 
-fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<Chosen, EngineError> {
+fn choose_transport(job: &Job, probe: impl Fn() -> io::Result<()>) -> Result<TransportKind, EngineError> {
     // The number of users present at once is not known in advance.
     let are_many = !matches!(job.load, Load::Users { .. })
         && job.load.connections().div_ceil(job.all_threads()) > MOST_ON_A_RING;
     match job.transport {
-        TransportChoice::Epoll => Ok(Chosen::Epoll),
-        TransportChoice::Auto if are_many || probe().is_err() => Ok(Chosen::Epoll),
-        TransportChoice::Auto => Ok(Chosen::IoUring),
+        TransportChoice::Epoll => Ok(TransportKind::Epoll),
+        TransportChoice::Auto if are_many || probe().is_err() => Ok(TransportKind::Epoll),
+        TransportChoice::Auto => Ok(TransportKind::IoUring),
         TransportChoice::IoUring => match probe() {
-            Ok(()) => Ok(Chosen::IoUring),
+            Ok(()) => Ok(TransportKind::IoUring),
             Err(error) => Err(EngineError::NoIoUring(error)),
         },
     }
@@ -213,12 +209,12 @@ struct Run {
     empties: Vec<Sender<Box<Tally>>>,
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
-    reached: Reached,
+    reached: ResolvedTarget,
     log: Option<LogWriter>,
 }
 
 /// Starts the workers on a transport, with the layer (plain or TLS) that the job needs between bytes and protocol.
-fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<Run, EngineError> {
+fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: ResolvedTarget) -> Result<Run, EngineError> {
     match &job.target.tls {
         None => start_through::<Plain, T>(job, reached, &()),
         Some(tls) => {
@@ -228,7 +224,7 @@ fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: Reached) -> Result<
     }
 }
 
-fn start_through<L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+fn start_through<L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
 where
     L: Layer + 'static,
     T: Transport + 'static,
@@ -241,7 +237,7 @@ where
     }
 }
 
-fn start<P, L, T>(job: &Arc<Job>, reached: Reached, layer: &L::Config) -> Result<Run, EngineError>
+fn start<P, L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
 where
     P: Protocol + 'static,
     L: Layer + 'static,
@@ -275,7 +271,7 @@ where
     let mut begin = job.connections_before();
     for thread in 0..job.threads {
         let (to_worker, empties) = mpsc::channel();
-        let lines = Lines {
+        let lines = WorkerChannels {
             control: Arc::clone(&run.control),
             messages: to_us.clone(),
             empties,
@@ -285,7 +281,7 @@ where
                 .map(|log| log.book(job.partition(thread).thread())),
             backlog: backlog.clone(),
         };
-        let spoken = Spoken {
+        let spoken = ProtocolStack {
             workload: Arc::clone(&workload),
             layer: layer.clone(),
         };
@@ -311,8 +307,8 @@ fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
     (thread, partition): (u32, Partition),
     route: &Route,
-    spoken: Spoken<P, L>,
-    lines: Lines,
+    spoken: ProtocolStack<P, L>,
+    lines: WorkerChannels,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
         os::pin(job.cpus[thread as usize % job.cpus.len()])?;
@@ -331,8 +327,8 @@ fn work<P: Protocol, L: Layer, T: Transport>(
 pub(crate) mod tests {
     use super::*;
     use prony_load::{
-        Body, Check, Expectation, Limits, Operation, Phases, Reach, Request, Target, Template, WarmUp,
-        Workload,
+        Body, Check, ConnectOptions, Expectation, Limits, Operation, Phases, Request, Target, Template,
+        WarmUp, Workload,
     };
 
     pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
@@ -349,7 +345,7 @@ pub(crate) mod tests {
                 port: 80,
                 authority: "a".into(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: prony_load::Protocol::Http1,
             load: Load::closed(connections, 1),
@@ -400,12 +396,18 @@ pub(crate) mod tests {
         let (there, none) = (|| Ok(()), || Err(io::Error::other("forbidden")));
         let auto = |connections, threads| job(TransportChoice::Auto, connections, threads);
         let chosen = |job: &Job| choose_transport(job, there).expect("a transport");
-        assert_eq!(chosen(&auto(8_192, 1)), Chosen::IoUring);
-        assert_eq!(chosen(&auto(8_193, 1)), Chosen::Epoll);
-        assert_eq!(chosen(&auto(10_000, 2)), Chosen::IoUring);
-        assert_eq!(chosen(&job(TransportChoice::IoUring, 10_000, 1)), Chosen::IoUring);
-        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), Chosen::Epoll);
-        assert_eq!(choose_transport(&auto(1, 1), none).expect("epoll"), Chosen::Epoll);
+        assert_eq!(chosen(&auto(8_192, 1)), TransportKind::IoUring);
+        assert_eq!(chosen(&auto(8_193, 1)), TransportKind::Epoll);
+        assert_eq!(chosen(&auto(10_000, 2)), TransportKind::IoUring);
+        assert_eq!(
+            chosen(&job(TransportChoice::IoUring, 10_000, 1)),
+            TransportKind::IoUring
+        );
+        assert_eq!(chosen(&job(TransportChoice::Epoll, 1, 1)), TransportKind::Epoll);
+        assert_eq!(
+            choose_transport(&auto(1, 1), none).expect("epoll"),
+            TransportKind::Epoll
+        );
         let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
         assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
     }

@@ -1,14 +1,14 @@
 //! Combines the results of all threads into one [`Part`].
 
-use crate::resolve::Reached;
-use crate::worker::{Counted, Report};
+use crate::resolve::ResolvedTarget;
+use crate::worker::{Report, WorkerInterval};
 use prony_load::Job;
-use prony_merge::{AddressPart, Begun, First, LogPart, Part, ThreadPart, Totals};
+use prony_merge::{AddressPart, LogPart, LowestThreadValue, MeasurementStart, Part, ThreadPart, Totals};
 use prony_records::{CompactHistogram, DecodedBodies, Histogram, IntervalPart, Phase};
 use std::collections::BTreeMap;
 
 /// The part of this process while it grows.
-pub(super) struct Collected {
+pub(super) struct PartBuilder {
     part: Part,
     threads: u32,
     /// The names of the operations.
@@ -20,7 +20,7 @@ pub(super) struct Collected {
     noticed_ns: u64,
 }
 
-impl Collected {
+impl PartBuilder {
     pub(super) fn new(job: &Job) -> Self {
         Self {
             part: Part::new(job),
@@ -38,8 +38,8 @@ impl Collected {
     }
 
     /// Adds one thread's interval; returns the combined interval if all threads have handed it over.
-    pub(super) fn interval(&mut self, counted: &Counted) -> Option<IntervalPart> {
-        let Counted {
+    pub(super) fn interval(&mut self, counted: &WorkerInterval) -> Option<IntervalPart> {
+        let WorkerInterval {
             phase,
             index,
             begin,
@@ -95,7 +95,7 @@ impl Collected {
             decoded,
             answered,
         } = report;
-        let first = |text: Option<String>| text.map(|text| First { thread, text });
+        let first = |text: Option<String>| text.map(|text| LowestThreadValue { thread, text });
         self.part.totals.merge(&Totals {
             connect: totals.connect,
             tls: totals.tls,
@@ -147,7 +147,7 @@ impl Collected {
     }
 
     /// The whole part, once every thread has ended.
-    pub(super) fn finish(mut self, job: &Job, reached: &Reached, end: End) -> Part {
+    pub(super) fn finish(mut self, job: &Job, reached: &ResolvedTarget, end: End) -> Part {
         // An interval may have begun before the end of the measurement was known.
         let length = self.part.length_ns();
         self.part.intervals.retain(|_, one| one.begin_ns < length);
@@ -159,7 +159,7 @@ impl Collected {
         self.part.clock_step_ns = end.clock_step_ns;
         self.part.interrupted = end.interrupted;
         self.part.log = end.log;
-        let begun = Begun {
+        let begun = MeasurementStart {
             noticed_ns: self.noticed_ns,
             ..end.begun
         };
@@ -175,10 +175,10 @@ pub(super) struct End {
     /// Whether the measurement was ended early.
     pub(super) interrupted: bool,
     pub(super) log: Option<LogPart>,
-    pub(super) begun: Begun,
+    pub(super) begun: MeasurementStart,
 }
 
-fn addresses(job: &Job, reached: &Reached, begun: &[u64]) -> BTreeMap<String, AddressPart> {
+fn addresses(job: &Job, reached: &ResolvedTarget, begun: &[u64]) -> BTreeMap<String, AddressPart> {
     let used = reached.route.peers.iter().enumerate().map(|(peer, used)| {
         let connections = begun.get(peer).copied().unwrap_or(0);
         (used, connections, None)
@@ -186,7 +186,7 @@ fn addresses(job: &Job, reached: &Reached, begun: &[u64]) -> BTreeMap<String, Ad
     let thread = job.first_thread();
     let left_out = reached.left_out.iter().map(|(peer, text)| {
         let text = text.clone();
-        (peer, 0, Some(First { thread, text }))
+        (peer, 0, Some(LowestThreadValue { thread, text }))
     });
     let ranked = (0_u32..).zip(used.chain(left_out));
     ranked

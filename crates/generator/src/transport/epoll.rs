@@ -18,7 +18,7 @@ const BELL: u64 = u64::MAX;
 pub(crate) struct Epoll {
     poll: OwnedFd,
     dial: Dial,
-    wires: Vec<Wire>,
+    wires: Vec<EpollSocket>,
     ready: Vec<libc::epoll_event>,
     next: usize,
     buffer: Vec<u8>,
@@ -28,7 +28,7 @@ pub(crate) struct Epoll {
 
 /// The socket of a connection.
 #[derive(Default)]
-struct Wire {
+struct EpollSocket {
     socket: Option<OwnedFd>,
     connecting: bool,
     /// Counts the uses of this number, to recognize events of an earlier use.
@@ -38,7 +38,7 @@ struct Wire {
     sent: usize,
 }
 
-impl Wire {
+impl EpollSocket {
     /// Sends the pending bytes, as far as the socket accepts them.
     fn send_rest(&mut self) {
         let Some(socket) = &self.socket else { return };
@@ -52,7 +52,7 @@ impl Wire {
 }
 
 /// The result of one read.
-enum Taken {
+enum ReadResult {
     Bytes(usize),
     Nothing,
     End(Option<io::Error>),
@@ -115,20 +115,20 @@ impl Epoll {
         i64::from(count)
     }
 
-    fn read(&mut self, fd: RawFd) -> Taken {
+    fn read(&mut self, fd: RawFd) -> ReadResult {
         loop {
             // SAFETY: the buffer is valid for its length.
             let got = unsafe { libc::read(fd, self.buffer.as_mut_ptr().cast(), self.buffer.len()) };
             match got {
-                0 => return Taken::End(None),
-                1.. => return Taken::Bytes(got as usize),
+                0 => return ReadResult::End(None),
+                1.. => return ReadResult::Bytes(got as usize),
                 _ => {}
             }
             let error = io::Error::last_os_error();
             match error.kind() {
-                io::ErrorKind::WouldBlock => return Taken::Nothing,
+                io::ErrorKind::WouldBlock => return ReadResult::Nothing,
                 io::ErrorKind::Interrupted => {}
-                _ => return Taken::End(Some(error)),
+                _ => return ReadResult::End(Some(error)),
             }
         }
     }
@@ -166,7 +166,7 @@ impl Transport for Epoll {
             // SAFETY: the kernel has just given us this descriptor.
             poll: unsafe { OwnedFd::from_raw_fd(poll) },
             dial: Dial::new(route)?,
-            wires: (0..connections).map(|_| Wire::default()).collect(),
+            wires: (0..connections).map(|_| EpollSocket::default()).collect(),
             ready: Vec::with_capacity(BATCH),
             next: 0,
             buffer: vec![0; BUFFER],
@@ -273,18 +273,18 @@ impl Transport for Epoll {
             let taken = self.read(fd);
             // A short read has emptied the socket, and further bytes trigger a new edge; but this edge may already
             // include the end of the stream.
-            let more = matches!(taken, Taken::Bytes(count) if count == BUFFER || flags & end_flags != 0);
+            let more = matches!(taken, ReadResult::Bytes(count) if count == BUFFER || flags & end_flags != 0);
             if !more {
                 self.next += 1;
             }
-            if !matches!(taken, Taken::Nothing) {
+            if !matches!(taken, ReadResult::Nothing) {
                 break (number, taken);
             }
         };
         Some(match taken {
-            Taken::Bytes(count) => Event::Received(number, &self.buffer[..count]),
-            Taken::End(error) => Event::Ended(number, error),
-            Taken::Nothing => unreachable!("the loop continues if nothing was received"),
+            ReadResult::Bytes(count) => Event::Received(number, &self.buffer[..count]),
+            ReadResult::End(error) => Event::Ended(number, error),
+            ReadResult::Nothing => unreachable!("the loop continues if nothing was received"),
         })
     }
 

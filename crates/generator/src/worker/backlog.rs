@@ -4,7 +4,7 @@
 //! An arrival that finds a slot on its own thread bypasses this queue. A thread that sleeps with a free slot is
 //! woken.
 
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use prony_load::Job;
 use prony_records::Phase;
 use std::collections::VecDeque;
@@ -31,7 +31,7 @@ pub(crate) struct Backlog {
 #[derive(Debug)]
 struct Waiting {
     phase: Phase,
-    due: Due,
+    due: DueRequest,
 }
 
 /// The shared state of a thread.
@@ -150,11 +150,11 @@ impl Share {
     }
 
     /// Takes the oldest arrival, unless it belongs to a phase that this thread has not entered.
-    pub(in crate::worker) fn take(&self) -> Option<Due> {
+    pub(in crate::worker) fn take(&self) -> Option<DueRequest> {
         self.take_if(|_| true)
     }
 
-    fn take_if(&self, wanted: impl Fn(&Due) -> bool) -> Option<Due> {
+    fn take_if(&self, wanted: impl Fn(&DueRequest) -> bool) -> Option<DueRequest> {
         if !self.is_waiting() {
             return None;
         }
@@ -166,12 +166,12 @@ impl Share {
     }
 
     /// Takes the oldest arrival, if it was due by `limit`, under the same condition as [`Share::take`].
-    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<Due> {
+    pub(in crate::worker) fn take_due_by(&self, limit: u64) -> Option<DueRequest> {
         self.take_if(|due| due.intended <= limit)
     }
 
     /// Queues an arrival for the first thread with a free slot. Returns it as an error if the queue is full.
-    pub(in crate::worker) fn put(&self, due: Due) -> Result<(), Due> {
+    pub(in crate::worker) fn put(&self, due: DueRequest) -> Result<(), DueRequest> {
         let mut waiting = self.backlog.lock();
         if waiting.len() >= self.backlog.capacity {
             return Err(due);
@@ -259,8 +259,8 @@ mod tests {
         })
     }
 
-    fn due(intended: u64) -> Due {
-        Due {
+    fn due(intended: u64) -> DueRequest {
+        DueRequest {
             operation: 0,
             step: 0,
             number: intended,

@@ -5,7 +5,7 @@ use super::sample::Sample;
 use crate::clock::ThreadTime;
 use crate::transport::Network;
 use prony_load::Partition;
-use prony_merge::{Answered, Tally};
+use prony_merge::{StatusCounts, Tally};
 use prony_records::{Handshakes, Histogram, Phase};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -130,7 +130,7 @@ pub(crate) enum Message {
     /// A phase began.
     Began { phase: Phase, open: u32 },
     /// An interval ended, with its recorded data. The box is returned for reuse.
-    Interval(Box<Counted>),
+    Interval(Box<WorkerInterval>),
     /// All requests of a measurement that counts them have an outcome; the time at which the last one ended.
     Exhausted(u64),
     /// The worker is done.
@@ -139,7 +139,7 @@ pub(crate) enum Message {
 
 /// One interval of one worker.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct WorkerInterval {
     pub(crate) thread: u32,
     pub(crate) phase: Phase,
     /// Index of the interval in its phase.
@@ -156,10 +156,10 @@ pub(crate) struct Report {
     /// The thread number across all workers.
     pub(crate) thread: u32,
     pub(crate) totals: Totals,
-    pub(crate) measured: Measured,
+    pub(crate) measured: WorkerUsage,
     pub(crate) network: Network,
-    pub(crate) decoded: prony_load::Decoded,
-    pub(crate) answered: Answered,
+    pub(crate) decoded: prony_load::DecodedSize,
+    pub(crate) answered: StatusCounts,
 }
 
 /// Totals over the lifetime of a worker.
@@ -213,7 +213,7 @@ impl Totals {
 
 /// A worker's data about itself during the measurement.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Measured {
+pub(crate) struct WorkerUsage {
     /// When it noticed the start of the measurement, ns.
     pub(crate) noticed: u64,
     /// Connections open at its start.
@@ -232,7 +232,7 @@ pub(crate) struct Measured {
 }
 
 /// The worker's ends of the channels.
-pub(crate) struct Lines {
+pub(crate) struct WorkerChannels {
     pub(crate) control: Arc<Control>,
     pub(crate) messages: Sender<Message>,
     pub(crate) empties: Receiver<Box<Tally>>,

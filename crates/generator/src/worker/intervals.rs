@@ -44,7 +44,7 @@ impl PhaseClock {
 
 /// Progress of the connections before the load starts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Gathering {
+pub(super) struct ConnectProgress {
     /// Most connections open at once so far.
     pub(super) open: u32,
     /// When the last of them opened; initially, the time of the first check. 0: not set yet.

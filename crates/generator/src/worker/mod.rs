@@ -20,6 +20,5 @@ mod source;
 mod timers;
 
 pub(crate) use self::backlog::Backlog;
-pub(crate) use self::channels::{Control, Counted, Lines, Message, Pool, Report};
-pub(crate) use self::run::{Spoken, Worker};
-pub(crate) use self::sink::percent_decoded;
+pub(crate) use self::channels::{Control, Message, Pool, Report, WorkerChannels, WorkerInterval};
+pub(crate) use self::run::{ProtocolStack, Worker};

@@ -1,6 +1,6 @@
 //! The phases of a load (ready, warm-up, measurement, drain) and their intervals.
 
-use super::channels::{Counted, Message, Times};
+use super::channels::{Message, Times, WorkerInterval};
 use super::intervals::PhaseClock;
 use super::run::Worker;
 use crate::clock::{ThreadTime, now_ns};
@@ -143,7 +143,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             .try_recv()
             .unwrap_or_else(|_| Box::new(Tally::new(self.shape)));
         let tally = self.core.ledger.recorder.swap(empty);
-        let counted = Counted {
+        let counted = WorkerInterval {
             thread: self.thread,
             phase,
             index,

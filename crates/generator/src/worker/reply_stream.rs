@@ -1,9 +1,9 @@
 //! Replies that are streams: parsed, judged and recorded message by message, however long they last.
 
 use super::sink::Sink;
-use super::slots::{BodyCheck, Ledger, Live, Slot, Standing};
-use crate::kept::Kept;
-use crate::recorder::{Ending, Epoch, Recorder};
+use super::slots::{BodyCheck, Ledger, Live, Slot, StreamDecision};
+use crate::kept::PartialReply;
+use crate::recorder::{Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
 use prony_load::{CompiledExpectation, Mismatch, Reply};
@@ -37,11 +37,11 @@ impl<P: Protocol> Sink<'_, P> {
         let value = |index, out: &mut Vec<u8>| values.append(index, out);
         if let Some(live) = &mut slot.live {
             live.stream.begin(events, format, value);
-            (live.standing, live.heard) = (Standing::Open, self.seen);
+            (live.standing, live.heard) = (StreamDecision::Open, self.seen);
         } else {
             slot.live = Some(Box::new(Live {
                 stream: EventStream::new(events, format, value),
-                standing: Standing::Open,
+                standing: StreamDecision::Open,
                 heard: self.seen,
             }));
         }
@@ -67,19 +67,19 @@ impl<P: Protocol> Sink<'_, P> {
         });
     }
 
-    /// Passes received data to an open stream, and cancels it if `take` returns that no more is needed.
+    /// Passes received data to an open stream, and cancels it if `capture` returns that no more is needed.
     #[inline]
     fn hear(
         &mut self,
         number: u32,
-        take: impl FnOnce(&mut EventStream, &CompiledEvents, Seen<'_>) -> Result<bool, Mismatch>,
+        take: impl FnOnce(&mut EventStream, &CompiledEvents, MessageTimes<'_>) -> Result<bool, Mismatch>,
     ) {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(number);
         let Some((live, events, seen)) = parts(slot, self.operations, recorder, self.seen) else {
             return;
         };
-        if live.standing != Standing::Open {
+        if live.standing != StreamDecision::Open {
             return;
         }
         live.heard = seen.now;
@@ -92,8 +92,8 @@ impl<P: Protocol> Sink<'_, P> {
     fn stand(&mut self, number: u32, read: Result<bool, Mismatch>) {
         let standing = match &read {
             Ok(false) => return,
-            Ok(true) => Standing::AtBound,
-            Err(_) => Standing::Wrong,
+            Ok(true) => StreamDecision::AtBound,
+            Err(_) => StreamDecision::Wrong,
         };
         let slot = self.ledger.slots.get(number);
         let operation = slot.operation;
@@ -117,24 +117,24 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = slots.get(number);
         let operation = slot.operation;
         let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         };
         let after = seen.after();
         match live.standing {
-            Standing::Wrong => Outcome::WrongReply,
-            Standing::AtBound => self.judge_events(number, Ending::AtBound),
-            Standing::Open => {
+            StreamDecision::Wrong => Outcome::Unexpected,
+            StreamDecision::AtBound => self.judge_events(number, StreamEnd::AtBound),
+            StreamDecision::Open => {
                 let ended = if events.chat().is_some() {
                     live.stream.end_chat()
                 } else {
                     live.stream.end(events, after, |id| seen.message(id))
                 };
                 match ended {
-                    Ok(()) => self.judge_events(number, Ending::ByItself),
+                    Ok(()) => self.judge_events(number, StreamEnd::ByItself),
                     Err(mismatch) => {
-                        self.ledger.note_ending(number, Ending::Early);
+                        self.ledger.note_ending(number, StreamEnd::Early);
                         self.show(operation, || mismatch);
-                        Outcome::WrongReply
+                        Outcome::Unexpected
                     }
                 }
             }
@@ -142,21 +142,24 @@ impl<P: Protocol> Sink<'_, P> {
     }
 
     /// Ends a stream that is still in progress: it met its end condition, it is invalid, or the load is over.
-    pub(super) fn stop_events(&mut self, number: u32, ending: Ending) {
+    pub(super) fn stop_events(&mut self, number: u32, ending: StreamEnd) {
         let slot = self.ledger.slots.get(number);
-        let standing = slot.live.as_ref().map_or(Standing::Wrong, |live| live.standing);
+        let standing = slot
+            .live
+            .as_ref()
+            .map_or(StreamDecision::Wrong, |live| live.standing);
         let (epoch, status) = (slot.epoch, slot.status);
         let outcome = match standing {
-            Standing::Wrong => Outcome::WrongReply,
+            StreamDecision::Wrong => Outcome::Unexpected,
             // The missing messages might still have arrived, so they are not held against the stream.
-            Standing::Open if ending == Ending::Cut => {
-                self.ledger.note_ending(number, Ending::Cut);
+            StreamDecision::Open if ending == StreamEnd::Cut => {
+                self.ledger.note_ending(number, StreamEnd::Cut);
                 self.note_answer(number, true);
                 Outcome::Valid
             }
-            Standing::Open | Standing::AtBound => self.judge_events(number, Ending::AtBound),
+            StreamDecision::Open | StreamDecision::AtBound => self.judge_events(number, StreamEnd::AtBound),
         };
-        let complete = standing != Standing::Wrong;
+        let complete = standing != StreamDecision::Wrong;
         if complete {
             self.ledger.recorder.status(epoch, status, None);
         }
@@ -164,7 +167,7 @@ impl<P: Protocol> Sink<'_, P> {
     }
 
     /// Judges a stream that has delivered everything needed.
-    fn judge_events(&mut self, number: u32, ending: Ending) -> Outcome {
+    fn judge_events(&mut self, number: u32, ending: StreamEnd) -> Outcome {
         let slot = self.ledger.slots.get(number);
         let (operation, wants_headers) = (slot.operation, slot.wants_headers);
         let events = self.operations[usize::from(operation)].expectation.events();
@@ -181,7 +184,7 @@ impl<P: Protocol> Sink<'_, P> {
         });
         if let Err(mismatch) = judged {
             self.show(operation, || mismatch);
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         self.ledger.note_ending(number, ending);
         self.note_answer(number, false);
@@ -225,7 +228,7 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = self.ledger.slots.get(number);
         let operation = slot.operation;
         let mismatch = {
-            let none = Kept::default();
+            let none = PartialReply::default();
             let kept = slot.kept.as_deref().unwrap_or(&none);
             let headers: HeaderList<'_> = kept.headers.iter().collect();
             CompiledExpectation::no_stream(&Reply {
@@ -236,12 +239,12 @@ impl<P: Protocol> Sink<'_, P> {
             })
         };
         self.show(operation, || mismatch);
-        Outcome::WrongReply
+        Outcome::Unexpected
     }
 }
 
 /// Records the arrival times of a stream's messages.
-struct Seen<'a> {
+struct MessageTimes<'a> {
     recorder: &'a mut Recorder,
     messages: &'a mut u32,
     first: &'a mut u64,
@@ -252,7 +255,7 @@ struct Seen<'a> {
     now: u64,
 }
 
-impl Seen<'_> {
+impl MessageTimes<'_> {
     /// Time since the request was sent, ns.
     const fn after(&self) -> u64 {
         self.now.saturating_sub(self.sent)
@@ -286,9 +289,9 @@ fn parts<'a, P: Protocol>(
     operations: &'a [PreparedOperation<P>],
     recorder: &'a mut Recorder,
     now: u64,
-) -> Option<(&'a mut Live, &'a CompiledEvents, Seen<'a>)> {
+) -> Option<(&'a mut Live, &'a CompiledEvents, MessageTimes<'a>)> {
     let events = operations[usize::from(slot.operation)].expectation.events()?;
-    let seen = Seen {
+    let seen = MessageTimes {
         recorder,
         messages: &mut slot.messages,
         first: &mut slot.first_message,

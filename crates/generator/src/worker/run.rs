@@ -1,13 +1,13 @@
 //! The loop of a worker: it transfers the core's bytes, and passes it the time.
 
-use super::channels::{Lines, Measured, Message, Report};
+use super::channels::{Message, Report, WorkerChannels, WorkerUsage};
 use super::core::{Action, Core};
-use super::intervals::{Gathering, PhaseClock};
+use super::intervals::{ConnectProgress, PhaseClock};
 use crate::clock::now_ns;
 use crate::transport::{Event, Route, Transport};
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Partition};
-use prony_merge::Shape;
+use prony_merge::TallyLayout;
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_records::Phase;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 const TICK: u64 = 5_000_000;
 
 /// The protocol and the layer of a worker.
-pub(crate) struct Spoken<P: Protocol, L: Layer> {
+pub(crate) struct ProtocolStack<P: Protocol, L: Layer> {
     pub(crate) workload: Arc<PreparedWorkload<P>>,
     pub(crate) layer: L::Config,
 }
@@ -29,26 +29,26 @@ pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     pub(super) core: Core<P, L>,
     /// When the last wait ended.
     seen: u64,
-    pub(super) lines: Lines,
+    pub(super) lines: WorkerChannels,
     /// Its number among the threads of this process.
     pub(super) thread: u32,
     /// Its number among the threads of all workers.
     number: u32,
-    pub(super) shape: Shape,
+    pub(super) shape: TallyLayout,
     pub(super) interval_ns: u64,
     pub(super) drain_ns: u64,
     pub(super) clock: PhaseClock,
-    wake: Wake,
-    pub(super) gathering: Gathering,
+    wake: WakeLead,
+    pub(super) gathering: ConnectProgress,
     pub(super) told_exhausted: bool,
     /// Time spent polling since the phase began, ns.
     pub(super) looked_ns: u64,
-    pub(super) measured: Measured,
+    pub(super) measured: WorkerUsage,
 }
 
 /// How long before a due time the worker wakes up, because the kernel wakes it late.
 #[derive(Debug, Clone, Copy)]
-struct Wake {
+struct WakeLead {
     /// Running mean of the delay of wake-ups, ns.
     late: u64,
     looking_since: Option<u64>,
@@ -62,8 +62,8 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         job: &Job,
         (thread, partition): (u32, Partition),
         route: &Route,
-        spoken: Spoken<P, L>,
-        mut lines: Lines,
+        spoken: ProtocolStack<P, L>,
+        mut lines: WorkerChannels,
     ) -> io::Result<Self> {
         let mut core = Core::new(job, partition, spoken.workload, spoken.layer, T::DEFERS);
         core.log_to(lines.log.take());
@@ -79,18 +79,18 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             lines,
             thread,
             number: partition.thread(),
-            shape: Shape::of(job),
+            shape: TallyLayout::of(job),
             interval_ns: job.interval_ns.max(1_000_000),
             drain_ns: job.phases.drain_ns,
             clock: PhaseClock::default(),
-            wake: Wake {
+            wake: WakeLead {
                 late: 30_000,
                 looking_since: None,
             },
-            gathering: Gathering::default(),
+            gathering: ConnectProgress::default(),
             told_exhausted: false,
             looked_ns: 0,
-            measured: Measured::default(),
+            measured: WorkerUsage::default(),
         })
     }
 

@@ -5,10 +5,10 @@ use super::core::{Action, Core};
 use crate::clock::now_ns;
 use crate::workload::PreparedWorkload;
 use prony_load::{
-    Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Phases, Profile, Protocol, Rate, Reach,
-    Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Phases, Profile,
+    Protocol, Rate, Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{Part, Shape, Tally, ThreadPart, assemble};
+use prony_merge::{Part, Tally, TallyLayout, ThreadPart, assemble};
 use prony_protocols::http1::Http1;
 use prony_protocols::layer::Plain;
 use prony_records::Quantile::{AtLeast, Exact, Unbounded};
@@ -54,9 +54,9 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
             port: 80,
             authority: "a".into(),
             tls: None,
-            reach: Reach {
+            connect: ConnectOptions {
                 connect_timeout_ns: Some(3_600_000 * MS),
-                ..Reach::default()
+                ..ConnectOptions::default()
             },
         },
         protocol: Protocol::Http1,
@@ -248,7 +248,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     world.step();
     world.go_on_until(origin);
     world.core.begin_phase(Phase::Measurement, (origin, end), None);
-    let empty = || Box::new(Tally::new(Shape::of(job)));
+    let empty = || Box::new(Tally::new(TallyLayout::of(job)));
     world.core.ledger.recorder.swap(empty());
     world.go_on_until(end);
     world.core.begin_drain(end, end);
@@ -537,7 +537,7 @@ fn the_timeout_counts_from_when_a_request_was_due() {
         }
         let count = truth.len() as f64;
         assert_is(&recording, truth);
-        assert_eq!(recording.outcomes.not_sent, 0, "{:?}", recording.outcomes);
+        assert_eq!(recording.outcomes.dropped, 0, "{:?}", recording.outcomes);
         assert_eq!(recording.offered_per_s, Some(count / 3.0));
         assert_eq!(recording.sent_per_s, Some(sent as f64 / 3.0));
         // Serving the oldest first, it meets the timeout for a while at 5.3 requests per second, and never at ten.
@@ -573,7 +573,7 @@ fn a_user_who_is_refused_counts_all_requests_of_the_plan() {
         assert_is(&recording, truth);
         let outcomes = Outcomes {
             valid: window / 2,
-            refused: window / 2,
+            connect_error: window / 2,
             ..Outcomes::default()
         };
         assert_eq!(recording.outcomes, outcomes);

@@ -2,11 +2,12 @@
 
 use super::sample::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
-use crate::kept::{Budget, Kept, SHOWN};
-use crate::recorder::{Ending, Epoch};
+use crate::kept::{Budget, PartialReply, SHOWN};
+use crate::recorder::{Epoch, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
 use prony_load::{Bag, Memory, Mismatch, Reply};
+use prony_protocols::grpc::percent_decoded;
 use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use prony_protocols::request_values::Parameters;
 use prony_records::Outcome;
@@ -90,8 +91,8 @@ impl<P: Protocol> Sink<'_, P> {
     pub(super) fn judge(&mut self, number: u32, grpc_status: Option<u32>) -> Result<(), Mismatch> {
         let slot = self.ledger.slots.get(number);
         let operation = &self.operations[usize::from(slot.operation)];
-        let mut none = Kept::default();
-        let Kept {
+        let mut none = PartialReply::default();
+        let PartialReply {
             body, json, headers, ..
         } = slot.kept.as_deref_mut().unwrap_or(&mut none);
         let headers: HeaderList<'_> = headers.iter().collect();
@@ -159,7 +160,7 @@ impl<P: Protocol> Sink<'_, P> {
     /// enforce the deadline by their own clock.
     fn late(&mut self, number: u32) -> Outcome {
         if self.ledger.slots.get(number).messages > 0 && self.ledger.streams_well(number) {
-            self.ledger.note_ending(number, Ending::Early);
+            self.ledger.note_ending(number, StreamEnd::Early);
         }
         let index = self.ledger.slots.get(number).operation;
         let expected = self.operations[usize::from(index)].expectation.grpc_status();
@@ -212,7 +213,7 @@ impl<P: Protocol> Sink<'_, P> {
         let wrong_status = !operation.expectation.accepts_status(slot.status);
         if wrong_grpc || wrong_status {
             if slot.messages > 0 && self.ledger.streams_well(number) {
-                self.ledger.note_ending(number, Ending::Early);
+                self.ledger.note_ending(number, StreamEnd::Early);
             }
             if let Some(key) = self.sample.draw()
                 && let Err(mut mismatch) = self.judge(number, end.grpc_status)
@@ -225,7 +226,7 @@ impl<P: Protocol> Sink<'_, P> {
             return Outcome::Status;
         }
         if end.grpc_status == Some(0) && !self.check_messages(number) {
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         let is_right = match check {
             BodyCheck::Ignore => true,
@@ -239,7 +240,7 @@ impl<P: Protocol> Sink<'_, P> {
             self.show(index, || {
                 Mismatch::new("body", "a body that can be judged", excess.reason())
             });
-            return Outcome::WrongReply;
+            return Outcome::Unexpected;
         }
         if operation.expectation.events().is_some() {
             return self.end_of_events(number);
@@ -256,11 +257,11 @@ impl<P: Protocol> Sink<'_, P> {
                     )
                 };
                 self.show(index, wrong);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
             Err(mismatch) => {
                 self.show(index, || mismatch);
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         }
     }
@@ -382,34 +383,17 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
     fn failed(&mut self, token: Token, failure: Failure) {
         let outcome = match failure {
             Failure::Unprocessed if self.try_again(token.0) => return,
-            Failure::Reset if self.is_late(token.0) => self.late(token.0),
-            Failure::Reset | Failure::Unprocessed => Outcome::Reset,
+            Failure::Reset(_) if self.is_late(token.0) => self.late(token.0),
+            Failure::Reset(_) | Failure::Unprocessed => Outcome::Reset,
             Failure::Malformed(reason) => {
                 let operation = self.ledger.slots.get(token.0).operation;
                 self.show(operation, || {
                     Mismatch::new("reply", "a well-formed reply", reason)
                 });
-                Outcome::WrongReply
+                Outcome::Unexpected
             }
         };
         self.ledger
             .end(token.0, outcome, outcome == Outcome::Valid, self.seen);
     }
-}
-
-/// Decodes the percent-encoding of `grpc-message`; invalid escapes are kept.
-pub(crate) fn percent_decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
-            decoded.push((high * 16 + low) as u8);
-            at += 3;
-        } else {
-            decoded.push(byte);
-            at += 1;
-        }
-    }
-    decoded
 }

@@ -1,7 +1,7 @@
 //! Slots for requests in flight. All are allocated before the run; each connection owns a fixed range of them.
 
-use crate::kept::{Excess, Kept};
-use crate::recorder::{Ending, Epoch, Finished, Recorder};
+use crate::kept::{Excess, PartialReply};
+use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
 use prony_protocols::protocol::Protocol;
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// A request that is due.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Due {
+pub(crate) struct DueRequest {
     pub(crate) operation: u16,
     /// Index of the step in its sequence.
     pub(super) step: u16,
@@ -24,12 +24,12 @@ pub(crate) struct Due {
     /// Whether it is the first request of an arrival.
     pub(super) opens: bool,
     /// Set if it was sent before.
-    pub(crate) again: Option<Again>,
+    pub(crate) again: Option<ResendState>,
 }
 
 /// The state of a request that is sent again: it counts as sent once.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Again {
+pub(crate) struct ResendState {
     pub(crate) epoch: Epoch,
     pub(super) refusals: u8,
     pub(super) retried: bool,
@@ -46,8 +46,8 @@ pub(super) enum Resend {
 
 /// Inserts a request so that the oldest comes first. Otherwise the same requests might end up last on one connection
 /// after the other, and be left unprocessed each time.
-pub(super) fn insert_by_age(queue: &mut VecDeque<Due>, due: Due) {
-    let age = |due: &Due| (due.intended, due.number);
+pub(super) fn insert_by_age(queue: &mut VecDeque<DueRequest>, due: DueRequest) {
+    let age = |due: &DueRequest| (due.intended, due.number);
     let place = queue.partition_point(|other| age(other) <= age(&due));
     queue.insert(place, due);
 }
@@ -92,7 +92,7 @@ pub(super) struct Slot {
     pub(super) wants_headers: bool,
     pub(super) check: BodyCheck,
     /// The parts of the reply that have to be kept.
-    pub(super) kept: Option<Box<Kept>>,
+    pub(super) kept: Option<Box<PartialReply>>,
     /// The stream of events, if the reply is one.
     pub(super) live: Option<Box<Live>>,
     /// The next free slot of the connection.
@@ -145,14 +145,14 @@ impl BodyCheck {
 #[derive(Debug)]
 pub(super) struct Live {
     pub(super) stream: EventStream,
-    pub(super) standing: Standing,
+    pub(super) standing: StreamDecision,
     /// When its last bytes were seen.
     pub(super) heard: u64,
 }
 
 /// Whether more of a stream is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum StreamDecision {
     Open,
     /// It has reached its number of messages.
     AtBound,
@@ -314,11 +314,11 @@ impl Ledger {
     #[inline]
     pub(super) fn end(&mut self, place: u32, outcome: Outcome, complete: bool, now: u64) {
         if !complete && outcome == Outcome::Reset && self.streams_well(place) {
-            self.note_ending(place, Ending::Early);
+            self.note_ending(place, StreamEnd::Early);
         }
         let slot = self.slots.get(place);
         slot.went_well = outcome == Outcome::Valid;
-        let request = Finished {
+        let request = CompletedRequest {
             epoch: slot.epoch,
             operation: slot.operation,
             intended: slot.intended,
@@ -335,7 +335,7 @@ impl Ledger {
     }
 
     /// Records how a stream of events ended.
-    pub(super) fn note_ending(&mut self, place: u32, ending: Ending) {
+    pub(super) fn note_ending(&mut self, place: u32, ending: StreamEnd) {
         let slot = self.slots.get(place);
         let last = (slot.messages > 0).then(|| slot.last_message.saturating_sub(slot.sent));
         self.recorder.stream(slot.epoch, ending, last);
@@ -344,7 +344,7 @@ impl Ledger {
     /// Whether a valid stream of events is in progress in a slot.
     pub(super) fn streams_well(&mut self, place: u32) -> bool {
         let slot = self.slots.get(place);
-        let is_wrong = |live: &Live| live.standing == Standing::Wrong;
+        let is_wrong = |live: &Live| live.standing == StreamDecision::Wrong;
         slot.active && slot.check == BodyCheck::Events && !slot.live.as_deref().is_some_and(is_wrong)
     }
 
@@ -378,7 +378,7 @@ mod tests {
     fn the_oldest_is_sent_first() {
         let mut queue = VecDeque::new();
         for (intended, number) in [(30, 3), (10, 2), (20, 9), (10, 1), (40, 4)] {
-            let due = Due {
+            let due = DueRequest {
                 operation: 0,
                 step: 0,
                 number,

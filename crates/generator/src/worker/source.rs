@@ -1,8 +1,8 @@
 //! Generates requests: their numbers, their operations, and how many may still start.
 
 use super::channels::Pool;
-use super::slots::Due;
-use crate::workload::Ready;
+use super::slots::DueRequest;
+use crate::workload::OperationPicker;
 use prony_load::Partition;
 use prony_protocols::request_values::{below, mix};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Generates the requests of one thread. The content of request `n` of a job depends only on the seed and on `n`.
 #[derive(Debug)]
 pub(super) struct Source {
-    order: Arc<Ready>,
+    order: Arc<OperationPicker>,
     key: u64,
     partition: Partition,
     /// Number of requests of this thread so far.
@@ -21,7 +21,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(order: Arc<Ready>, seed: u64, partition: Partition) -> Self {
+    pub(super) fn new(order: Arc<OperationPicker>, seed: u64, partition: Partition) -> Self {
         Self {
             order,
             key: mix(seed ^ 0x6f70),
@@ -57,10 +57,10 @@ impl Source {
     }
 
     /// The first request of an arrival that was due at `intended` and noticed `late` ns later.
-    pub(super) fn arrival(&mut self, intended: u64, late: u64) -> Due {
+    pub(super) fn arrival(&mut self, intended: u64, late: u64) -> DueRequest {
         let number = self.partition.number(self.own);
         self.own += 1;
-        Due {
+        DueRequest {
             operation: self.operation(0, number),
             step: 0,
             number,
@@ -75,9 +75,9 @@ impl Source {
     /// The operation of step `step` of request `number`.
     fn operation(&self, step: u16, number: u64) -> u16 {
         match &*self.order {
-            Ready::One(operation) => *operation,
-            Ready::Sequence(steps) => steps[usize::from(step)],
-            Ready::Mix(weighted) => {
+            OperationPicker::One(operation) => *operation,
+            OperationPicker::Sequence(steps) => steps[usize::from(step)],
+            OperationPicker::Mix(weighted) => {
                 let total = weighted.last().map_or(1, |(sum, _)| *sum);
                 let drawn = below(mix(self.key ^ mix(number)), u128::from(total)) as u32;
                 weighted[weighted.partition_point(|(sum, _)| *sum <= drawn)].1
@@ -88,13 +88,13 @@ impl Source {
     /// The operation of step `step` of the sequence; `None` after its end, or if there is no sequence.
     pub(super) fn step(&self, step: u16) -> Option<u16> {
         match &*self.order {
-            Ready::Sequence(steps) => steps.get(usize::from(step)).copied(),
+            OperationPicker::Sequence(steps) => steps.get(usize::from(step)).copied(),
             _ => None,
         }
     }
 
     pub(super) fn is_sequence(&self) -> bool {
-        matches!(*self.order, Ready::Sequence(_))
+        matches!(*self.order, OperationPicker::Sequence(_))
     }
 }
 
@@ -102,7 +102,7 @@ impl Source {
 mod tests {
     use super::*;
 
-    fn operations(threads: u32, order: &Arc<Ready>) -> Vec<(u64, u16)> {
+    fn operations(threads: u32, order: &Arc<OperationPicker>) -> Vec<(u64, u16)> {
         let mut all: Vec<(u64, u16)> = (0..threads)
             .flat_map(|thread| {
                 let partition = Partition::new(thread, threads, 6);
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn requests_are_the_same_however_many_threads_make_them() {
-        let order = Arc::new(Ready::Mix(vec![(3, 0), (4, 1)]));
+        let order = Arc::new(OperationPicker::Mix(vec![(3, 0), (4, 1)]));
         let one = operations(1, &order);
         assert_eq!(one, operations(2, &order));
         assert_eq!(one, operations(3, &order));
@@ -136,7 +136,8 @@ mod tests {
         let pool = Arc::new(Pool::new(1_000, 2));
         let mut sources: Vec<Source> = (0..2)
             .map(|thread| {
-                let mut source = Source::new(Arc::new(Ready::One(0)), 1, Partition::new(thread, 2, 2));
+                let mut source =
+                    Source::new(Arc::new(OperationPicker::One(0)), 1, Partition::new(thread, 2, 2));
                 assert!(
                     source.claim() && !source.is_dry(),
                     "without a pool, arrivals are unlimited"

@@ -180,7 +180,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
             port: address.port(),
             authority: address.to_string(),
             tls: None,
-            reach: prony_load::Reach::default(),
+            connect: prony_load::ConnectOptions::default(),
         },
         protocol: Protocol::Http1,
         load: Load::closed(4, 1),

@@ -64,7 +64,7 @@ pub(crate) fn job(
             port,
             authority: format!("localhost:{port}"),
             tls: None,
-            reach: prony_load::Reach::default(),
+            connect: prony_load::ConnectOptions::default(),
         },
         protocol,
         load: Load::closed(connections, in_flight),
@@ -126,7 +126,7 @@ pub(crate) fn on_each_transport(job: &Job, look: impl Fn(&Recording)) {
 
 /// Asserts that every request had a valid reply, and that there were some.
 pub(crate) fn assert_all_valid(recording: &Recording) {
-    let shown = (&recording.wrong_replies, &recording.warnings);
+    let shown = (&recording.unexpected_replies, &recording.warnings);
     assert_eq!(
         recording.outcomes.errors(),
         0,

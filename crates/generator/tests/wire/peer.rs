@@ -1,11 +1,13 @@
 //! A scripted HTTP/2 server that does exactly what a test needs, valid or not.
 
-use prony_protocols::http2::frame::{self, FrameHeader, HEADER_LENGTH, PREFACE};
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+
+/// What a client says first (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) const DATA: u8 = 0;
 pub(crate) const HEADERS: u8 = 1;
@@ -33,7 +35,27 @@ pub(crate) fn literal(name: &str, value: &str) -> Vec<u8> {
     bytes
 }
 
-/// A received frame.
+/// The header of a frame (section 4.1), read and written here so that the client meets a reader of its own kind nowhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FrameHeader {
+    pub(crate) length: usize,
+    pub(crate) kind: u8,
+    pub(crate) flags: u8,
+    pub(crate) stream: u32,
+}
+
+impl FrameHeader {
+    fn parse([a, b, c, kind, flags, stream @ ..]: [u8; 9]) -> Self {
+        Self {
+            length: u32::from_be_bytes([0, a, b, c]) as usize,
+            kind,
+            flags,
+            stream: u32::from_be_bytes(stream) & 0x7fff_ffff,
+        }
+    }
+}
+
+/// A frame as it came.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     pub(crate) header: FrameHeader,
@@ -62,8 +84,12 @@ impl Peer {
         let mut preface = vec![0; PREFACE.len()];
         peer.stream.read_exact(&mut preface).ok()?;
         assert_eq!(preface, PREFACE, "the client's preface");
-        frame::write_settings(settings, &mut peer.buffer);
-        // No test is about the connection's window, only about those of streams.
+        let settings: Vec<u8> = settings
+            .iter()
+            .flat_map(|(identifier, value)| [&identifier.to_be_bytes()[..], &value.to_be_bytes()].concat())
+            .collect();
+        peer.write(SETTINGS, 0, 0, &settings);
+        // What the connection may carry is no limit of any test; the windows of streams are.
         peer.write(WINDOW_UPDATE, 0, 0, &(1u32 << 30).to_be_bytes());
         peer.flush()?;
         Some(peer)
@@ -71,10 +97,10 @@ impl Peer {
 
     /// The next frame; `None` when the client has disconnected.
     pub(crate) fn next(&mut self) -> Option<Frame> {
-        let mut header = [0; HEADER_LENGTH];
+        let mut header = [0; 9];
         self.stream.read_exact(&mut header).ok()?;
-        let header = FrameHeader::parse(&header);
-        let mut payload = vec![0; header.length as usize];
+        let header = FrameHeader::parse(header);
+        let mut payload = vec![0; header.length];
         self.stream.read_exact(&mut payload).ok()?;
         if header.kind == SETTINGS && header.flags & ACK == 0 {
             self.write(SETTINGS, ACK, 0, &[]);
@@ -94,7 +120,11 @@ impl Peer {
 
     /// Buffers a frame for the next [`Peer::flush`].
     pub(crate) fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
-        frame::write(kind, flags, stream, payload, &mut self.buffer);
+        let length = (payload.len() as u32).to_be_bytes();
+        self.buffer.extend_from_slice(&length[1..]);
+        self.buffer.extend_from_slice(&[kind, flags]);
+        self.buffer.extend_from_slice(&stream.to_be_bytes());
+        self.buffer.extend_from_slice(payload);
     }
 
     pub(crate) fn write_raw(&mut self, bytes: &[u8]) {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
+use walkdir::WalkDir;
 
 /// Number of binaries that are kept.
 const BINARIES: usize = 4;
@@ -92,16 +93,12 @@ fn bound(kept: &Path, most: u64) {
 }
 
 fn size(path: &Path) -> u64 {
-    match fs::symlink_metadata(path) {
-        Ok(metadata) if metadata.is_dir() => fs::read_dir(path)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .map(|entry| size(&entry.path()))
-            .sum(),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    }
+    WalkDir::new(path)
+        .into_iter()
+        .flatten()
+        .filter(|entry| !entry.file_type().is_dir())
+        .filter_map(|entry| Some(entry.metadata().ok()?.len()))
+        .sum()
 }
 
 /// Keeps the most recently used binaries, including the running one. Removes abandoned uploads.

@@ -3,7 +3,7 @@
 use super::cache;
 use super::folders::{Folders, remove};
 use crate::free_bytes;
-use crate::wire::{Entry, EntryKind, Fault, Outgoing, Reply};
+use crate::wire::{Entry, EntryKind, Fault, OutboundWriter, Reply};
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _, symlink};
@@ -164,7 +164,7 @@ pub(super) fn open(folders: &Folders, from: &Path) -> Result<File, Fault> {
     file.map_err(|error| Fault::other(format!("cannot read {}: {error}", path.display())))
 }
 
-pub(super) fn send(mut file: File, mut stream: Outgoing) {
+pub(super) fn send(mut file: File, mut stream: OutboundWriter) {
     match io::copy(&mut file, &mut stream).and_then(|_| stream.flush()) {
         Ok(()) => {}
         Err(error) => stream.break_off(&error.to_string()),

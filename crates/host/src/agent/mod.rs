@@ -8,7 +8,7 @@ mod processes;
 mod session;
 
 use crate::supervisor::pin_thread;
-use crate::wire::Hello;
+use crate::wire::AgentHello;
 use crate::{Cpus, Host as _, HostError, Local, free_bytes, hostname};
 use folders::Folders;
 use nix::sys::signal::{SigSet, Signal};
@@ -42,7 +42,7 @@ pub fn agent(supervisor: Vec<OsString>, hash: Option<String>) -> io::Result<()> 
     let folders = Folders::make()?;
     cache::tidy(folders.cache());
     let now = session::clocks();
-    let hello = Hello {
+    let hello = AgentHello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hash,
         architecture: std::env::consts::ARCH.to_owned(),

@@ -1,6 +1,6 @@
 //! The processes that an agent manages, each in its own thread, so that none waits for another.
 
-use crate::wire::{Answer, Fault, Incoming, Link, Notice, Order, Outgoing, Reply};
+use crate::wire::{AgentEvent, AgentLink, AgentResponse, Fault, InboundReader, Order, OutboundWriter, Reply};
 use crate::{AttachSpec, Ending, Host, HostError, Process, ProcessSpec};
 use std::collections::HashMap;
 use std::io;
@@ -13,9 +13,9 @@ use std::time::Duration;
 const LOOK: Duration = Duration::from_millis(20);
 
 #[derive(Debug)]
-pub(super) enum Begin {
+pub(super) enum ProcessStart {
     /// Start a process, with the streams that become its input and output.
-    Start(Box<ProcessSpec>, Option<(Incoming, Outgoing)>),
+    Start(Box<ProcessSpec>, Option<(InboundReader, OutboundWriter)>),
     /// Attach to a process that already runs.
     Attach(Box<AttachSpec>),
 }
@@ -34,7 +34,7 @@ enum Job {
 /// All processes of an agent.
 pub(super) struct Processes {
     host: Arc<dyn Host>,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     table: Mutex<Table>,
 }
 
@@ -47,7 +47,7 @@ struct Table {
 
 impl Processes {
     /// No processes yet. They will run on `host` and send their notices over `link`.
-    pub(super) fn new(host: &Arc<dyn Host>, link: &Arc<Link>) -> Self {
+    pub(super) fn new(host: &Arc<dyn Host>, link: &Arc<AgentLink>) -> Self {
         Self {
             host: Arc::clone(host),
             link: Arc::clone(link),
@@ -60,13 +60,13 @@ impl Processes {
     }
 
     /// Starts or attaches to a process in a new thread, which sends the reply to request `id`.
-    pub(super) fn begin(&self, id: u32, number: u32, begin: Begin) {
+    pub(super) fn begin(&self, id: u32, number: u32, begin: ProcessStart) {
         let mut table = self.table();
         if table.closed {
             return;
         }
         let (sender, jobs) = mpsc::channel();
-        let keeper = Keeper {
+        let keeper = ProcessMonitor {
             number,
             host: Arc::clone(&self.host),
             link: Arc::clone(&self.link),
@@ -114,25 +114,25 @@ impl Processes {
 }
 
 /// Sends a reply.
-pub(super) fn answer(link: &Link, id: u32, answer: &Answer) {
+pub(super) fn answer(link: &AgentLink, id: u32, answer: &AgentResponse) {
     let json = serde_json::to_vec(answer).or_else(|error| {
-        let unsaid: Answer = Err(Fault::other(format!("the reply cannot be encoded: {error}")));
+        let unsaid: AgentResponse = Err(Fault::other(format!("the reply cannot be encoded: {error}")));
         serde_json::to_vec(&unsaid)
     });
     link.send_message(id, &json.expect("invariant: a fault is plain data"));
 }
 
 /// Manages one process.
-struct Keeper {
+struct ProcessMonitor {
     number: u32,
     host: Arc<dyn Host>,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     /// The state that the controller knows: how the process ended, and the number of warnings.
     told: (Option<Ending>, usize),
 }
 
-impl Keeper {
-    fn run(mut self, id: u32, begin: Begin, own: Sender<Job>, jobs: &Receiver<Job>) {
+impl ProcessMonitor {
+    fn run(mut self, id: u32, begin: ProcessStart, own: Sender<Job>, jobs: &Receiver<Job>) {
         let mut process = match start(begin, &*self.host) {
             Ok(process) => process,
             Err(error) => return answer(&self.link, id, &Err(error.into())),
@@ -177,7 +177,7 @@ impl Keeper {
             return;
         }
         self.told = now;
-        let notice = Notice::Process {
+        let notice = AgentEvent::Process {
             process: self.number,
             ended,
             warnings: process.warnings().to_vec(),
@@ -187,10 +187,10 @@ impl Keeper {
     }
 }
 
-fn start(begin: Begin, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
+fn start(begin: ProcessStart, host: &dyn Host) -> Result<Box<dyn Process>, HostError> {
     match begin {
-        Begin::Attach(spec) => host.attach(&spec),
-        Begin::Start(spec, streams) => {
+        ProcessStart::Attach(spec) => host.attach(&spec),
+        ProcessStart::Start(spec, streams) => {
             let mut process = host.start(&spec)?;
             if let (Some((input, output)), Some(streams)) = (process.take_pipes(), streams) {
                 pump(streams.0, input);

@@ -2,11 +2,11 @@
 
 use super::files;
 use super::folders::Folders;
-use super::processes::{Begin, Processes, answer};
+use super::processes::{ProcessStart, Processes, answer};
 use super::{cache, pin};
 use crate::wire::{
-    AGENT, Answer, Fault, Hello, Inbox, Incoming, Item, Link, Notice, Outgoing, PROTOCOL, Reply, Request,
-    Welcome,
+    AGENT, AgentEvent, AgentHello, AgentLink, AgentRequest, AgentResponse, ControllerHello, Fault,
+    InboundReader, Inbox, Item, OutboundWriter, PROTOCOL, Reply,
 };
 use crate::{Host, Locks, cpu_lease::Held};
 use nix::time::{ClockId, clock_gettime};
@@ -28,17 +28,17 @@ const MOST_AT_ONCE: u32 = 256;
 pub(super) struct Session {
     host: Arc<dyn Host>,
     folders: Folders,
-    link: Arc<Link>,
+    link: Arc<AgentLink>,
     processes: Processes,
     claims: Mutex<HashMap<u32, Held>>,
     at_work: AtomicU32,
-    life: Mutex<Life>,
+    life: Mutex<LeaseClock>,
     end: Sender<String>,
 }
 
 /// When the controller last sent something, and for how long it may be silent.
 #[derive(Debug)]
-struct Life {
+struct LeaseClock {
     heard: Instant,
     lease: Duration,
     welcome: bool,
@@ -55,7 +55,7 @@ impl Session {
             link,
             claims: Mutex::default(),
             at_work: AtomicU32::new(0),
-            life: Mutex::new(Life {
+            life: Mutex::new(LeaseClock {
                 heard: Instant::now(),
                 lease: WELCOME,
                 welcome: false,
@@ -67,7 +67,7 @@ impl Session {
     /// Serves until the input ends, the lease expires or something else ends the session; then ends everything.
     pub(super) fn serve(
         self,
-        hello: &Hello,
+        hello: &AgentHello,
         input: impl Read + Send + 'static,
         mut output: impl Write + Send + 'static,
         ended: &Receiver<String>,
@@ -105,7 +105,7 @@ impl Session {
         }
     }
 
-    fn life(&self) -> MutexGuard<'_, Life> {
+    fn life(&self) -> MutexGuard<'_, LeaseClock> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -137,7 +137,7 @@ impl Session {
     }
 
     fn say_leaving(&self, reason: &str) {
-        let notice = Notice::Leaving {
+        let notice = AgentEvent::Leaving {
             reason: reason.to_owned(),
         };
         let json = serde_json::to_vec(&notice).expect("invariant: a notice is plain data");
@@ -176,7 +176,7 @@ impl Session {
     /// Handles a message. Slow requests go to a thread, so that beats and clock samples never wait.
     fn hear(self: &Arc<Self>, id: u32, json: &[u8], clocks: (u64, u64)) -> Result<(), String> {
         if !self.life().welcome {
-            let welcome: Welcome = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+            let welcome: ControllerHello = serde_json::from_slice(json).map_err(|error| error.to_string())?;
             let mut life = self.life();
             (life.welcome, life.lease) = (true, Duration::from_millis(welcome.lease_ms));
             return Ok(());
@@ -189,38 +189,38 @@ impl Session {
             }
         };
         match request {
-            Request::Beat => self.answer_first(id, Reply::Done),
-            Request::Clock => self.answer_first(
+            AgentRequest::Beat => self.answer_first(id, Reply::Done),
+            AgentRequest::Clock => self.answer_first(
                 id,
                 Reply::Clock {
                     monotonic_ns: clocks.0,
                     wall_ns: clocks.1,
                 },
             ),
-            Request::Bye => {
+            AgentRequest::Bye => {
                 let _ = self.end.send("its controller requested it".to_owned());
             }
-            Request::Process { process, order } => {
+            AgentRequest::Process { process, order } => {
                 if let Err(fault) = self.processes.order(id, process, order) {
                     self.answer(id, &Err(fault));
                 }
             }
-            Request::Start { .. } | Request::Attach { .. } => self.begin(id, request),
-            Request::Put {
+            AgentRequest::Start { .. } | AgentRequest::Attach { .. } => self.begin(id, request),
+            AgentRequest::Put {
                 to,
                 hash,
                 bytes,
                 stream,
             } => {
                 // Opened here, since its first bytes may directly follow this message.
-                let mut stream = Incoming::open(&self.link, stream);
+                let mut stream = InboundReader::open(&self.link, stream);
                 self.work(id, move |session| {
                     files::put(&session.folders, &to, hash.as_deref(), bytes, &mut stream)
                 });
             }
-            Request::Get { from, stream } => self.work(id, move |session| {
+            AgentRequest::Get { from, stream } => self.work(id, move |session| {
                 let file = files::open(&session.folders, &from)?;
-                let stream = Outgoing::open(&session.link, stream);
+                let stream = OutboundWriter::open(&session.link, stream);
                 thread::spawn(move || files::send(file, stream));
                 Ok(Reply::Done)
             }),
@@ -230,9 +230,9 @@ impl Session {
     }
 
     /// Starts or attaches to a process.
-    fn begin(&self, id: u32, request: Request) {
+    fn begin(&self, id: u32, request: AgentRequest) {
         match request {
-            Request::Start {
+            AgentRequest::Start {
                 process,
                 mut spec,
                 streams,
@@ -241,29 +241,32 @@ impl Session {
                 spec.log = self.folders.resolve(&spec.log);
                 let streams = streams.map(|(input, output)| {
                     (
-                        Incoming::open(&self.link, input),
-                        Outgoing::open(&self.link, output),
+                        InboundReader::open(&self.link, input),
+                        OutboundWriter::open(&self.link, output),
                     )
                 });
-                self.processes.begin(id, process, Begin::Start(spec, streams));
+                self.processes
+                    .begin(id, process, ProcessStart::Start(spec, streams));
             }
-            Request::Attach { process, spec } => self.processes.begin(id, process, Begin::Attach(spec)),
+            AgentRequest::Attach { process, spec } => {
+                self.processes.begin(id, process, ProcessStart::Attach(spec))
+            }
             _ => {}
         }
     }
 
-    fn answer(&self, id: u32, said: &Answer) {
+    fn answer(&self, id: u32, said: &AgentResponse) {
         answer(&self.link, id, said);
     }
 
     fn answer_first(&self, id: u32, reply: Reply) {
-        let said: Answer = Ok(reply);
+        let said: AgentResponse = Ok(reply);
         let json = serde_json::to_vec(&said).expect("invariant: numbers are plain data");
         self.link.outbox.send_first(id, &json);
     }
 
     /// Runs a request in its own thread and sends the reply.
-    fn work(self: &Arc<Self>, id: u32, what: impl FnOnce(&Self) -> Answer + Send + 'static) {
+    fn work(self: &Arc<Self>, id: u32, what: impl FnOnce(&Self) -> AgentResponse + Send + 'static) {
         if self.at_work.fetch_add(1, Ordering::Relaxed) >= MOST_AT_ONCE {
             self.at_work.fetch_sub(1, Ordering::Relaxed);
             let text = format!("more than {MOST_AT_ONCE} concurrent requests");
@@ -278,36 +281,36 @@ impl Session {
     }
 
     /// Handles the requests that need neither streams nor a process.
-    fn do_it(&self, request: Request) -> Answer {
+    fn do_it(&self, request: AgentRequest) -> AgentResponse {
         Ok(match request {
-            Request::FreePort => Reply::Port {
+            AgentRequest::FreePort => Reply::Port {
                 port: self.host.free_port()?,
             },
-            Request::Watch { window_ns } => Reply::Machine {
+            AgentRequest::Watch { window_ns } => Reply::Machine {
                 usage: self.host.watch(Duration::from_nanos(window_ns)),
             },
-            Request::Environment => Reply::Environment(Box::new(self.host.environment())),
-            Request::MemoryAvailable => Reply::Memory {
+            AgentRequest::Environment => Reply::Environment(Box::new(self.host.environment())),
+            AgentRequest::MemoryAvailable => Reply::Memory {
                 bytes: self.host.memory_available_bytes(),
             },
-            Request::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
-            Request::Claim { claim, cpus, what } => {
+            AgentRequest::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
+            AgentRequest::Claim { claim, cpus, what } => {
                 let locks = Locks::of_this_machine();
                 let held = locks.map_or_else(|_| Ok(Held::default()), |locks| locks.claim(&cpus, &what))?;
                 self.claims().insert(claim, held);
                 Reply::Done
             }
-            Request::Release { claim } => {
+            AgentRequest::Release { claim } => {
                 self.claims().remove(&claim);
                 Reply::Done
             }
-            Request::Kept { hash } => Reply::Path {
+            AgentRequest::Kept { hash } => Reply::Path {
                 path: cache::find(&self.folders, &hash),
             },
-            Request::Which { program } => files::which(&program),
-            Request::Look { path } => files::look(&self.folders, &path),
-            Request::MakeFolder { path } => files::make(&self.folders, &path)?,
-            Request::Remove { path } => files::forget(&self.folders, &path)?,
+            AgentRequest::Which { program } => files::which(&program),
+            AgentRequest::Look { path } => files::look(&self.folders, &path),
+            AgentRequest::MakeFolder { path } => files::make(&self.folders, &path)?,
+            AgentRequest::Remove { path } => files::forget(&self.folders, &path)?,
             other => return Err(Fault::other(format!("{other:?} is not expected here"))),
         })
     }

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Granted {
+pub struct CpuGrant {
     pub allowed: Cpus,
     /// The CPU quota, in CPUs; `None`: no quota.
     pub quota: Option<f64>,
@@ -19,7 +19,7 @@ pub struct Granted {
     pub throttled_ns: Option<u64>,
 }
 
-impl Granted {
+impl CpuGrant {
     pub fn to_this_process() -> Self {
         let hierarchies = Hierarchies::of_this_process();
         Self {
@@ -52,7 +52,7 @@ fn throttled_ns(hierarchies: &Hierarchies) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::discover::Unified;
+    use super::super::discover::UnifiedHierarchy;
     use super::super::quota::memory_of;
     use super::*;
     use std::collections::BTreeMap;
@@ -66,7 +66,7 @@ mod tests {
             v1: BTreeMap::from([("cpu".to_owned(), own.clone())]),
         };
         let v2 = Hierarchies {
-            unified: Some(Unified {
+            unified: Some(UnifiedHierarchy {
                 mount: own.clone(),
                 own: own.clone(),
             }),
@@ -140,6 +140,6 @@ mod tests {
 
     #[test]
     fn this_process_has_a_cpu() {
-        assert!(!Granted::to_this_process().allowed.is_empty());
+        assert!(!CpuGrant::to_this_process().allowed.is_empty());
     }
 }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Hierarchies {
     /// Version 2: mount point and own group.
-    pub(crate) unified: Option<Unified>,
+    pub(crate) unified: Option<UnifiedHierarchy>,
     /// Version 1: own group by controller.
     pub(crate) v1: BTreeMap<String, PathBuf>,
 }
 
 /// The single hierarchy of version 2.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Unified {
+pub(crate) struct UnifiedHierarchy {
     pub(crate) mount: PathBuf,
     /// The group of this process, below the mount point.
     pub(crate) own: PathBuf,
@@ -46,7 +46,7 @@ impl Hierarchies {
             };
             if controllers.is_empty() {
                 let mount = mounts.iter().find(|mount| mount.kind == "cgroup2");
-                found.unified = mount.map(|mount| Unified {
+                found.unified = mount.map(|mount| UnifiedHierarchy {
                     mount: mount.point.clone(),
                     own: mount.inside(path),
                 });

@@ -18,7 +18,7 @@ const PERIOD_US: u64 = 100_000;
 /// A control group. Groups made by prony are removed when dropped; they must be empty by then.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(super) maker: Maker,
+    pub(super) maker: GroupOwner,
     pub(super) unified: Option<PathBuf>,
     /// Whether the group of version 2 has the `cpu` and `memory` controllers.
     pub(super) unified_rules: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Group {
 
 /// Who created a control group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Maker {
+pub(super) enum GroupOwner {
     /// prony, which removes it when dropped.
     Prony,
     /// A container engine, for one of prony's containers. The engine removes it.
@@ -49,13 +49,13 @@ impl Group {
     /// created.
     pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
-            maker: Maker::Prony,
+            maker: GroupOwner::Prony,
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
         };
         if let Some(unified) = &hierarchies.unified
-            && let Some((folder, rules)) = v2::Place::of(unified, prony).make(name)
+            && let Some((folder, rules)) = v2::GroupLocation::of(unified, prony).make(name)
         {
             group.unified = Some(folder);
             group.unified_rules = rules;
@@ -89,7 +89,7 @@ impl Group {
             .iter()
             .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
         Self {
-            maker: Maker::Prony,
+            maker: GroupOwner::Prony,
             unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
             unified_rules: false,
             v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
@@ -124,7 +124,7 @@ impl Group {
             }
         }
         let group = Self {
-            maker: Maker::Others,
+            maker: GroupOwner::Others,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -147,7 +147,7 @@ impl Group {
         let unified = theirs.unified.map(|unified| unified.own);
         let unified = unified.filter(|folder| is_own(folder, ours.as_ref()));
         let group = Self {
-            maker: Maker::Engine,
+            maker: GroupOwner::Engine,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -255,7 +255,7 @@ impl Group {
 
     /// The processes in the group.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        if self.maker != Maker::Prony {
+        if self.maker != GroupOwner::Prony {
             // It is unknown in which hierarchy the maker placed the processes. Subgroups are part of the group.
             let counting = self.v1.get("memory").or(self.unified.as_ref());
             return counting.map_or_else(Vec::new, |folder| processes_below(folder));
@@ -287,7 +287,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.maker == Maker::Prony {
+        if self.maker == GroupOwner::Prony {
             self.remove();
         }
     }

@@ -11,11 +11,11 @@ mod sweep;
 mod tests;
 mod v2;
 
-pub use cpu_grant::Granted;
+pub use cpu_grant::CpuGrant;
 pub(crate) use discover::Hierarchies;
 pub(crate) use group::{Group, Problem};
 pub(crate) use quota::{memory_limit, quota};
-pub(crate) use read::Peak;
+pub(crate) use read::PeakMemory;
 pub(crate) use sweep::{clear, sweep};
 
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) fn may_limit() -> bool {
     let hierarchies = Hierarchies::of_this_process();
     let prony = std::process::id() as i32;
     let unified = hierarchies.unified.as_ref();
-    if unified.is_some_and(|unified| v2::Place::of(unified, prony).may_limit()) {
+    if unified.is_some_and(|unified| v2::GroupLocation::of(unified, prony).may_limit()) {
         return true;
     }
     let v1 = Hierarchies {

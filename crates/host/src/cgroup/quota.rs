@@ -68,7 +68,7 @@ fn share(quota: f64, period: f64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::discover::Unified;
+    use super::super::discover::UnifiedHierarchy;
     use super::*;
     use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ mod tests {
         let mount = folder.path().join("cgroup");
         let own = mount.join("job/step");
         let hierarchies = Hierarchies {
-            unified: Some(Unified {
+            unified: Some(UnifiedHierarchy {
                 mount: mount.clone(),
                 own: own.clone(),
             }),

@@ -1,6 +1,6 @@
 //! Reads the counters of a control group.
 
-use super::group::{Group, Maker};
+use super::group::{Group, GroupOwner};
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -121,14 +121,14 @@ impl Group {
     }
 
     /// Starts to record the peak of the charge; `None` if the kernel has only a peak since creation.
-    pub(crate) fn watch_peak(&self) -> Option<Peak> {
-        if self.maker == Maker::Others {
+    pub(crate) fn watch_peak(&self) -> Option<PeakMemory> {
+        if self.maker == GroupOwner::Others {
             return None;
         }
         if let Some(folder) = self.v1.get("memory") {
             let path = folder.join("memory.max_usage_in_bytes");
             fs::write(&path, "0").ok()?;
-            return File::open(path).ok().map(Peak);
+            return File::open(path).ok().map(PeakMemory);
         }
         let folder = self.unified.as_ref().filter(|_| self.unified_rules)?;
         // Since Linux 6.12 a write resets the peak, for this file description only.
@@ -138,15 +138,15 @@ impl Group {
             .open(folder.join("memory.peak"))
             .ok()?;
         file.write_all(b"0").ok()?;
-        Some(Peak(file))
+        Some(PeakMemory(file))
     }
 }
 
 /// The highest charge since the recording started.
 #[derive(Debug)]
-pub(crate) struct Peak(File);
+pub(crate) struct PeakMemory(File);
 
-impl Peak {
+impl PeakMemory {
     /// Bytes, including the page cache.
     pub(crate) fn bytes(&mut self) -> Option<u64> {
         let mut text = String::new();
@@ -184,7 +184,7 @@ mod tests {
 
     fn of_others(unified: Option<PathBuf>, v1: BTreeMap<String, PathBuf>) -> Group {
         Group {
-            maker: Maker::Others,
+            maker: GroupOwner::Others,
             unified_rules: unified.is_some(),
             unified,
             v1,

@@ -1,6 +1,6 @@
 //! The container engine: podman or docker, whichever is installed.
 
-use super::engine_command::{Answer, ask};
+use super::engine_command::{EngineOutput, ask};
 use super::image::Image;
 use nix::sys::resource::{Resource, getrlimit};
 use serde::{Deserialize, Serialize};
@@ -181,12 +181,12 @@ impl Engine {
     }
 
     /// Runs a short command.
-    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<Answer, String> {
+    pub(crate) fn ask(&self, arguments: &[&str]) -> Result<EngineOutput, String> {
         self.ask_within(arguments, ANSWER)
     }
 
     /// Runs a command with the given timeout.
-    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<Answer, String> {
+    pub(crate) fn ask_within(&self, arguments: &[&str], within: Duration) -> Result<EngineOutput, String> {
         let line = self.line(arguments);
         ask(&self.program, &line[1..], within)
     }

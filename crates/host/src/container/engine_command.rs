@@ -13,14 +13,14 @@ use std::time::Duration;
 
 /// The result of a command of an engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct EngineOutput {
     /// Whether it succeeded.
     pub(crate) ok: bool,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Answer {
+impl EngineOutput {
     /// Why it failed, as reported by the engine.
     pub(crate) fn words(&self) -> String {
         last_words(&self.err)
@@ -39,7 +39,7 @@ pub(crate) fn ask(
     program: &Path,
     arguments: &[impl AsRef<OsStr>],
     within: Duration,
-) -> Result<Answer, String> {
+) -> Result<EngineOutput, String> {
     let name = program.display();
     let failed = |error: io::Error| format!("cannot run `{name}`: {error}");
     let mut command = Command::new(program);
@@ -76,7 +76,7 @@ pub(crate) fn ask(
         })?
         .map_err(failed)?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Answer {
+    Ok(EngineOutput {
         ok: output.status.success(),
         out: text(&output.stdout),
         err: text(&output.stderr),

@@ -19,7 +19,7 @@ pub struct Image {
 /// The output of `image inspect` of podman and docker.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Inspected {
+struct ImageInspect {
     id: String,
     digest: Option<String>,
     repo_digests: Option<Vec<String>>,
@@ -35,7 +35,7 @@ struct Config {
 impl Image {
     /// Parses the output of `image inspect`; `None` if it does not describe an image.
     pub(super) fn of(name: &str, printed: &str) -> Option<Self> {
-        let all: Vec<Inspected> = serde_json::from_str(printed).ok()?;
+        let all: Vec<ImageInspect> = serde_json::from_str(printed).ok()?;
         let one = all.into_iter().next()?;
         let is_said = |text: &String| !text.is_empty();
         let of_registry = one.repo_digests.into_iter().flatten().next();

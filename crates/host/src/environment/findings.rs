@@ -9,7 +9,7 @@ const FILES: u64 = 8_192;
 
 /// Inputs of the findings that are not part of [`Environment`].
 #[derive(Debug)]
-pub(super) struct Beside {
+pub(super) struct MachineChecks {
     /// Whether control groups can be created.
     pub(super) may_limit: bool,
     /// The CPU quota of the control groups above this process, CPUs.
@@ -20,7 +20,7 @@ pub(super) struct Beside {
 }
 
 /// All findings, the most costly first.
-pub(super) fn of(environment: &Environment, beside: &Beside) -> Vec<Finding> {
+pub(super) fn of(environment: &Environment, beside: &MachineChecks) -> Vec<Finding> {
     let candidates = [
         no_proc(beside),
         few_cores(environment),
@@ -128,7 +128,7 @@ fn quota_of(quota: f64) -> Option<Finding> {
     )
 }
 
-fn no_ring(beside: &Beside) -> Option<Finding> {
+fn no_ring(beside: &MachineChecks) -> Option<Finding> {
     let reason = beside.lacks_ring.as_ref()?;
     finding(
         format!(
@@ -138,7 +138,7 @@ fn no_ring(beside: &Beside) -> Option<Finding> {
     )
 }
 
-fn no_proc(beside: &Beside) -> Option<Finding> {
+fn no_proc(beside: &MachineChecks) -> Option<Finding> {
     if !beside.lacks_proc {
         return None;
     }
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
     use prony_records::Cpu;
 
-    const FINE: Beside = Beside {
+    const FINE: MachineChecks = MachineChecks {
         may_limit: true,
         quota: None,
         lacks_ring: None,
@@ -206,7 +206,7 @@ mod tests {
             open_files_limit: Some(1_024),
             ..Environment::default()
         };
-        let beside = Beside {
+        let beside = MachineChecks {
             may_limit: false,
             quota: Some(2.0),
             lacks_ring: Some("Function not implemented".to_owned()),

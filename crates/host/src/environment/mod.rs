@@ -32,7 +32,7 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         mitigations: machine::mitigations(),
         ..Environment::default()
     };
-    let beside = findings::Beside {
+    let beside = findings::MachineChecks {
         may_limit: crate::cgroup::may_limit(),
         quota: crate::cgroup::quota(),
         lacks_ring: machine::lacks_ring(environment.kernel.as_deref()),

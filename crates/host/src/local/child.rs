@@ -2,7 +2,7 @@
 
 use super::pipes::Pipes;
 use crate::HostError;
-use crate::supervisor::Notice;
+use crate::supervisor::SupervisorEvent;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 /// The callback for notices that were not requested.
-pub(super) type News = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
+pub(super) type NotificationSink = Arc<Mutex<Option<Box<dyn Fn() + Send>>>>;
 
 pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, HostError> {
     let failed = |error| HostError::Supervisor {
@@ -47,14 +47,20 @@ pub(super) fn spawn(supervisor: &[OsString], pipes: &Pipes) -> Result<Child, Hos
 }
 
 /// Reads the notices in a separate thread, so that a supervisor never waits for us to read.
-pub(super) fn listen(output: impl Read + Send + 'static, news: News) -> Receiver<Notice> {
+pub(super) fn listen(
+    output: impl Read + Send + 'static,
+    news: NotificationSink,
+) -> Receiver<SupervisorEvent> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(output).lines().map_while(Result::ok) {
             let Ok(notice) = serde_json::from_str(&line) else {
                 return;
             };
-            let unasked = matches!(notice, Notice::Ended(_) | Notice::LogLost { .. });
+            let unasked = matches!(
+                notice,
+                SupervisorEvent::Ended(_) | SupervisorEvent::LogLost { .. }
+            );
             if sender.send(notice).is_err() {
                 return;
             }

@@ -1,11 +1,11 @@
 //! A process on this machine, controlled through the pipes of its supervisor.
 
-use super::child::{News, listen, spawn};
+use super::child::{NotificationSink, listen, spawn};
 use super::pipes::Pipes;
 use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;
-use crate::supervisor::{Attach, First, Notice, Order, Start};
+use crate::supervisor::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
 use prony_records::{Warning, WarningKind};
 use std::collections::VecDeque;
@@ -41,8 +41,8 @@ pub(super) struct LocalProcess {
     pipes: Option<(OwnedFd, OwnedFd)>,
     supervisor: Child,
     orders: Option<ChildStdin>,
-    notices: Receiver<Notice>,
-    news: News,
+    notices: Receiver<SupervisorEvent>,
+    news: NotificationSink,
     ended: Option<Ending>,
     stopped: Option<Ending>,
 }
@@ -60,7 +60,7 @@ impl LocalProcess {
         let pipes = Pipes::make(spec.stdio)
             .map_err(|error| lost(&spec.name, &format!("cannot be given pipes: {error}")))?;
         let first = |tree, theirs| {
-            First::Start(Box::new(Start {
+            SupervisorCommand::Start(Box::new(Start {
                 spec: spec.clone(),
                 pipes: theirs,
                 groups: host.groups,
@@ -80,7 +80,7 @@ impl LocalProcess {
     /// Attaches to a process that already runs.
     pub(super) fn attach(host: &Local, spec: &AttachSpec) -> Result<Self, HostError> {
         let first = |_, _| {
-            First::Attach(Attach {
+            SupervisorCommand::Attach(Attach {
                 spec: spec.clone(),
                 machine: host.topology.cpus(),
             })
@@ -95,11 +95,11 @@ impl LocalProcess {
         host: &Local,
         name: &str,
         mut pipes: Pipes,
-        first: impl FnOnce(Owners, Option<(i32, i32)>) -> First,
+        first: impl FnOnce(Owners, Option<(i32, i32)>) -> SupervisorCommand,
     ) -> Result<Self, HostError> {
         let mut child = orphans::supervisor(|| spawn(&host.supervisor, &pipes))?;
         let mut orders = child.stdin.take().expect("invariant: stdin is piped");
-        let news = News::default();
+        let news = NotificationSink::default();
         let output = child.stdout.take().expect("invariant: stdout is piped");
         let notices = listen(output, Arc::clone(&news));
         let Some(tree) = Owners::of_supervisor(child.id() as i32) else {
@@ -136,7 +136,7 @@ impl LocalProcess {
 
     fn await_start(&mut self) -> Result<(), HostError> {
         match self.next(ANSWER + self.engine_time())? {
-            Notice::Started {
+            SupervisorEvent::Started {
                 pid,
                 age_ns,
                 address,
@@ -149,14 +149,14 @@ impl LocalProcess {
                 self.warnings = warnings;
                 Ok(())
             }
-            Notice::NotStarted {
+            SupervisorEvent::NotStarted {
                 reason,
                 isolation: true,
             } => Err(HostError::NotIsolated {
                 name: self.name.clone(),
                 reason,
             }),
-            Notice::NotStarted {
+            SupervisorEvent::NotStarted {
                 reason,
                 isolation: false,
             } => Err(HostError::Start {
@@ -182,12 +182,12 @@ impl LocalProcess {
     }
 
     /// The next notice that replies to an order.
-    fn next(&mut self, within: Duration) -> Result<Notice, HostError> {
+    fn next(&mut self, within: Duration) -> Result<SupervisorEvent, HostError> {
         let deadline = Instant::now() + within;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             match self.notices.recv_timeout(left) {
-                Ok(Notice::Failed { reason }) => {
+                Ok(SupervisorEvent::Failed { reason }) => {
                     return Err(lost(&self.name, &format!("failed ({reason})")));
                 }
                 Ok(notice) => {
@@ -202,10 +202,10 @@ impl LocalProcess {
     }
 
     /// Stores notices that were not requested, and returns all others.
-    fn hear(&mut self, notice: Notice) -> Option<Notice> {
+    fn hear(&mut self, notice: SupervisorEvent) -> Option<SupervisorEvent> {
         match notice {
-            Notice::Ended(ending) => self.ended = Some(ending),
-            Notice::LogLost { reason } => {
+            SupervisorEvent::Ended(ending) => self.ended = Some(ending),
+            SupervisorEvent::LogLost { reason } => {
                 let text = format!(
                     "the log {} is incomplete: {reason}; free disk space",
                     self.log.display()
@@ -222,7 +222,7 @@ impl LocalProcess {
         let within = self.grace + ENDING + self.engine_time();
         loop {
             // The result of a window that was requested but not read may come first.
-            if let Notice::Stopped(ending) = self.next(within)? {
+            if let SupervisorEvent::Stopped(ending) = self.next(within)? {
                 return Ok(ending);
             }
         }
@@ -266,7 +266,7 @@ impl Process for LocalProcess {
     fn memory_bytes(&mut self) -> Option<u64> {
         self.say(Order::Memory).ok()?;
         match self.next(ANSWER) {
-            Ok(Notice::Memory { bytes }) => bytes,
+            Ok(SupervisorEvent::Memory { bytes }) => bytes,
             _ => None,
         }
     }
@@ -274,7 +274,7 @@ impl Process for LocalProcess {
     fn rest(&mut self) -> Result<(), HostError> {
         self.say(Order::Rest)?;
         match self.next(ANSWER)? {
-            Notice::Rests => Ok(()),
+            SupervisorEvent::Rests => Ok(()),
             other => Err(lost(
                 &self.name,
                 &format!("sent {other:?} in reply to the order to pause"),
@@ -285,7 +285,7 @@ impl Process for LocalProcess {
     fn wake(&mut self) -> Result<(), HostError> {
         self.say(Order::Wake)?;
         match self.next(ANSWER)? {
-            Notice::Wakes => Ok(()),
+            SupervisorEvent::Wakes => Ok(()),
             other => Err(lost(
                 &self.name,
                 &format!("sent {other:?} in reply to the order to resume"),
@@ -296,7 +296,7 @@ impl Process for LocalProcess {
     fn begin_window(&mut self) -> Result<(), HostError> {
         self.say(Order::Begin)?;
         match self.next(ANSWER)? {
-            Notice::Began => Ok(()),
+            SupervisorEvent::Began => Ok(()),
             other => Err(lost(&self.name, &format!("sent {other:?} when a window started"))),
         }
     }
@@ -304,7 +304,7 @@ impl Process for LocalProcess {
     fn end_window(&mut self) -> Result<Usage, HostError> {
         self.say(Order::End)?;
         match self.next(ANSWER)? {
-            Notice::Window(usage) => Ok(*usage),
+            SupervisorEvent::Window(usage) => Ok(*usage),
             other => Err(lost(&self.name, &format!("sent {other:?} when a window ended"))),
         }
     }

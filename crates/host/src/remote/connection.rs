@@ -1,10 +1,10 @@
 //! The controller's end of a connection: requests, replies, beats, and its loss.
 
-use super::shared::{Arrived, News, Shared, State};
+use super::shared::{ConnectionState, ProcessNotifications, State, TimedResponse};
 use super::transport::Channel;
 use super::{ClockSample, Connect};
 use crate::HostError;
-use crate::wire::{self, Hello, Link, PROTOCOL, Reply, Request, Welcome};
+use crate::wire::{self, AgentHello, AgentLink, AgentRequest, ControllerHello, PROTOCOL, Reply};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// A connection. Dropping it ends everything that was started through it.
 #[derive(Debug)]
 pub(super) struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<ConnectionState>,
     what: String,
     /// Dropping it ends the beats.
     beats: Option<Sender<()>>,
@@ -32,14 +32,14 @@ pub(super) struct Connection {
 
 /// A request in flight.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingRequest {
     id: u32,
-    answer: Receiver<Arrived>,
+    answer: Receiver<TimedResponse>,
 }
 
 impl Connection {
     /// Takes over a channel on which an agent has announced itself, and exchanges greetings.
-    pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, Hello), HostError> {
+    pub(super) fn greet(connect: &Connect, channel: Channel) -> Result<(Self, AgentHello), HostError> {
         let host = connect.host.clone();
         let Channel {
             input,
@@ -51,7 +51,7 @@ impl Connection {
         if protocol != PROTOCOL {
             return Err(other(&host, format!("uses protocol {protocol}")));
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ConnectionState {
             host,
             lease: connect.lease,
             link: Arc::default(),
@@ -88,7 +88,7 @@ impl Connection {
         Ok((connection, hello))
     }
 
-    fn welcome(&mut self, hello: &Receiver<Vec<u8>>) -> Result<Hello, HostError> {
+    fn welcome(&mut self, hello: &Receiver<Vec<u8>>) -> Result<AgentHello, HostError> {
         let host = self.host().to_owned();
         let first = match hello.recv_timeout(GREETING) {
             Ok(first) => first,
@@ -98,13 +98,13 @@ impl Connection {
             }
             Err(RecvTimeoutError::Disconnected) => return Err(self.shared.lost()),
         };
-        let Ok(hello) = serde_json::from_slice::<Hello>(&first) else {
+        let Ok(hello) = serde_json::from_slice::<AgentHello>(&first) else {
             return Err(other(&host, "uses another protocol".to_owned()));
         };
         if hello.version != VERSION {
             return Err(other(&host, format!("is version {}", hello.version)));
         }
-        let welcome = Welcome {
+        let welcome = ControllerHello {
             version: VERSION.to_owned(),
             what: self.what.clone(),
             lease_ms: self.shared.lease.as_millis() as u64,
@@ -123,7 +123,7 @@ impl Connection {
         &self.what
     }
 
-    pub(super) fn link(&self) -> &Arc<Link> {
+    pub(super) fn link(&self) -> &Arc<AgentLink> {
         &self.shared.link
     }
 
@@ -138,7 +138,7 @@ impl Connection {
     }
 
     /// Sends a request without waiting for the reply.
-    pub(super) fn send(&self, request: &Request) -> Result<Asked, HostError> {
+    pub(super) fn send(&self, request: &AgentRequest) -> Result<PendingRequest, HostError> {
         let json = self.json(request)?;
         let asked = self.expect_answer();
         self.shared.link.send_message(asked.id, &json);
@@ -146,24 +146,24 @@ impl Connection {
     }
 
     /// Registers a request before it is sent. If the connection is lost, the reply channel is closed at once.
-    fn expect_answer(&self) -> Asked {
+    fn expect_answer(&self) -> PendingRequest {
         let (sender, answer) = mpsc::channel();
         let id = self.number();
         let mut state = self.shared.state();
         if state.lost.is_none() {
             state.waiting.insert(id, sender);
         }
-        Asked { id, answer }
+        PendingRequest { id, answer }
     }
 
     /// Sends a request that needs no reply.
-    pub(super) fn tell(&self, request: &Request) {
+    pub(super) fn tell(&self, request: &AgentRequest) {
         if let Ok(json) = self.json(request) {
             self.shared.link.send_message(self.number(), &json);
         }
     }
 
-    fn json(&self, request: &Request) -> Result<Vec<u8>, HostError> {
+    fn json(&self, request: &AgentRequest) -> Result<Vec<u8>, HostError> {
         // A path may be any bytes; JSON must be UTF-8.
         serde_json::to_vec(request).map_err(|error| HostError::There {
             host: self.host().to_owned(),
@@ -172,11 +172,21 @@ impl Connection {
     }
 
     /// Waits for the reply. `what` completes "HOST did not … within 30 s".
-    pub(super) fn answer(&self, asked: &Asked, what: &str, within: Duration) -> Result<Reply, HostError> {
+    pub(super) fn answer(
+        &self,
+        asked: &PendingRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, HostError> {
         self.arrived(asked, what, within).map(|(_, reply)| reply)
     }
 
-    fn arrived(&self, asked: &Asked, what: &str, within: Duration) -> Result<(Instant, Reply), HostError> {
+    fn arrived(
+        &self,
+        asked: &PendingRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<(Instant, Reply), HostError> {
         match asked.answer.recv_timeout(within) {
             Ok((at, answer)) => answer
                 .map(|reply| (at, reply))
@@ -194,13 +204,18 @@ impl Connection {
     }
 
     /// Sends a request and waits for the reply.
-    pub(super) fn ask(&self, request: &Request, what: &str, within: Duration) -> Result<Reply, HostError> {
+    pub(super) fn ask(
+        &self,
+        request: &AgentRequest,
+        what: &str,
+        within: Duration,
+    ) -> Result<Reply, HostError> {
         let asked = self.send(request)?;
         self.answer(&asked, what, within)
     }
 
     /// Sends a request whose reply has no data.
-    pub(super) fn done(&self, request: &Request, what: &str, within: Duration) -> Result<(), HostError> {
+    pub(super) fn done(&self, request: &AgentRequest, what: &str, within: Duration) -> Result<(), HostError> {
         match self.ask(request, what, within)? {
             Reply::Done => Ok(()),
             other => Err(self.nonsense(&other)),
@@ -210,7 +225,7 @@ impl Connection {
     /// Sends a request whose reply is a path.
     pub(super) fn path(
         &self,
-        request: &Request,
+        request: &AgentRequest,
         what: &str,
         within: Duration,
     ) -> Result<Option<PathBuf>, HostError> {
@@ -230,7 +245,7 @@ impl Connection {
     }
 
     pub(super) fn clock(&self, within: Duration) -> Result<ClockSample, HostError> {
-        let json = self.json(&Request::Clock)?;
+        let json = self.json(&AgentRequest::Clock)?;
         let asked = self.expect_answer();
         let sent = Instant::now();
         self.shared.link.outbox.send_first(asked.id, &json);
@@ -252,7 +267,7 @@ impl Connection {
     }
 
     /// The notices about a process since the last call.
-    pub(super) fn news(&self, process: u32) -> News {
+    pub(super) fn news(&self, process: u32) -> ProcessNotifications {
         let mut state = self.shared.state();
         state
             .news
@@ -263,13 +278,16 @@ impl Connection {
 
     /// From now on notices about this process are kept.
     pub(super) fn expect_news(&self, process: u32) {
-        self.shared.state().news.insert(process, News::default());
+        self.shared
+            .state()
+            .news
+            .insert(process, ProcessNotifications::default());
     }
 
     /// Discards notices about this process, and ends it.
     pub(super) fn forget(&self, process: u32) {
         self.shared.state().news.remove(&process);
-        self.tell(&Request::Process {
+        self.tell(&AgentRequest::Process {
             process,
             order: wire::Order::Forget,
         });
@@ -283,7 +301,7 @@ impl Drop for Connection {
             (state.leaving, state.lost.is_some())
         };
         if leaving || !lost {
-            self.tell(&Request::Bye);
+            self.tell(&AgentRequest::Bye);
             self.shared.link.outbox.close();
             let deadline = Instant::now() + GOODBYE;
             // The reader ends with the agent. The beats continue meanwhile, so that the lease does not expire during the cleanup.

@@ -1,9 +1,9 @@
 //! Copies files to and from a host.
 
 use super::connection::Connection;
-use super::{Progress, Sent};
+use super::{Progress, UploadResult};
 use crate::HostError;
-use crate::wire::{Entry, EntryKind, Incoming, Outgoing, Reply, Request, hash};
+use crate::wire::{AgentRequest, Entry, EntryKind, InboundReader, OutboundWriter, Reply, hash};
 use sha2::{Digest as _, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -26,7 +26,7 @@ pub(super) fn put(
     from: &Path,
     to: Option<&Path>,
     tell: &dyn Fn(Progress),
-) -> Result<Sent, HostError> {
+) -> Result<UploadResult, HostError> {
     let entries = survey(from).map_err(|(path, error)| read(path, error))?;
     let total = entries.iter().map(|entry| entry.bytes).sum();
     let (to, hash) = if let Some(to) = to {
@@ -34,15 +34,15 @@ pub(super) fn put(
     } else {
         let name = PathBuf::from(from.file_name().unwrap_or(from.as_os_str()));
         let hash = digest(from, &name, &entries).map_err(|(path, error)| read(path, error))?;
-        let request = Request::Kept { hash: hash.clone() };
+        let request = AgentRequest::Kept { hash: hash.clone() };
         if let Some(path) = connection.path(&request, "search its cache", SOON)? {
-            return Ok(Sent { path, bytes: 0 });
+            return Ok(UploadResult { path, bytes: 0 });
         }
         (name, Some(hash))
     };
     let stream = connection.number();
-    let mut outgoing = Outgoing::open(connection.link(), stream);
-    let asked = connection.send(&Request::Put {
+    let mut outgoing = OutboundWriter::open(connection.link(), stream);
+    let asked = connection.send(&AgentRequest::Put {
         to,
         hash,
         bytes: total,
@@ -63,7 +63,7 @@ pub(super) fn put(
     };
     // The host's error is the cause if it refused the rest.
     match (connection.answer(&asked, "receive the files", PLACED), failed) {
-        (Ok(Reply::Path { path: Some(path) }), None) => Ok(Sent { path, bytes: total }),
+        (Ok(Reply::Path { path: Some(path) }), None) => Ok(UploadResult { path, bytes: total }),
         (Ok(other), None) => Err(connection.nonsense(&other)),
         (Err(error), None) | (Ok(_), Some(error)) => Err(error),
         (Err(theirs), Some(ours)) => Err(match ours {
@@ -76,8 +76,8 @@ pub(super) fn put(
 /// Copies a file from the host.
 pub(super) fn get(connection: &Connection, from: &Path, to: &Path) -> Result<u64, HostError> {
     let stream = connection.number();
-    let mut incoming = Incoming::open(connection.link(), stream);
-    let request = Request::Get {
+    let mut incoming = InboundReader::open(connection.link(), stream);
+    let request = AgentRequest::Get {
         from: from.to_owned(),
         stream,
     };
@@ -114,10 +114,10 @@ fn read(path: PathBuf, error: io::Error) -> HostError {
     }
 }
 
-type Failed = (PathBuf, io::Error);
+type TransferError = (PathBuf, io::Error);
 
 /// Lists everything at and below a path, each folder before its contents, in a deterministic order.
-fn survey(from: &Path) -> Result<Vec<Entry>, Failed> {
+fn survey(from: &Path) -> Result<Vec<Entry>, TransferError> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(path) = open.pop() {
@@ -180,7 +180,7 @@ fn head(entry: &Entry) -> io::Result<Vec<u8>> {
 }
 
 /// SHA-256 of names, kinds, permissions and contents.
-fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, Failed> {
+fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, TransferError> {
     let mut all = Sha256::new();
     all.update(name.as_os_str().as_encoded_bytes());
     for entry in entries {
@@ -197,11 +197,11 @@ fn digest(from: &Path, name: &Path, entries: &[Entry]) -> Result<String, Failed>
 }
 
 fn send(
-    outgoing: &mut Outgoing,
+    outgoing: &mut OutboundWriter,
     from: &Path,
     entries: &[Entry],
     tell: &mut dyn FnMut(u64),
-) -> Result<(), Failed> {
+) -> Result<(), TransferError> {
     let mut buffer = vec![0; PIECE];
     let mut sent = 0;
     for entry in entries {

@@ -6,7 +6,7 @@ mod process;
 mod shared;
 mod transport;
 
-use crate::wire::{Hello, Reply, Request};
+use crate::wire::{AgentHello, AgentRequest, Reply};
 use crate::{AttachSpec, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Topology};
 use connection::Connection;
 use process::RemoteProcess;
@@ -14,7 +14,9 @@ use prony_records::Environment;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub use transport::{Binary, Channel, Conduit, Pipe, Silence, Ssh, Transport, WhySilent};
+pub use transport::{
+    Binary, Channel, HandshakeErrorFn, HandshakeFailure, Pipe, Ssh, Transport, TransportGuard,
+};
 
 /// If either side receives nothing from the other for this time, the agent ends everything and the controller gives it up.
 pub const LEASE: Duration = Duration::from_secs(5);
@@ -26,7 +28,7 @@ const SOON: Duration = Duration::from_secs(30);
 /// Options of a connection.
 #[derive(Debug, Clone)]
 pub struct Connect {
-    /// The name of the host in messages: its name in the lab file.
+    /// The name of the host in messages: its name in the testbed file.
     pub host: String,
     /// The address at which workers reach its services; `None`: the address that the connection went to.
     pub address: Option<String>,
@@ -59,7 +61,7 @@ pub struct Progress {
 
 /// The result of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct UploadResult {
     /// Absolute path on the host.
     pub path: PathBuf,
     /// Bytes of files that were sent; 0 if the host already had them.
@@ -87,7 +89,7 @@ pub struct ClockSample {
 #[derive(Debug, Clone)]
 pub struct Remote {
     connection: Arc<Connection>,
-    hello: Arc<Hello>,
+    hello: Arc<AgentHello>,
     address: String,
 }
 
@@ -100,7 +102,8 @@ pub struct RemoteClaim {
 
 impl Drop for RemoteClaim {
     fn drop(&mut self) {
-        self.connection.tell(&Request::Release { claim: self.number });
+        self.connection
+            .tell(&AgentRequest::Release { claim: self.number });
     }
 }
 
@@ -132,7 +135,7 @@ impl Remote {
     }
 
     /// The agent's description of itself and its host at connection time: version, hash, architecture, folders.
-    pub fn hello(&self) -> &Hello {
+    pub fn hello(&self) -> &AgentHello {
         &self.hello
     }
 
@@ -149,15 +152,15 @@ impl Remote {
 
     /// Copies a file, or a folder with its contents, to the host: data, permissions and symbolic links. It replaces whatever is
     /// at `to` when everything has arrived. A relative path is below the folder of this connection, which is removed at its end
-    /// ([`Hello::work`]). Checks the free disk space first.
-    pub fn put(&self, from: &Path, to: &Path, tell: &dyn Fn(Progress)) -> Result<Sent, HostError> {
+    /// ([`AgentHello::work`]). Checks the free disk space first.
+    pub fn put(&self, from: &Path, to: &Path, tell: &dyn Fn(Progress)) -> Result<UploadResult, HostError> {
         files::put(&self.connection, from, Some(to), tell)
     }
 
     /// Stores a file or a folder in the cache of the host, under the hash of its content, unless it is already there. Cached
     /// content must not be changed. When the cache is full, the least recently used content is removed, but never content that
     /// a running agent uses.
-    pub fn keep(&self, from: &Path, tell: &dyn Fn(Progress)) -> Result<Sent, HostError> {
+    pub fn keep(&self, from: &Path, tell: &dyn Fn(Progress)) -> Result<UploadResult, HostError> {
         files::put(&self.connection, from, None, tell)
     }
 
@@ -167,7 +170,7 @@ impl Remote {
     }
 
     pub fn exists(&self, path: &Path) -> Result<bool, HostError> {
-        let request = Request::Look {
+        let request = AgentRequest::Look {
             path: path.to_owned(),
         };
         match self.connection.ask(&request, "check for a file", SOON)? {
@@ -178,7 +181,7 @@ impl Remote {
 
     /// Creates a folder and its parents on the host, and returns its path.
     pub fn make_folder(&self, path: &Path) -> Result<PathBuf, HostError> {
-        let request = Request::MakeFolder {
+        let request = AgentRequest::MakeFolder {
             path: path.to_owned(),
         };
         let made = self.connection.path(&request, "create a folder", SOON)?;
@@ -187,7 +190,7 @@ impl Remote {
 
     /// Removes a file, or a folder with its contents. It must be inside the folder of this connection or inside the cache.
     pub fn remove(&self, path: &Path) -> Result<(), HostError> {
-        let request = Request::Remove {
+        let request = AgentRequest::Remove {
             path: path.to_owned(),
         };
         self.connection
@@ -196,7 +199,7 @@ impl Remote {
 
     /// Searches `PATH` of the host for a program.
     pub fn which(&self, program: &str) -> Result<Option<PathBuf>, HostError> {
-        let request = Request::Which {
+        let request = AgentRequest::Which {
             program: program.to_owned(),
         };
         self.connection.path(&request, "search for a program", SOON)
@@ -206,7 +209,7 @@ impl Remote {
     /// [`HostError::Taken`], which names that run.
     pub fn claim(&self, cpus: &Cpus) -> Result<RemoteClaim, HostError> {
         let number = self.connection.number();
-        let request = Request::Claim {
+        let request = AgentRequest::Claim {
             claim: number,
             cpus: cpus.clone(),
             what: self.connection.what().to_owned(),
@@ -231,7 +234,7 @@ impl Host for Remote {
     fn free_port(&self) -> Result<u16, HostError> {
         match self
             .connection
-            .ask(&Request::FreePort, "find a free port", SOON)?
+            .ask(&AgentRequest::FreePort, "find a free port", SOON)?
         {
             Reply::Port { port } => Ok(port),
             other => Err(self.connection.nonsense(&other)),
@@ -251,7 +254,7 @@ impl Host for Remote {
     fn environment(&self) -> Environment {
         match self
             .connection
-            .ask(&Request::Environment, "describe its environment", SOON)
+            .ask(&AgentRequest::Environment, "describe its environment", SOON)
         {
             Ok(Reply::Environment(environment)) => *environment,
             _ => self.hello.environment.clone(),
@@ -259,7 +262,7 @@ impl Host for Remote {
     }
 
     fn watch(&self, window: Duration) -> Option<MachineUsage> {
-        let request = Request::Watch {
+        let request = AgentRequest::Watch {
             window_ns: window.as_nanos() as u64,
         };
         match self.connection.ask(&request, "measure its usage", window + SOON) {
@@ -271,7 +274,7 @@ impl Host for Remote {
     fn memory_available_bytes(&self) -> Option<u64> {
         let answer = self
             .connection
-            .ask(&Request::MemoryAvailable, "report its memory", SOON);
+            .ask(&AgentRequest::MemoryAvailable, "report its memory", SOON);
         match answer {
             Ok(Reply::Memory { bytes }) => bytes,
             _ => None,
@@ -280,7 +283,7 @@ impl Host for Remote {
 
     /// Pins the agent, not the calling process.
     fn pin_self(&self, cpus: &Cpus) -> Result<(), HostError> {
-        let request = Request::Pin { cpus: cpus.clone() };
+        let request = AgentRequest::Pin { cpus: cpus.clone() };
         self.connection.done(&request, "pin its agent", SOON)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::SOON;
 use super::connection::Connection;
-use crate::wire::{Incoming, Order, Outgoing, Reply, Request};
+use crate::wire::{AgentRequest, InboundReader, Order, OutboundWriter, Reply};
 use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Stdio, Usage};
 use prony_records::Warning;
 use std::io::{Read, Write};
@@ -24,7 +24,7 @@ pub(super) struct RemoteProcess {
     started: Instant,
     address: Option<String>,
     warnings: Vec<Warning>,
-    pipes: Option<(Outgoing, Incoming)>,
+    pipes: Option<(OutboundWriter, InboundReader)>,
     grace: Duration,
     ended: Option<Ending>,
     stopped: Option<Ending>,
@@ -35,9 +35,13 @@ impl RemoteProcess {
         let number = connection.number();
         let streams = (spec.stdio == Stdio::Piped).then(|| (connection.number(), connection.number()));
         let link = connection.link();
-        let pipes =
-            streams.map(|(input, output)| (Outgoing::open(link, input), Incoming::open(link, output)));
-        let request = Request::Start {
+        let pipes = streams.map(|(input, output)| {
+            (
+                OutboundWriter::open(link, input),
+                InboundReader::open(link, output),
+            )
+        });
+        let request = AgentRequest::Start {
             process: number,
             spec: Box::new(spec.clone()),
             streams,
@@ -50,7 +54,7 @@ impl RemoteProcess {
 
     pub(super) fn attach(connection: &Arc<Connection>, spec: &AttachSpec) -> Result<Self, HostError> {
         let number = connection.number();
-        let request = Request::Attach {
+        let request = AgentRequest::Attach {
             process: number,
             spec: Box::new(spec.clone()),
         };
@@ -61,7 +65,7 @@ impl RemoteProcess {
         connection: &Arc<Connection>,
         name: &str,
         number: u32,
-        request: &Request,
+        request: &AgentRequest,
     ) -> Result<Self, HostError> {
         connection.expect_news(number);
         let what = format!("start `{name}`");
@@ -101,7 +105,7 @@ impl RemoteProcess {
     }
 
     fn order(&self, order: Order, what: &str, within: Duration) -> Result<Reply, HostError> {
-        let request = Request::Process {
+        let request = AgentRequest::Process {
             process: self.number,
             order,
         };

@@ -1,7 +1,7 @@
 //! State shared by the threads of a connection: pending requests, notices, and why the connection is lost.
 
-use super::transport::Conduit;
-use crate::wire::{Answer, Inbox, Item, Link, Notice, Request};
+use super::transport::TransportGuard;
+use crate::wire::{AgentEvent, AgentLink, AgentRequest, AgentResponse, Inbox, Item};
 use crate::{Ending, HostError};
 use prony_records::Warning;
 use std::collections::HashMap;
@@ -15,23 +15,23 @@ use std::time::{Duration, Instant};
 const BEAT: Duration = Duration::from_secs(1);
 
 /// A reply, and when it arrived.
-pub(super) type Arrived = (Instant, Answer);
+pub(super) type TimedResponse = (Instant, AgentResponse);
 
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct ConnectionState {
     pub(super) host: String,
     pub(super) lease: Duration,
-    pub(super) link: Arc<Link>,
+    pub(super) link: Arc<AgentLink>,
     /// The next number of a request, stream, process or claim.
     pub(super) number: AtomicU32,
     pub(super) state: Mutex<State>,
-    pub(super) conduit: Mutex<Box<dyn Conduit>>,
+    pub(super) conduit: Mutex<Box<dyn TransportGuard>>,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
-    pub(super) waiting: HashMap<u32, Sender<Arrived>>,
-    pub(super) news: HashMap<u32, News>,
+    pub(super) waiting: HashMap<u32, Sender<TimedResponse>>,
+    pub(super) news: HashMap<u32, ProcessNotifications>,
     pub(super) heard: Instant,
     pub(super) lost: Option<String>,
     /// Whether the agent announced its end.
@@ -40,12 +40,12 @@ pub(super) struct State {
 
 /// Notices of an agent about a process.
 #[derive(Debug, Clone, Default)]
-pub(super) struct News {
+pub(super) struct ProcessNotifications {
     pub(super) ended: Option<Ending>,
     pub(super) warnings: Option<Vec<Warning>>,
 }
 
-impl Shared {
+impl ConnectionState {
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -124,7 +124,7 @@ impl Shared {
         let arrived = Instant::now();
         let wrong = |error: serde_json::Error| error.to_string();
         if id != 0 {
-            let answer: Answer = serde_json::from_slice(json).map_err(wrong)?;
+            let answer: AgentResponse = serde_json::from_slice(json).map_err(wrong)?;
             if let Some(waiting) = self.state().waiting.remove(&id) {
                 let _ = waiting.send((arrived, answer));
             }
@@ -132,7 +132,7 @@ impl Shared {
         }
         let mut state = self.state();
         match serde_json::from_slice(json).map_err(wrong)? {
-            Notice::Process {
+            AgentEvent::Process {
                 process,
                 ended,
                 warnings,
@@ -142,7 +142,7 @@ impl Shared {
                     news.warnings = Some(warnings);
                 }
             }
-            Notice::Leaving { reason } => {
+            AgentEvent::Leaving { reason } => {
                 state.leaving = true;
                 drop(state);
                 // The agent cleans up and ends by itself.
@@ -154,7 +154,7 @@ impl Shared {
 
     /// Sends beats and checks that the agent does, until the connection is dropped or lost.
     pub(super) fn beat(&self, ended: &Receiver<()>) {
-        let beat = serde_json::to_vec(&Request::Beat).expect("invariant: a beat is plain data");
+        let beat = serde_json::to_vec(&AgentRequest::Beat).expect("invariant: a beat is plain data");
         loop {
             // No request has this id: the reply only shows that the agent lives.
             self.link.outbox.send_first(u32::MAX, &beat);

@@ -1,7 +1,7 @@
 //! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
 use super::commands::Orders;
-use super::protocol::{Attach, Notice, Order, say};
+use super::protocol::{Attach, Order, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
 use crate::{Attached, Cpus, Ending};
@@ -17,22 +17,22 @@ const SLOW: Duration = Duration::from_secs(1);
 /// Starts a window.
 pub(super) fn begin(sampler: &mut Sampler, probe: &Probe) {
     sampler.begin(probe);
-    say(&Notice::Began);
+    say(&SupervisorEvent::Began);
 }
 
 /// Ends a window.
 pub(super) fn end(sampler: &mut Sampler, probe: &Probe) {
     let usage = sampler.end(probe);
-    say(&Notice::Window(Box::new(usage)));
+    say(&SupervisorEvent::Window(Box::new(usage)));
 }
 
 pub(super) fn tell_memory(probe: &Probe) {
-    say(&Notice::Memory {
+    say(&SupervisorEvent::Memory {
         bytes: probe.held().memory,
     });
 }
 
-struct Watch {
+struct AttachedMonitor {
     attach: Attach,
     probe: Probe,
     sampler: Sampler,
@@ -45,7 +45,7 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
     let (pid, probe) = match found(&attach.spec.attached) {
         Ok(found) => found,
         Err(reason) => {
-            say(&Notice::NotStarted {
+            say(&SupervisorEvent::NotStarted {
                 reason,
                 isolation: false,
             });
@@ -53,13 +53,13 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         }
     };
     let _ = super::pin(&attach.spec.supervisor_cpus);
-    say(&Notice::Started {
+    say(&SupervisorEvent::Started {
         pid,
         age_ns: 0,
         address: None,
         warnings: Vec::new(),
     });
-    let mut watch = Watch {
+    let mut watch = AttachedMonitor {
         sampler: Sampler::of(attach.machine.clone(), Cpus::default()),
         attach,
         probe,
@@ -92,7 +92,7 @@ fn found(attached: &Attached) -> Result<(i32, Probe), String> {
     }
 }
 
-impl Watch {
+impl AttachedMonitor {
     fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
         let every = self.attach.spec.sample_every;
         let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
@@ -107,8 +107,8 @@ impl Watch {
                         return Ok(());
                     }
                     // prony did not start these processes, so it never pauses them.
-                    Order::Rest => say(&Notice::Rests),
-                    Order::Wake => say(&Notice::Wakes),
+                    Order::Rest => say(&SupervisorEvent::Rests),
+                    Order::Wake => say(&SupervisorEvent::Wakes),
                     Order::Begin => begin(&mut self.sampler, &self.probe),
                     Order::End => end(&mut self.sampler, &self.probe),
                     Order::Memory => tell_memory(&self.probe),
@@ -135,13 +135,13 @@ impl Watch {
     fn notice_end(&mut self) {
         if !self.gone && !self.probe.processes().into_iter().any(lives) {
             self.gone = true;
-            say(&Notice::Ended(Ending::default()));
+            say(&SupervisorEvent::Ended(Ending::default()));
         }
     }
 }
 
 fn leave() {
-    say(&Notice::Stopped(Ending::default()));
+    say(&SupervisorEvent::Stopped(Ending::default()));
 }
 
 /// Sleeps until the given time or until an order arrives; returns whether one did.

@@ -3,7 +3,7 @@
 use super::protocol::Start;
 use crate::cgroup::{Group, Hierarchies, Problem};
 use crate::identity::Owners;
-use crate::virtual_network::{Cable, enter};
+use crate::virtual_network::{VirtualLink, enter};
 use crate::{Cpus, Isolation, Limits, ProcessSpec};
 use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -39,13 +39,13 @@ pub(super) struct Child {
 
 /// Why a process could not be started.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct SpawnError {
     pub(super) reason: String,
     pub(super) isolation: bool,
 }
 
 /// Starts the process in its own group. If it cannot join the group, it runs without one, and a warning is recorded.
-pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
+pub(super) fn start(start: &Start) -> Result<Child, SpawnError> {
     let spec = &start.spec;
     let pipes = start
         .pipes
@@ -66,7 +66,7 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
         }
         spawned => spawned,
     };
-    let (pid, started, output) = spawned.map_err(|error| Refusal {
+    let (pid, started, output) = spawned.map_err(|error| SpawnError {
         reason: cause(spec, &error),
         isolation: false,
     })?;
@@ -81,12 +81,12 @@ pub(super) fn start(start: &Start) -> Result<Child, Refusal> {
 }
 
 /// Creates the network of the process, if it has one. The network exists while a process is in it.
-pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<Cable>, Refusal> {
+pub(super) fn cable(spec: &ProcessSpec) -> Result<Option<VirtualLink>, SpawnError> {
     let cable = spec
         .network
-        .map(|network| Cable::lay(&network, std::process::id()))
+        .map(|network| VirtualLink::lay(&network, std::process::id()))
         .transpose();
-    cable.map_err(|reason| Refusal {
+    cable.map_err(|reason| SpawnError {
         reason,
         isolation: true,
     })
@@ -112,9 +112,9 @@ fn is_denied(error: &io::Error) -> bool {
     )
 }
 
-pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, Refusal> {
+pub(super) fn judge(problems: Vec<Problem>, isolation: Isolation) -> Result<Vec<Warning>, SpawnError> {
     match (problems.first(), isolation) {
-        (Some(problem), Isolation::Required) => Err(Refusal {
+        (Some(problem), Isolation::Required) => Err(SpawnError {
             reason: problem.text.clone(),
             isolation: true,
         }),
@@ -133,15 +133,15 @@ fn cause(spec: &ProcessSpec, error: &io::Error) -> String {
     )
 }
 
-pub(super) type Spawned = (i32, Instant, OwnedFd);
+pub(super) type ChildHandle = (i32, Instant, OwnedFd);
 
 /// Starts the command of a spec, in a control group and in a network namespace if given.
 pub(super) fn spawn(
     start: &Start,
     doors: Vec<File>,
     pipes: Option<&(OwnedFd, OwnedFd)>,
-    cable: Option<&Cable>,
-) -> io::Result<Spawned> {
+    cable: Option<&VirtualLink>,
+) -> io::Result<ChildHandle> {
     let spec = &start.spec;
     let (program, arguments) = spec
         .command
@@ -162,7 +162,7 @@ pub(super) fn spawn(
     let supervisor = getpid();
     let cpus = affinity(&spec.cpus)?;
     let limits = spec.limits;
-    let network = cable.map(Cable::door).transpose()?;
+    let network = cable.map(VirtualLink::door).transpose()?;
     // SAFETY: between fork and exec it makes system calls only: no allocation, no lock.
     unsafe {
         command.pre_exec(move || {

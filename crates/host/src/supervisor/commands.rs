@@ -1,6 +1,6 @@
 //! Receives the orders of the caller.
 
-use super::protocol::{First, Order};
+use super::protocol::{Order, SupervisorCommand};
 use nix::errno::Errno;
 use nix::unistd::read;
 use std::io;
@@ -23,7 +23,7 @@ impl Default for Orders {
 
 impl Orders {
     /// The first line; `None` if the caller ended before it sent anything.
-    pub(super) fn first(&mut self) -> io::Result<Option<First>> {
+    pub(super) fn first(&mut self) -> io::Result<Option<SupervisorCommand>> {
         loop {
             if let Some(line) = self.line() {
                 return Ok(Some(serde_json::from_slice(&line)?));

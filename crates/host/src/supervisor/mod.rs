@@ -15,6 +15,6 @@ mod supervise;
 mod usage;
 
 pub(crate) use child::{TREE, pin, pin_thread};
-pub(crate) use protocol::{Attach, First, Notice, Order, Start};
+pub(crate) use protocol::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
 pub use supervise::supervise;
 pub(crate) use usage::{Machine, tick_ns};

@@ -1,4 +1,4 @@
-//! The protocol between a supervisor and its caller: JSON lines. The caller sends [`First`] and then orders to the
+//! The protocol between a supervisor and its caller: JSON lines. The caller sends [`SupervisorCommand`] and then orders to the
 //! supervisor's standard input; the supervisor sends notices to its standard output. The end of its input means
 //! [`Order::Stop`]: a supervisor without a caller stops everything.
 
@@ -10,7 +10,7 @@ use std::io::{self, Write as _};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum First {
+pub(crate) enum SupervisorCommand {
     /// Start a process, and end it.
     Start(Box<Start>),
     /// Attach to a process that already runs.
@@ -43,24 +43,24 @@ pub(crate) struct Start {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Start the window in which resources are counted. The reply is [`Notice::Began`].
+    /// Start the window in which resources are counted. The reply is [`AgentEvent::Began`].
     Begin,
-    /// End the window. The reply is [`Notice::Window`].
+    /// End the window. The reply is [`AgentEvent::Window`].
     End,
-    /// Freeze everything. The reply is [`Notice::Rests`].
+    /// Freeze everything. The reply is [`AgentEvent::Rests`].
     Rest,
-    /// Resume everything. The reply is [`Notice::Wakes`].
+    /// Resume everything. The reply is [`AgentEvent::Wakes`].
     Wake,
-    /// Report the current memory. The reply is [`Notice::Memory`].
+    /// Report the current memory. The reply is [`AgentEvent::Memory`].
     Memory,
-    /// End everything. The reply is [`Notice::Stopped`].
+    /// End everything. The reply is [`AgentEvent::Stopped`].
     Stop,
 }
 
 /// A message of a supervisor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
-pub(crate) enum Notice {
+pub(crate) enum SupervisorEvent {
     /// The process runs.
     Started {
         pid: i32,
@@ -99,7 +99,7 @@ pub(crate) enum Notice {
 }
 
 /// Sends a notice. Errors are ignored: a caller that is gone is detected by the end of the input.
-pub(super) fn say(notice: &Notice) {
+pub(super) fn say(notice: &SupervisorEvent) {
     let mut line = serde_json::to_string(notice).expect("invariant: notices are plain data");
     line.push('\n');
     let mut out = io::stdout().lock();

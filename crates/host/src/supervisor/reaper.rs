@@ -21,7 +21,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// The state of ending a tree.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stopping {
+pub(super) struct StopProgress {
     kill_at: Instant,
     give_up_at: Instant,
     /// Whether KILL was sent.
@@ -30,7 +30,7 @@ pub(super) struct Stopping {
     first_alone: bool,
 }
 
-impl Stopping {
+impl StopProgress {
     /// Sends TERM to all processes.
     pub(super) fn begin(probe: &Probe, grace: Duration) -> Self {
         signal(&probe.processes(), Signal::SIGTERM);
@@ -144,7 +144,7 @@ pub(super) fn living(probe: &Probe) -> Vec<i32> {
 
 /// Result of reaping.
 #[derive(Debug, Default)]
-pub(super) struct Reaped {
+pub(super) struct ReapedProcess {
     /// How the main process ended, if it is among the reaped ones.
     pub(super) main: Option<Ending>,
     /// Whether this process, which inherits every orphan, has no descendants left.
@@ -152,8 +152,8 @@ pub(super) struct Reaped {
 }
 
 /// Reaps every process that has ended.
-pub(super) fn reap(main: i32) -> Reaped {
-    let mut reaped = Reaped::default();
+pub(super) fn reap(main: i32) -> ReapedProcess {
+    let mut reaped = ReapedProcess::default();
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::Exited(pid, code)) if pid.as_raw() == main => {

@@ -3,11 +3,11 @@
 use super::attached;
 use super::child::Child;
 use super::commands::Orders;
-use super::container::{self, Contained};
+use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::protocol::{Notice, Order, Start, say};
+use super::protocol::{Order, Start, SupervisorEvent, say};
 use super::reaper::{
-    Stopping, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
+    StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
 use super::usage::Probe;
 use super::usage::Sampler;
@@ -34,14 +34,14 @@ pub(super) struct Supervisor {
     spec: ProcessSpec,
     /// The child: the process itself, or the engine's client that started its container.
     pid: i32,
-    contained: Option<Contained>,
+    contained: Option<ContainerGuard>,
     output: Option<OwnedFd>,
     probe: Probe,
     log: Option<Log>,
     sampler: Sampler,
     ending: Option<Ending>,
     why: Option<Why>,
-    stopping: Option<Stopping>,
+    stopping: Option<StopProgress>,
     /// Whether there are no descendants left, according to the kernel.
     childless: bool,
     next_sample: Option<Instant>,
@@ -52,16 +52,16 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    pub(super) fn new(start: Start, (child, contained): (Child, Option<Contained>), log: Log) -> Self {
+    pub(super) fn new(start: Start, (child, contained): (Child, Option<ContainerGuard>), log: Log) -> Self {
         let spec = start.spec;
         let now = Instant::now();
-        let measured = if spec.yardstick {
+        let measured = if spec.cpu_speed_probe {
             spec.cpus.clone()
         } else {
             Cpus::default()
         };
         let first = contained.as_ref().and_then(|contained| contained.first);
-        say(&Notice::Started {
+        say(&SupervisorEvent::Started {
             pid: first.unwrap_or(child.pid),
             age_ns: child.started.elapsed().as_nanos() as u64,
             address: child.address,
@@ -144,7 +144,7 @@ impl Supervisor {
     }
 
     /// Sleeps until something is to be done.
-    fn wait(&self, signals: &SignalFd, input: bool) -> io::Result<Ready> {
+    fn wait(&self, signals: &SignalFd, input: bool) -> io::Result<PollEvents> {
         let stdin = io::stdin();
         let now = Instant::now();
         let mut until = self.next_slow;
@@ -174,7 +174,7 @@ impl Supervisor {
             Err(error) => return Err(error.into()),
         }
         let any = |fd: &PollFd<'_>| fd.any().unwrap_or(false);
-        Ok(Ready {
+        Ok(PollEvents {
             input: input && any(&fds[1]),
             output: self.output.is_some() && any(&fds[1 + usize::from(input)]),
             end: end.is_some() && fds.last().is_some_and(any),
@@ -224,14 +224,15 @@ impl Supervisor {
         ending.why = self.why;
         ending.left = living(&self.probe).len() as u32;
         if self.stopping.is_none() {
-            say(&Notice::Ended(ending.clone()));
+            say(&SupervisorEvent::Ended(ending.clone()));
         }
         self.ending = Some(ending);
     }
 
     fn reason(&self, ending: &Ending) -> Option<Why> {
         let limit_bytes = self.spec.limits.memory_bytes;
-        let told = self.stopping.is_none() && self.contained.as_ref().is_some_and(Contained::out_of_memory);
+        let told =
+            self.stopping.is_none() && self.contained.as_ref().is_some_and(ContainerGuard::out_of_memory);
         let own =
             out_of_memory(&self.probe, limit_bytes).or(told.then_some(Why::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
@@ -252,7 +253,7 @@ impl Supervisor {
         {
             self.log = None;
             let reason = error.to_string();
-            say(&Notice::LogLost { reason });
+            say(&SupervisorEvent::LogLost { reason });
         }
     }
 
@@ -265,14 +266,14 @@ impl Supervisor {
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(true));
-                say(&Notice::Rests);
+                say(&SupervisorEvent::Rests);
             }
             Order::Wake => {
                 self.contained
                     .iter()
                     .for_each(|contained| contained.stand_still(false));
                 wake(&self.probe);
-                say(&Notice::Wakes);
+                say(&SupervisorEvent::Wakes);
             }
             Order::Memory => attached::tell_memory(&self.probe),
             Order::Stop => self.stop(),
@@ -286,13 +287,13 @@ impl Supervisor {
         let own = self.spec.stop_signal.filter(|_| self.ending.is_none());
         let own = own.and_then(|number| Signal::try_from(number).ok());
         self.stopping = Some(match (&self.contained, own) {
-            (None, Some(signal)) => Stopping::first(&self.probe, self.pid, signal, self.spec.grace),
-            (None, None) => Stopping::begin(&self.probe, self.spec.grace),
+            (None, Some(signal)) => StopProgress::first(&self.probe, self.pid, signal, self.spec.grace),
+            (None, None) => StopProgress::begin(&self.probe, self.spec.grace),
             (Some(contained), _) => {
                 contained.stand_still(false);
                 contained.tell_to_stop(self.spec.grace);
                 wake(&self.probe);
-                Stopping::told(self.spec.grace)
+                StopProgress::told(self.spec.grace)
             }
         });
     }
@@ -357,7 +358,7 @@ impl Supervisor {
         }
         // Processes stuck in the kernel are abandoned.
         self.childless = true;
-        say(&Notice::Stopped(ending));
+        say(&SupervisorEvent::Stopped(ending));
     }
 }
 
@@ -370,7 +371,7 @@ impl Drop for Supervisor {
     }
 }
 
-struct Ready {
+struct PollEvents {
     input: bool,
     output: bool,
     /// Whether the first process of its container has ended.

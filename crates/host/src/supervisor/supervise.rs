@@ -1,11 +1,11 @@
 //! The life of a supervisor, from its first order to its end.
 
 use super::attached;
-use super::child::{self, Child, Refusal};
+use super::child::{self, Child, SpawnError};
 use super::commands::Orders;
-use super::container::{self, Contained};
+use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::protocol::{First, Notice, Start, say};
+use super::protocol::{Start, SupervisorCommand, SupervisorEvent, say};
 use super::run::Supervisor;
 use crate::ProcessSpec;
 use nix::sys::prctl::set_child_subreaper;
@@ -29,8 +29,8 @@ pub fn supervise() -> io::Result<()> {
     let mut orders = Orders::default();
     let start = match orders.first()? {
         None => return Ok(()),
-        Some(First::Start(start)) => start,
-        Some(First::Attach(attach)) => {
+        Some(SupervisorCommand::Start(start)) => start,
+        Some(SupervisorCommand::Attach(attach)) => {
             // The default action of signals is right here: there is nothing to end first.
             handled.thread_unblock()?;
             return attached::watch(attach, &mut orders);
@@ -39,8 +39,8 @@ pub fn supervise() -> io::Result<()> {
     let started = log_of(&start.spec).and_then(|log| Ok((log, started(&start)?)));
     let (log, (child, contained)) = match started {
         Ok(started) => started,
-        Err(Refusal { reason, isolation }) => {
-            say(&Notice::NotStarted { reason, isolation });
+        Err(SpawnError { reason, isolation }) => {
+            say(&SupervisorEvent::NotStarted { reason, isolation });
             return Ok(());
         }
     };
@@ -50,13 +50,13 @@ pub fn supervise() -> io::Result<()> {
         // Kills everything below.
         drop(supervisor);
         let reason = error.to_string();
-        say(&Notice::Failed { reason });
+        say(&SupervisorEvent::Failed { reason });
     }
     Ok(())
 }
 
 /// Starts a process of this machine, or one in a container.
-fn started(start: &Start) -> Result<(Child, Option<Contained>), Refusal> {
+fn started(start: &Start) -> Result<(Child, Option<ContainerGuard>), SpawnError> {
     match &start.spec.container {
         None => Ok((child::start(start)?, None)),
         Some(container) => {
@@ -66,8 +66,8 @@ fn started(start: &Start) -> Result<(Child, Option<Contained>), Refusal> {
 }
 
 /// Creates the log first, so that nothing has to be ended if that fails.
-fn log_of(spec: &ProcessSpec) -> Result<Log, Refusal> {
-    Log::create(&spec.log, spec.log_bytes).map_err(|error| Refusal {
+fn log_of(spec: &ProcessSpec) -> Result<Log, SpawnError> {
+    Log::create(&spec.log, spec.log_bytes).map_err(|error| SpawnError {
         reason: format!(
             "cannot write its log {}: {error}; free disk space, or make it writable for this user",
             spec.log.display()

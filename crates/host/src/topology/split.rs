@@ -8,7 +8,7 @@ use prony_records::{Warning, WarningKind};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wants {
     /// Whether the trial has backing services.
-    pub companion: bool,
+    pub backing_service: bool,
     /// Maximum number of CPUs of the service; `None`: all that remain.
     pub service_cpus: Option<usize>,
 }
@@ -19,7 +19,7 @@ pub struct Split {
     pub service: Cpus,
     /// CPUs of the generator and of all processes of prony itself.
     pub generator: Cpus,
-    pub companion: Option<Cpus>,
+    pub backing_service: Option<Cpus>,
     /// Deviations from the ideal assignment.
     pub warnings: Vec<Warning>,
 }
@@ -36,11 +36,11 @@ impl Topology {
         match self.cores.as_slice() {
             // The CPUs are unknown: nothing is pinned, and backing services exist if requested.
             [] => Split {
-                companion: wants.companion.then(Cpus::default),
+                backing_service: wants.backing_service.then(Cpus::default),
                 ..Split::default()
             },
             [core] => one_core(core, wants),
-            cores => many_cores(&Parts::of(cores, wants.companion), wants),
+            cores => many_cores(&Parts::of(cores, wants.backing_service), wants),
         }
     }
 }
@@ -59,7 +59,7 @@ fn one_core(core: &Core, wants: Wants) -> Split {
     let generator = Cpus::from(generator.to_vec());
     Split {
         service: Cpus::from(service.to_vec()),
-        companion: wants.companion.then(|| generator.clone()),
+        backing_service: wants.backing_service.then(|| generator.clone()),
         generator,
         warnings: vec![Warning::new(WarningKind::SharedCpus, text)],
     }
@@ -69,13 +69,13 @@ fn one_core(core: &Core, wants: Wants) -> Split {
 struct Parts<'a> {
     generator: &'a [Core],
     /// Empty: backing services share the CPUs of the generator.
-    companion: &'a [Core],
+    backing_service: &'a [Core],
     service: &'a [Core],
 }
 
 impl<'a> Parts<'a> {
     /// `cores` is sorted by node.
-    fn of(cores: &'a [Core], companion: bool) -> Self {
+    fn of(cores: &'a [Core], backing_service: bool) -> Self {
         let nodes: Vec<&[Core]> = cores.chunk_by(|one, next| one.node == next.node).collect();
         // The last node of equally large ones: interrupts and housekeeping prefer the first CPUs.
         let largest = (0..nodes.len())
@@ -88,40 +88,42 @@ impl<'a> Parts<'a> {
             .rev()
             .max_by_key(|cores| cores.len())
         {
-            Some(beside) if 2 * beside.len() >= service.len() => Self::beside(service, beside, companion),
-            _ => Self::within(service, companion),
+            Some(beside) if 2 * beside.len() >= service.len() => {
+                Self::beside(service, beside, backing_service)
+            }
+            _ => Self::within(service, backing_service),
         }
     }
 
     /// All roles in one node.
-    fn within(cores: &'a [Core], companion: bool) -> Self {
+    fn within(cores: &'a [Core], backing_service: bool) -> Self {
         // A third, rounded to the nearest integer.
         let (generator, rest) = cores.split_at((cores.len() + 1) / 3);
-        let eighth = if companion && cores.len() >= 3 {
+        let eighth = if backing_service && cores.len() >= 3 {
             cores.len().div_ceil(8)
         } else {
             0
         };
-        let (companion, service) = rest.split_at(eighth);
+        let (backing_service, service) = rest.split_at(eighth);
         Self {
             generator,
-            companion,
+            backing_service,
             service,
         }
     }
 
     /// The service in its own node.
-    fn beside(service: &'a [Core], beside: &'a [Core], companion: bool) -> Self {
-        let eighth = if companion && beside.len() >= 2 {
+    fn beside(service: &'a [Core], beside: &'a [Core], backing_service: bool) -> Self {
+        let eighth = if backing_service && beside.len() >= 2 {
             beside.len().div_ceil(8)
         } else {
             0
         };
-        let (companion, rest) = beside.split_at(eighth);
+        let (backing_service, rest) = beside.split_at(eighth);
         let half = service.len().div_ceil(2).min(rest.len());
         Self {
             generator: &rest[..half],
-            companion,
+            backing_service,
             service,
         }
     }
@@ -135,22 +137,22 @@ fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
         let last = service.len().saturating_sub(most.max(1));
         service = service.as_slice()[last..].iter().copied().collect();
     }
-    let own_companion = !parts.companion.is_empty();
-    let companion = wants.companion.then(|| {
-        if own_companion {
-            set(parts.companion)
+    let own_backing_service = !parts.backing_service.is_empty();
+    let backing_service = wants.backing_service.then(|| {
+        if own_backing_service {
+            set(parts.backing_service)
         } else {
             generator.clone()
         }
     });
-    if wants.companion && !own_companion {
+    if wants.backing_service && !own_backing_service {
         let text = "backing services and generator share their CPUs: there are too few cores for both";
         warnings.push(Warning::new(WarningKind::SharedCpus, text));
     }
     Split {
         service,
         generator,
-        companion,
+        backing_service,
         warnings,
     }
 }

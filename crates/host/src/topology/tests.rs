@@ -21,7 +21,7 @@ fn cpus(set: &crate::Cpus) -> String {
 #[test]
 fn one_cpu_is_shared_and_says_so() {
     let split = machine(1, 1).split(Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     });
     assert_eq!(
@@ -53,26 +53,26 @@ fn two_cores_get_one_each() {
         (cpus(&split.service), cpus(&split.generator)),
         ("1".into(), "0".into())
     );
-    assert!(split.warnings.is_empty() && split.companion.is_none());
+    assert!(split.warnings.is_empty() && split.backing_service.is_none());
 }
 
 #[test]
-fn with_two_cores_the_companion_sits_beside_the_generator() {
+fn with_two_cores_the_backing_service_sits_beside_the_generator() {
     let split = machine(2, 1).split(Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     });
-    assert_eq!(split.companion.as_ref().map(cpus), Some("0".into()));
+    assert_eq!(split.backing_service.as_ref().map(cpus), Some("0".into()));
     assert_eq!(split.warnings.len(), 1);
 }
 
 #[test]
-fn with_three_cores_the_companion_has_its_own() {
+fn with_three_cores_the_backing_service_has_its_own() {
     let split = machine(3, 1).split(Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     });
-    assert_eq!(split.companion.as_ref().map(cpus), Some("1".into()));
+    assert_eq!(split.backing_service.as_ref().map(cpus), Some("1".into()));
     assert_eq!(
         (cpus(&split.service), cpus(&split.generator)),
         ("2".into(), "0".into())
@@ -83,18 +83,18 @@ fn with_three_cores_the_companion_has_its_own() {
 #[test]
 fn smt_siblings_stay_together() {
     let split = machine(8, 2).split(Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     });
     assert_eq!(cpus(&split.generator), "0-2,8-10");
-    assert_eq!(split.companion.as_ref().map(cpus), Some("3,11".into()));
+    assert_eq!(split.backing_service.as_ref().map(cpus), Some("3,11".into()));
     assert_eq!(cpus(&split.service), "4-7,12-15");
 }
 
 #[test]
 fn a_service_gets_no_more_than_it_wants() {
     let split = machine(8, 1).split(Wants {
-        companion: false,
+        backing_service: false,
         service_cpus: Some(2),
     });
     assert_eq!(cpus(&split.service), "6-7");
@@ -102,14 +102,14 @@ fn a_service_gets_no_more_than_it_wants() {
 
 proptest! {
     #[test]
-    fn sets_are_disjoint_and_cores_whole(cores in 3..64usize, threads in 1..3usize, companion: bool) {
+    fn sets_are_disjoint_and_cores_whole(cores in 3..64usize, threads in 1..3usize, backing_service: bool) {
         let topology = machine(cores, threads);
-        let split = topology.split(Wants { companion, service_cpus: None });
-        let companion_cpus = split.companion.clone().unwrap_or_default();
+        let split = topology.split(Wants { backing_service, service_cpus: None });
+        let backing_service_cpus = split.backing_service.clone().unwrap_or_default();
         prop_assert!(!split.service.overlaps(&split.generator));
-        prop_assert!(!split.service.overlaps(&companion_cpus) && !split.generator.overlaps(&companion_cpus));
-        prop_assert_eq!(companion_cpus.is_empty(), !companion);
-        let all = split.service.len() + split.generator.len() + companion_cpus.len();
+        prop_assert!(!split.service.overlaps(&backing_service_cpus) && !split.generator.overlaps(&backing_service_cpus));
+        prop_assert_eq!(backing_service_cpus.is_empty(), !backing_service);
+        let all = split.service.len() + split.generator.len() + backing_service_cpus.len();
         prop_assert_eq!(all, cores * threads);
         for core in &topology.cores {
             let inside = core.cpus.iter().filter(|cpu| split.service.as_slice().contains(cpu)).count();
@@ -136,12 +136,12 @@ fn server(nodes: &[usize]) -> Topology {
 #[test]
 fn no_role_reaches_over_two_nodes() {
     let wants = Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     };
     let split = server(&[4, 4]).split(wants);
     assert_eq!(cpus(&split.service), "4-7,12-15");
-    assert_eq!(split.companion.as_ref().map(cpus), Some("0,8".into()));
+    assert_eq!(split.backing_service.as_ref().map(cpus), Some("0,8".into()));
     assert_eq!(cpus(&split.generator), "1-2,9-10");
     assert!(split.warnings.is_empty());
 }
@@ -179,10 +179,10 @@ fn a_quota_stays_within_a_node_where_it_can() {
 
 proptest! {
     #[test]
-    fn every_role_has_its_node(nodes in prop::collection::vec(1..20usize, 1..5), companion: bool, quota in 1.0..50.0_f64) {
+    fn every_role_has_its_node(nodes in prop::collection::vec(1..20usize, 1..5), backing_service: bool, quota in 1.0..50.0_f64) {
         let topology = server(&nodes).within(quota);
         prop_assert!(topology.cpus().len() as f64 <= quota.floor().max(1.0));
-        let split = topology.split(Wants { companion, service_cpus: None });
+        let split = topology.split(Wants { backing_service, service_cpus: None });
         let reaches = |set: &crate::Cpus| {
             let holds = |core: &&Core| core.cpus.iter().any(|cpu| set.as_slice().contains(cpu));
             let nodes: std::collections::BTreeSet<u32> = topology.cores.iter().filter(holds).map(|core| core.node).collect();
@@ -193,9 +193,9 @@ proptest! {
         if topology.cpus().len() >= 2 {
             prop_assert!(!split.service.overlaps(&split.generator));
         }
-        if let Some(companion) = &split.companion {
-            prop_assert_eq!(reaches(companion), 1);
-            prop_assert!(topology.cpus().len() < 2 || !split.service.overlaps(companion));
+        if let Some(backing_service) = &split.backing_service {
+            prop_assert_eq!(reaches(backing_service), 1);
+            prop_assert!(topology.cpus().len() < 2 || !split.service.overlaps(backing_service));
         }
     }
 }

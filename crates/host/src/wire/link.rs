@@ -13,7 +13,7 @@ pub(super) const CHUNK: usize = 64 << 10;
 
 /// The state of a connection's streams.
 #[derive(Debug, Default)]
-pub(crate) struct Link {
+pub(crate) struct AgentLink {
     pub(crate) outbox: Outbox,
     streams: Mutex<Streams>,
     changed: Condvar,
@@ -21,14 +21,14 @@ pub(crate) struct Link {
 
 #[derive(Debug, Default)]
 struct Streams {
-    incoming: HashMap<u32, Arriving>,
-    outgoing: HashMap<u32, Leaving>,
+    incoming: HashMap<u32, InboundStream>,
+    outgoing: HashMap<u32, OutboundStream>,
     over: Option<String>,
 }
 
 /// A stream that this side receives.
 #[derive(Debug, Default)]
-struct Arriving {
+struct InboundStream {
     pieces: VecDeque<Vec<u8>>,
     held: usize,
     /// Bytes that were read but not yet credited to the sender.
@@ -45,13 +45,13 @@ enum End {
 
 /// A stream that this side sends.
 #[derive(Debug)]
-struct Leaving {
+struct OutboundStream {
     credit: usize,
     refused: bool,
 }
 
 #[derive(Debug)]
-pub(super) enum Piece {
+pub(super) enum StreamChunk {
     Bytes(Vec<u8>),
     /// The stream ended and is complete.
     End,
@@ -59,7 +59,7 @@ pub(super) enum Piece {
     Broken(String),
 }
 
-impl Link {
+impl AgentLink {
     fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -78,11 +78,11 @@ impl Link {
     }
 
     pub(super) fn open_incoming(&self, stream: u32) {
-        self.streams().incoming.insert(stream, Arriving::default());
+        self.streams().incoming.insert(stream, InboundStream::default());
     }
 
     pub(super) fn open_outgoing(&self, stream: u32) {
-        let leaving = Leaving {
+        let leaving = OutboundStream {
             credit: WINDOW,
             refused: false,
         };
@@ -125,12 +125,12 @@ impl Link {
     }
 
     /// The next piece of an incoming stream; waits for it.
-    pub(super) fn next(&self, stream: u32) -> Piece {
+    pub(super) fn next(&self, stream: u32) -> StreamChunk {
         let mut streams = self.streams();
         loop {
             let over = streams.over.clone();
             let Some(arriving) = streams.incoming.get_mut(&stream) else {
-                return Piece::End;
+                return StreamChunk::End;
             };
             if let Some(piece) = arriving.pieces.pop_front() {
                 arriving.held -= piece.len();
@@ -139,12 +139,12 @@ impl Link {
                     let credit = (std::mem::take(&mut arriving.owed) as u32).to_be_bytes();
                     self.send(Kind::Credit, stream, &credit);
                 }
-                return Piece::Bytes(piece);
+                return StreamChunk::Bytes(piece);
             }
             match (&arriving.end, over) {
-                (Some(End::Whole), _) => return Piece::End,
-                (Some(End::Broken(why)), _) => return Piece::Broken(why.clone()),
-                (None, Some(why)) => return Piece::Broken(why),
+                (Some(End::Whole), _) => return StreamChunk::End,
+                (Some(End::Broken(why)), _) => return StreamChunk::Broken(why.clone()),
+                (None, Some(why)) => return StreamChunk::Broken(why),
                 (None, None) => {}
             }
             streams = self.changed.wait(streams).unwrap_or_else(PoisonError::into_inner);

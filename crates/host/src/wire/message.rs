@@ -11,7 +11,7 @@ pub const PROTOCOL: u32 = 1;
 
 /// The first message of an agent: describes itself and its host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Hello {
+pub struct AgentHello {
     /// The version of prony.
     pub version: String,
     /// SHA-256 of its binary, hexadecimal, if the process that started it knows it.
@@ -41,7 +41,7 @@ pub struct Hello {
 
 /// The first message of a controller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Welcome {
+pub struct ControllerHello {
     /// The version of prony.
     pub version: String,
     /// Its command, shown to others who find the host's CPUs claimed: `prony run hello`.
@@ -53,7 +53,7 @@ pub struct Welcome {
 /// A request of a controller.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "request", rename_all = "snake_case")]
-pub enum Request {
+pub enum AgentRequest {
     /// Heartbeat.
     Beat,
     /// Read the clocks.
@@ -145,7 +145,7 @@ pub enum Order {
 }
 
 /// The reply to a request, or an error.
-pub type Answer = Result<Reply, Fault>;
+pub type AgentResponse = Result<Reply, Fault>;
 
 /// The successful reply to a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -206,7 +206,7 @@ pub enum Reply {
 /// A message that an agent sends without a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
-pub enum Notice {
+pub enum AgentEvent {
     /// The state of a process changed.
     Process {
         process: u32,

@@ -1,7 +1,7 @@
 //! The protocol between a controller and an agent: frames of bounded size over two byte streams.
 //!
 //! The agent speaks first: a line with [`AGENT`], which separates the protocol from earlier output of login scripts, and a
-//! [`Hello`]. The controller replies with a [`Welcome`]. From then on each [`Request`] carries an id and its reply carries
+//! [`AgentHello`]. The controller replies with a [`ControllerHello`]. From then on each [`AgentRequest`] carries an id and its reply carries
 //! the same id: several requests may be in flight. Bytes of files and of standard streams are sent raw, in [`Frame`]s of
 //! their own, and never more of them than the receiver accepts. Start at [`Inbox`].
 
@@ -21,6 +21,9 @@ pub use fault::Fault;
 pub use frame::{Decoder, Frame, FrameError, Kind, MOST_FRAME};
 pub use handshake::{AGENT, Greeting, Marker};
 pub use inbox::{Inbox, Item, MOST_MESSAGE};
-pub(crate) use link::Link;
-pub use message::{Answer, Entry, EntryKind, Hello, Notice, Order, PROTOCOL, Reply, Request, Welcome};
-pub(crate) use stream::{Incoming, Outgoing};
+pub(crate) use link::AgentLink;
+pub use message::{
+    AgentEvent, AgentHello, AgentRequest, AgentResponse, ControllerHello, Entry, EntryKind, Order, PROTOCOL,
+    Reply,
+};
+pub(crate) use stream::{InboundReader, OutboundWriter};

@@ -1,21 +1,21 @@
 //! The two ends of a stream: a [`Read`] and a [`Write`].
 
-use super::link::{Link, Piece};
+use super::link::{AgentLink, StreamChunk};
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 /// The reading end. Dropping it tells the sender to stop.
 #[derive(Debug)]
-pub(crate) struct Incoming {
-    link: Arc<Link>,
+pub(crate) struct InboundReader {
+    link: Arc<AgentLink>,
     stream: u32,
     piece: Vec<u8>,
     read: usize,
 }
 
-impl Incoming {
+impl InboundReader {
     /// Opens a stream that the other side writes or will write.
-    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+    pub(crate) fn open(link: &Arc<AgentLink>, stream: u32) -> Self {
         link.open_incoming(stream);
         Self {
             link: Arc::clone(link),
@@ -26,13 +26,13 @@ impl Incoming {
     }
 }
 
-impl Read for Incoming {
+impl Read for InboundReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.read == self.piece.len() && !buffer.is_empty() {
             match self.link.next(self.stream) {
-                Piece::Bytes(piece) => (self.piece, self.read) = (piece, 0),
-                Piece::End => return Ok(0),
-                Piece::Broken(why) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, why)),
+                StreamChunk::Bytes(piece) => (self.piece, self.read) = (piece, 0),
+                StreamChunk::End => return Ok(0),
+                StreamChunk::Broken(why) => return Err(io::Error::new(io::ErrorKind::ConnectionReset, why)),
             }
         }
         let rest = &self.piece[self.read..];
@@ -43,7 +43,7 @@ impl Read for Incoming {
     }
 }
 
-impl Drop for Incoming {
+impl Drop for InboundReader {
     fn drop(&mut self) {
         self.link.close_incoming(self.stream);
     }
@@ -51,14 +51,14 @@ impl Drop for Incoming {
 
 /// The writing end. Dropping it ends the stream.
 #[derive(Debug)]
-pub(crate) struct Outgoing {
-    link: Arc<Link>,
+pub(crate) struct OutboundWriter {
+    link: Arc<AgentLink>,
     stream: u32,
 }
 
-impl Outgoing {
+impl OutboundWriter {
     /// Opens a stream that the other side reads.
-    pub(crate) fn open(link: &Arc<Link>, stream: u32) -> Self {
+    pub(crate) fn open(link: &Arc<AgentLink>, stream: u32) -> Self {
         link.open_outgoing(stream);
         Self {
             link: Arc::clone(link),
@@ -72,7 +72,7 @@ impl Outgoing {
     }
 }
 
-impl Write for Outgoing {
+impl Write for OutboundWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.link.write(self.stream, bytes).ok_or_else(|| {
             let why = self.link.over();
@@ -88,7 +88,7 @@ impl Write for Outgoing {
     }
 }
 
-impl Drop for Outgoing {
+impl Drop for OutboundWriter {
     fn drop(&mut self) {
         self.link.close_outgoing(self.stream, "");
     }

@@ -162,8 +162,8 @@ fn nobody_listens_to_babble_for_ever() {
 }
 
 /// Two links whose outboxes are each other's inboxes.
-fn pair() -> (Arc<Link>, Arc<Link>) {
-    let links = (Arc::new(Link::default()), Arc::new(Link::default()));
+fn pair() -> (Arc<AgentLink>, Arc<AgentLink>) {
+    let links = (Arc::new(AgentLink::default()), Arc::new(AgentLink::default()));
     for (from, to) in [(&links.0, &links.1), (&links.1, &links.0)] {
         let (mut read, write) = std::io::pipe().expect("a pipe");
         let (from, to) = (Arc::clone(from), Arc::clone(to));
@@ -184,8 +184,8 @@ fn pair() -> (Arc<Link>, Arc<Link>) {
 #[test]
 fn a_stream_is_held_back_until_it_is_read() {
     let (here, there) = pair();
-    let mut incoming = Incoming::open(&there, 5);
-    let mut outgoing = Outgoing::open(&here, 5);
+    let mut incoming = InboundReader::open(&there, 5);
+    let mut outgoing = OutboundWriter::open(&here, 5);
     let bytes: Vec<u8> = (0..5 << 20).map(|at: u32| (at % 253) as u8).collect();
     let sent = bytes.clone();
     let writer = thread::spawn(move || outgoing.write_all(&sent));
@@ -203,8 +203,8 @@ fn a_stream_is_held_back_until_it_is_read() {
 #[test]
 fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
     let (here, there) = pair();
-    let incoming = Incoming::open(&there, 1);
-    let mut outgoing = Outgoing::open(&here, 1);
+    let incoming = InboundReader::open(&there, 1);
+    let mut outgoing = OutboundWriter::open(&here, 1);
     drop(incoming);
     let refused = loop {
         if let Err(error) = outgoing.write_all(&vec![0; 100_000]) {
@@ -212,11 +212,11 @@ fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
         }
     };
     assert_eq!(refused.kind(), std::io::ErrorKind::BrokenPipe);
-    let mut incoming = Incoming::open(&there, 2);
-    Outgoing::open(&here, 2).break_off("no disk");
+    let mut incoming = InboundReader::open(&there, 2);
+    OutboundWriter::open(&here, 2).break_off("no disk");
     let error = incoming.read(&mut [0]).expect_err("broken");
     assert_eq!(error.to_string(), "no disk");
-    let mut incoming = Incoming::open(&there, 3);
+    let mut incoming = InboundReader::open(&there, 3);
     there.end("the cable is cut");
     let error = incoming.read(&mut [0]).expect_err("over");
     assert_eq!(error.to_string(), "the cable is cut");
@@ -226,7 +226,7 @@ fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
 #[test]
 fn the_messages_stay_as_they_are() {
     insta::assert_json_snapshot!("hello", round(&hello()));
-    let welcome = Welcome {
+    let welcome = ControllerHello {
         version: "0.1.0".to_owned(),
         what: "prony run hello".to_owned(),
         lease_ms: 5_000,
@@ -235,12 +235,12 @@ fn the_messages_stay_as_they_are() {
     insta::assert_json_snapshot!("requests", requests().iter().map(round).collect::<Vec<_>>());
     insta::assert_json_snapshot!("answers", answers().iter().map(round).collect::<Vec<_>>());
     let notices = [
-        Notice::Process {
+        AgentEvent::Process {
             process: 3,
             ended: Some(Ending::default()),
             warnings: Vec::new(),
         },
-        Notice::Leaving {
+        AgentEvent::Leaving {
             reason: "its controller requested it".to_owned(),
         },
     ];
@@ -258,7 +258,7 @@ fn the_messages_stay_as_they_are() {
 #[test]
 fn a_message_that_is_not_known_is_no_request() {
     for json in [r#"{"request":"dance"}"#, r#"{"request":"put"}"#, "[]", ""] {
-        serde_json::from_str::<Request>(json).expect_err("refused");
+        serde_json::from_str::<AgentRequest>(json).expect_err("refused");
     }
 }
 
@@ -272,8 +272,8 @@ fn round<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(message:
     value
 }
 
-fn hello() -> Hello {
-    Hello {
+fn hello() -> AgentHello {
+    AgentHello {
         version: "0.1.0".to_owned(),
         hash: Some("00".repeat(32)),
         architecture: "x86_64".to_owned(),
@@ -316,21 +316,21 @@ fn spec() -> ProcessSpec {
         grace: Duration::from_secs(5),
         stop_signal: None,
         sample_every: None,
-        yardstick: false,
+        cpu_speed_probe: false,
     }
 }
 
-fn requests() -> Vec<Request> {
+fn requests() -> Vec<AgentRequest> {
     let mut requests = vec![
-        Request::Beat,
-        Request::Clock,
-        Request::FreePort,
-        Request::Start {
+        AgentRequest::Beat,
+        AgentRequest::Clock,
+        AgentRequest::FreePort,
+        AgentRequest::Start {
             process: 3,
             spec: Box::new(spec()),
             streams: Some((4, 5)),
         },
-        Request::Attach {
+        AgentRequest::Attach {
             process: 3,
             spec: Box::new(AttachSpec {
                 name: "theirs".to_owned(),
@@ -339,38 +339,38 @@ fn requests() -> Vec<Request> {
                 sample_every: Duration::from_millis(100),
             }),
         },
-        Request::Watch { window_ns: 1_000 },
-        Request::Environment,
-        Request::MemoryAvailable,
-        Request::Pin {
+        AgentRequest::Watch { window_ns: 1_000 },
+        AgentRequest::Environment,
+        AgentRequest::MemoryAvailable,
+        AgentRequest::Pin {
             cpus: Cpus::from(vec![0]),
         },
-        Request::Claim {
+        AgentRequest::Claim {
             claim: 6,
             cpus: Cpus::from(vec![0, 1]),
             what: "prony run hello".to_owned(),
         },
-        Request::Release { claim: 6 },
-        Request::Put {
+        AgentRequest::Release { claim: 6 },
+        AgentRequest::Put {
             to: "build".into(),
             hash: None,
             bytes: 12,
             stream: 7,
         },
-        Request::Get {
+        AgentRequest::Get {
             from: "log".into(),
             stream: 8,
         },
-        Request::Kept {
+        AgentRequest::Kept {
             hash: "00".repeat(32),
         },
-        Request::Which {
+        AgentRequest::Which {
             program: "cargo".to_owned(),
         },
-        Request::Look { path: "build".into() },
-        Request::MakeFolder { path: "build".into() },
-        Request::Remove { path: "build".into() },
-        Request::Bye,
+        AgentRequest::Look { path: "build".into() },
+        AgentRequest::MakeFolder { path: "build".into() },
+        AgentRequest::Remove { path: "build".into() },
+        AgentRequest::Bye,
     ];
     let orders = [
         Order::Memory,
@@ -382,11 +382,11 @@ fn requests() -> Vec<Request> {
         Order::LogTail(20),
         Order::Forget,
     ];
-    requests.extend(orders.map(|order| Request::Process { process: 3, order }));
+    requests.extend(orders.map(|order| AgentRequest::Process { process: 3, order }));
     requests
 }
 
-fn answers() -> Vec<Answer> {
+fn answers() -> Vec<AgentResponse> {
     let name = || "hello".to_owned();
     let good = [
         Reply::Done,

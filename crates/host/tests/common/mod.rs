@@ -63,7 +63,7 @@ impl Toy {
             grace: Duration::from_secs(5),
             stop_signal: None,
             sample_every: Some(Duration::from_millis(100)),
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 

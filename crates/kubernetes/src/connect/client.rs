@@ -8,7 +8,7 @@ use kube::api::{AttachParams, AttachedProcess};
 use kube::client::UpgradeConnectionError;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use prony_host::{Channel, Conduit};
+use prony_host::{Channel, TransportGuard};
 use serde_json::Value;
 use std::fmt;
 use std::fs::File;
@@ -60,7 +60,7 @@ pub(crate) fn connect(cluster: &Cluster) -> Result<Arc<dyn Api>, ClusterError> {
         Client::try_from(config?).map_err(chain)
     });
     let client = client.ok_or_else(|| wrong("timed out".to_owned()))?;
-    Ok(Arc::new(Connected {
+    Ok(Arc::new(ClusterConnection {
         client: client.map_err(wrong)?,
         runtime: Some(runtime),
     }))
@@ -93,13 +93,13 @@ fn on<T: Send + 'static>(handle: &Handle, what: impl Future<Output = T> + Send +
     result.ok()
 }
 
-struct Connected {
+struct ClusterConnection {
     client: Client,
     /// `None` only while this is dropped.
     runtime: Option<Runtime>,
 }
 
-impl Connected {
+impl ClusterConnection {
     fn on<T: Send + 'static>(
         &self,
         what: impl Future<Output = Result<T, kube::Error>> + Send + 'static,
@@ -129,7 +129,7 @@ impl Connected {
     }
 }
 
-impl Drop for Connected {
+impl Drop for ClusterConnection {
     fn drop(&mut self) {
         // Does not block: this may be dropped inside the runtime of a caller.
         if let Some(runtime) = self.runtime.take() {
@@ -138,7 +138,7 @@ impl Drop for Connected {
     }
 }
 
-impl Api for Connected {
+impl Api for ClusterConnection {
     fn call(&self, call: &Call) -> Result<Value, ClusterError> {
         let body = call.body.as_ref().map(Value::to_string).unwrap_or_default();
         let request = http::Request::builder()
@@ -190,7 +190,7 @@ fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
         }
         drop(sender);
     });
-    let conduit = Carrier {
+    let conduit = ExecConnection {
         task: task.abort_handle(),
         said,
         ended,
@@ -200,9 +200,9 @@ fn carried(handle: &Handle, attached: AttachedProcess) -> io::Result<Channel> {
 }
 
 /// A command that is aborted when this is dropped.
-struct Attached(AttachedProcess);
+struct ExecSession(AttachedProcess);
 
-impl Drop for Attached {
+impl Drop for ExecSession {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -217,7 +217,7 @@ async fn carry(
 ) -> io::Result<()> {
     let (mut from_pod, mut to_pod) = (UnixStream::from_std(from_pod)?, UnixStream::from_std(to_pod)?);
     let missing = || io::Error::other("the cluster returned no streams");
-    let mut attached = Attached(attached);
+    let mut attached = ExecSession(attached);
     let attached = &mut attached.0;
     let mut stdin = attached.stdin().ok_or_else(missing)?;
     let mut stdout = attached.stdout().ok_or_else(missing)?;
@@ -268,20 +268,20 @@ fn keep(said: &Mutex<String>, line: &str) {
 }
 
 /// The task that copies the streams. They end with it.
-struct Carrier {
+struct ExecConnection {
     task: AbortHandle,
     said: Arc<Mutex<String>>,
     /// Closed when the task has ended.
     ended: Receiver<()>,
 }
 
-impl fmt::Debug for Carrier {
+impl fmt::Debug for ExecConnection {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Carrier")
     }
 }
 
-impl Conduit for Carrier {
+impl TransportGuard for ExecConnection {
     fn end(&mut self) {
         self.task.abort();
     }
@@ -293,7 +293,7 @@ impl Conduit for Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for ExecConnection {
     fn drop(&mut self) {
         self.end();
     }

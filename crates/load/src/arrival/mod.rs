@@ -37,7 +37,8 @@ pub enum Profile {
         over_ns: u64,
     },
     /// Step load: the rate rises by the same amount at fixed intervals.
-    Staircase {
+    #[serde(alias = "staircase")]
+    StepLoad {
         /// Rate of the first step, events per second.
         from: Rate,
         /// Increase per step, events per second.
@@ -81,8 +82,8 @@ impl Profile {
         match self {
             Self::Constant { rate } => events / rate.as_per_second(),
             Self::Ramp { from, to, over_ns } => ramp_time(*from, *to, *over_ns as f64 / NS, events),
-            Self::Staircase { from, step, every_ns } => {
-                staircase_time(*from, *step, *every_ns as f64 / NS, events)
+            Self::StepLoad { from, step, every_ns } => {
+                step_load_time(*from, *step, *every_ns as f64 / NS, events)
             }
             Self::Stages { stages } => stages_time(stages, events),
         }
@@ -102,7 +103,7 @@ impl Profile {
                 };
                 low * inside + risen + high * (seconds - inside)
             }
-            Self::Staircase { from, step, every_ns } => {
+            Self::StepLoad { from, step, every_ns } => {
                 let every = *every_ns as f64 / NS;
                 let stairs = (seconds / every).floor();
                 let full = every
@@ -152,7 +153,7 @@ fn ramp_time(from: Rate, to: Rate, over: f64, events: f64) -> f64 {
     2.0 * events / (low + (low * low + 2.0 * slope * events).max(0.0).sqrt())
 }
 
-fn staircase_time(from: Rate, step: Rate, every: f64, events: f64) -> f64 {
+fn step_load_time(from: Rate, step: Rate, every: f64, events: f64) -> f64 {
     let (first, rise) = (from.as_per_second(), step.as_per_second());
     // n full steps hold every·(n·first + rise·n(n−1)/2) events; solve for n, then walk inside the next step.
     let half = rise / 2.0;

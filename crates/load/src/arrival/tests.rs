@@ -93,7 +93,7 @@ fn a_ramp_holds_its_last_rate() {
 
 #[test]
 fn a_staircase_rises_each_step() {
-    let times: Vec<u64> = even(Profile::Staircase {
+    let times: Vec<u64> = even(Profile::StepLoad {
         from: rate(10.0),
         step: rate(10.0),
         every_ns: 1_000_000_000,
@@ -143,7 +143,7 @@ proptest! {
         let profile = match kind {
             0 => Profile::Constant { rate: rate(first) },
             1 => Profile::Ramp { from: rate(first), to: rate(second), over_ns: ns },
-            2 => Profile::Staircase { from: rate(first), step: rate(second), every_ns: ns },
+            2 => Profile::StepLoad { from: rate(first), step: rate(second), every_ns: ns },
             _ => Profile::Stages {
                 stages: [first, second].map(|one| Stage { rate: rate(one), for_ns: ns }).to_vec(),
             },

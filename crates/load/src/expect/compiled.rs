@@ -2,7 +2,7 @@
 
 use super::body::{CompiledRule, ExactBody};
 use super::capture::{Bag, CompiledTake};
-use super::decode::{self, Decoded};
+use super::decode::{self, DecodedSize};
 use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
 use super::json_rules::{self, CompiledJsonRules, JsonWalk};
@@ -220,7 +220,7 @@ impl CompiledExpectation {
         }
         let mut decoded = std::mem::take(&mut memory.decoded);
         let result = decode::decode(reply.headers, reply.body, &mut decoded).and_then(|()| {
-            memory.sizes.merge(&Decoded {
+            memory.sizes.merge(&DecodedSize {
                 replies: 1,
                 encoded_bytes: reply.body.len() as u64,
                 decoded_bytes: decoded.len() as u64,

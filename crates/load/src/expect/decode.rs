@@ -8,7 +8,7 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Body sizes before and after decoding.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Decoded {
+pub struct DecodedSize {
     /// Number of decoded replies.
     pub replies: u64,
     /// Bytes of their bodies as received.
@@ -17,7 +17,7 @@ pub struct Decoded {
     pub decoded_bytes: u64,
 }
 
-impl Decoded {
+impl DecodedSize {
     /// Adds the counts of `other`.
     pub const fn merge(&mut self, other: &Self) {
         self.replies += other.replies;

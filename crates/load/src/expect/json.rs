@@ -76,14 +76,14 @@ fn compared_values(wanted: &Value, got: &Value, members: Members) -> Result<(), 
     Err(Mismatch::new(what, shown(wanted), shown(got)))
 }
 
-type Pair<'a> = (Option<&'a Value>, Option<&'a Value>);
+type JsonPair<'a> = (Option<&'a Value>, Option<&'a Value>);
 
 /// The first pair that differs, with its path; a `null` member equals an absent one.
 fn difference<'a>(
     (wanted, got): (&'a Value, &'a Value),
     members: Members,
     path: &mut String,
-) -> Option<Pair<'a>> {
+) -> Option<JsonPair<'a>> {
     match (wanted, got) {
         (Value::Object(left), Value::Object(right)) => {
             let more = right

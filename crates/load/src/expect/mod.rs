@@ -20,9 +20,9 @@ mod tests;
 mod text;
 
 pub use body::ExactBody;
-pub use capture::{Bag, LONGEST_TAKEN, Origin, Take};
+pub use capture::{Bag, Capture, LONGEST_TAKEN, Origin};
 pub use compiled::CompiledExpectation;
-pub use decode::Decoded;
+pub use decode::DecodedSize;
 pub use generated::{List, work_out};
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
@@ -67,7 +67,7 @@ pub struct Expectation {
     /// Values captured from the reply for later requests of the same sequence. A reply without one of them is a
     /// mismatch.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub take: Vec<Take>,
+    pub take: Vec<Capture>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]

@@ -1,7 +1,7 @@
 //! State that judging keeps from one reply to the next, so that it allocates nothing per reply under load.
 
-use super::Decoded;
-use super::capture::Taken;
+use super::DecodedSize;
+use super::capture::CaptureBuffer;
 use super::json_rules::JsonWalk;
 
 /// How many pairs of an expected and a received body are remembered.
@@ -25,14 +25,14 @@ pub struct Memory {
     pub(super) right: Vec<u8>,
     /// A decoded body.
     pub(super) decoded: Vec<u8>,
-    pub(super) sizes: Decoded,
+    pub(super) sizes: DecodedSize,
     /// The values captured for later requests of the sequence.
-    pub(super) taken: Taken,
+    pub(super) taken: CaptureBuffer,
 }
 
 impl Memory {
     /// Body sizes of all decoded replies so far.
-    pub const fn sizes(&self) -> Decoded {
+    pub const fn sizes(&self) -> DecodedSize {
         self.sizes
     }
 
@@ -52,12 +52,12 @@ impl Memory {
 /// service tends to write the same body in the same way again, and comparing bytes is far cheaper than parsing.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EqualPairs {
-    pairs: Vec<Pair>,
+    pairs: Vec<TemplateState>,
     next: usize,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Pair {
+struct TemplateState {
     /// The rule that found them equal, by its number.
     rule: usize,
     wanted: Vec<u8>,
@@ -77,7 +77,7 @@ impl EqualPairs {
             return;
         }
         if self.pairs.len() < PAIRS {
-            self.pairs.push(Pair::default());
+            self.pairs.push(TemplateState::default());
         }
         let pair = &mut self.pairs[self.next];
         self.next = (self.next + 1) % PAIRS;

@@ -371,7 +371,7 @@ fn an_expectation_travels_as_json() {
             },
         ],
         events: None,
-        take: vec![Take {
+        take: vec![Capture {
             name: "id".into(),
             slot: 0,
             from: Origin::Json("/id".into()),

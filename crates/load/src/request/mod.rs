@@ -93,7 +93,7 @@ pub enum Source {
         /// How the row of a user is chosen.
         pick: Pick,
     },
-    /// A value captured from an earlier reply of the same sequence: the slot of its [`Take`](crate::Take).
+    /// A value captured from an earlier reply of the same sequence: the slot of its [`Capture`](crate::Take).
     Taken(usize),
 }
 

@@ -1,14 +1,14 @@
-//! What is said of streams and their messages.
+//! Results of streams and their messages.
 
 use crate::part::Part;
 use crate::tally::{LlmTally, RoomTally, Tally};
 use prony_load::Job;
 use prony_load::events::Chat;
 use prony_records::{
-    Good, Histogram, Llm, MessageIds, Messages, Rooms, StreamRate, Usage, Warning, WarningKind,
+    GoodputStreams, Histogram, Llm, MessageIds, Messages, Rooms, StreamRate, Usage, Warning, WarningKind,
 };
 
-/// The messages of streams, where there are any.
+/// The messages of streams, if the replies are streams.
 pub(super) fn messages(job: &Job, tally: &Tally, duration_s: f64) -> Option<Messages> {
     let messages = tally.messages.as_ref()?;
     let ids = messages.ids;
@@ -39,13 +39,12 @@ pub(super) fn messages(job: &Job, tally: &Tally, duration_s: f64) -> Option<Mess
     })
 }
 
-/// When an answer is good, where the load asks a language model.
+/// The objective for answers, if the target is a language model.
 fn chat(job: &Job) -> Option<&Chat> {
     let mut operations = job.workload.operations.iter();
     operations.find_map(|operation| operation.expect.events.as_ref()?.chat.as_ref())
 }
 
-/// What is said of the answers of a language model.
 fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: f64) -> Llm {
     let none = LlmTally::default();
     let recorded = recorded.unwrap_or(&none);
@@ -62,7 +61,7 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
             per_s: super::per_second(window.completion_tokens, duration_s),
             per_s_of_stream: rate(&recorded.tpot_by_usage),
         }),
-        good: chat.has_objective().then(|| Good {
+        good: chat.has_objective().then(|| GoodputStreams {
             answers: recorded.good,
             due: tally.operations.iter().map(|one| one.requests.offered).sum(),
             per_s: super::per_second(window.good, duration_s),
@@ -75,10 +74,10 @@ fn llm((chat, recorded): (&Chat, Option<&LlmTally>), tally: &Tally, duration_s: 
     }
 }
 
-/// A reply that never ends looks like a slow service, unless somebody says what to do.
+/// A reply that never ends looks like a slow service, so suggest an end condition.
 pub(super) fn unended(part: &Part) -> Option<Warning> {
     let operation = &part.totals.unended.as_ref()?.text;
     let text = format!("Replies to {operation} did not finish before the timeout.");
-    let advice = "If they are streams, say when they end: --events or --for.";
+    let advice = "If they are streams, set an end condition: --events or --for.";
     Some(Warning::new(WarningKind::Note, text).advise(advice))
 }

@@ -5,12 +5,12 @@ use prony_load::{Job, Load, Profile};
 use prony_records::{Histogram, IntervalPart, Responses, StageRecording};
 use std::collections::BTreeMap;
 
-/// Parts of a ramp.
+/// Number of stages that a ramp is divided into.
 const PARTS: u32 = 10;
-/// Stages at most: a staircase may have many.
+/// Maximum number of stages, since a step load may have many.
 const MOST: usize = 100;
 
-/// Each stage with what ended in it; none where the rate stays the same.
+/// Each stage with the replies that ended in it; empty if the rate is constant.
 pub(super) fn stages(job: &Job, part: &Part, duration_s: f64) -> Vec<StageRecording> {
     let Load::Open { arrival, .. } = &job.load else {
         return Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn stages(job: &Job, part: &Part, duration_s: f64) -> Vec<StageRecord
         .collect()
 }
 
-/// Where stages begin and end, s.
+/// The boundaries of the stages, s.
 fn bounds(profile: &Profile, duration_s: f64) -> Vec<f64> {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let mut bounds: Vec<f64> = match profile {
@@ -31,7 +31,7 @@ fn bounds(profile: &Profile, duration_s: f64) -> Vec<f64> {
         Profile::Ramp { over_ns, .. } => (0..=PARTS)
             .map(|part| seconds(*over_ns) * f64::from(part) / f64::from(PARTS))
             .collect(),
-        Profile::Staircase { every_ns, .. } => {
+        Profile::StepLoad { every_ns, .. } => {
             (0..MOST as u64).map(|stair| seconds(stair * every_ns)).collect()
         }
         Profile::Stages { stages } => {
@@ -56,7 +56,7 @@ fn stage(
     let mut times = Histogram::new();
     let (mut valid, mut errors) = (0, 0);
     for interval in intervals.values() {
-        // An interval that lies across a border belongs to where its middle is.
+        // An interval across a boundary belongs to the stage that contains its middle.
         let middle = (interval.begin_ns as f64 + interval.end_ns as f64) / 2e9;
         if (begin..end).contains(&middle) {
             valid += interval.valid;

@@ -1,24 +1,24 @@
-//! What each worker did, and whether the workers agree.
+//! Results by worker, and whether the workers agree.
 
 use super::{per_second, warnings::time};
 use crate::part::{Part, ThreadPart, WorkerPart};
 use prony_load::{Job, Load};
 use prony_records::{CommonStart, CompactHistogram, Warning, WarningKind, WorkerRow};
 
-/// A worker whose rate differs by more than this share from that of the others does not agree with them.
+/// A worker disagrees with the others if its rate differs from theirs by more than this share.
 const RATE_BOUND: f64 = 0.10;
 /// The same for the median response time.
 const MEDIAN_BOUND: f64 = 0.25;
-/// Medians that differ by less than this agree: so long may one way to the service take more than the other, ns.
+/// Medians that differ by less than this agree, since the network path of one worker may be longer, ns.
 const MEDIAN_ROOM: f64 = 100_000.0;
-/// What chance alone does in so many standard deviations is no disagreement.
+/// Deviations below this number of standard deviations are attributed to chance.
 const DEVIATIONS: f64 = 4.0;
-/// A common start whose bound is above this is worth a warning, ns.
+/// Warn if the upper limit of the start spread is above this, ns.
 const FAR_APART_NS: u64 = 5_000_000;
-/// The same as a share of the measurement.
+/// Warn if the upper limit of the start spread is above this share of the measurement.
 const FAR_APART_SHARE: f64 = 0.01;
 
-/// A row for each worker, where there are several.
+/// One row per worker; empty for a single worker.
 pub(super) fn rows(part: &Part, duration_s: f64) -> Vec<WorkerRow> {
     if part.workers.len() < 2 {
         return Vec::new();
@@ -53,22 +53,22 @@ fn row(part: &Part, first: u32, worker: &WorkerPart, duration_s: f64) -> WorkerR
     }
 }
 
-/// A figure of one worker, with the standard deviation that chance alone gives it, both as a share of it.
+/// A figure of one worker, with the standard deviation expected by chance, as a share of the figure.
 #[derive(Debug, Clone, Copy)]
 struct Figure {
     value: f64,
     deviation: f64,
 }
 
-/// Which workers do not agree with the others, and in what.
+/// Warns about workers that disagree with the others.
 ///
-/// Compared are the rate of complete replies for each connection and the median response time. The worker's figure is set
-/// beside the median of all workers, of two workers beside that of the other one. It disagrees when it is off by more than a
-/// stated share (10 % of a rate, 25 % and 100 µs of a median) beyond four standard deviations of what chance gives: of a rate
-/// those of a Poisson count, which is more than a count in a closed loop varies; of a median half of the distance between
-/// the quantiles ½ ± 1/√n (the interval of a quantile by order statistics; Conover, *Practical nonparametric statistics*).
-/// Rates are not compared where users arrive, connections come one after the other, or a number of requests ends the load:
-/// there the rate of a worker is set by its share.
+/// Workers are compared by the rate of complete replies per connection and by the median response time. Each worker's figure is
+/// compared with the median of all workers, or with the other worker if there are two. It disagrees if it deviates by more than a
+/// fixed share (10 % of a rate, 25 % and 100 µs of a median) plus four standard deviations expected by chance. For a rate this is
+/// the deviation of a Poisson count, which is more than a count in a closed loop varies; for a median it is half of the distance
+/// between the quantiles ½ ± 1/√n (the interval of a quantile by order statistics; Conover, *Practical nonparametric
+/// statistics*). Rates are not compared if users arrive, connections are added over time, or a number of requests ends the load:
+/// there the share of a worker determines its rate.
 pub(super) fn disagreement(job: &Job, part: &Part, duration_s: f64) -> Vec<Warning> {
     let workers: Vec<&WorkerPart> = part.workers.values().collect();
     if workers.len() < 2 || duration_s <= 0.0 {
@@ -118,7 +118,7 @@ fn rate(worker: &WorkerPart, duration_s: f64) -> Figure {
 fn median_of(worker: &WorkerPart) -> Option<Figure> {
     let apart = 1.0 / (worker.response.len() as f64).max(4.0).sqrt();
     let [low, p50, high] = worker.response.quantiles([0.5 - apart, 0.5, 0.5 + apart])?;
-    // The quantiles lie two standard deviations to either side: that of the share below a quantile is ½/√n.
+    // The quantiles are two standard deviations away on either side: the share below a quantile has a standard deviation of ½/√n.
     let deviation = (high - low) as f64 / 4.0 / (p50 as f64).max(1.0);
     Some(Figure {
         value: p50 as f64,
@@ -126,7 +126,7 @@ fn median_of(worker: &WorkerPart) -> Option<Figure> {
     })
 }
 
-/// Those that are off by more than `bound` and by more than `room`, and by how much.
+/// Indices of the figures that deviate by more than `bound` and by more than `room`, with the deviation.
 fn odd_ones(figures: &[Figure], bound: f64, room: f64) -> Vec<(usize, f64)> {
     let all = middle(figures.iter().map(|figure| figure.value).collect());
     let of_all = middle(figures.iter().map(|figure| figure.deviation).collect());
@@ -160,7 +160,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     }
 }
 
-/// Whether the workers may have begun too far apart.
+/// Warns if the workers may have started too far apart.
 pub(super) fn far_apart(start: CommonStart, duration_s: f64) -> Option<Warning> {
     let most = (duration_s * 1e9 * FAR_APART_SHARE).min(FAR_APART_NS as f64);
     (start.bound_ns as f64 > most).then(|| {

@@ -1,15 +1,15 @@
-//! Merges many parts with many intervals.
+//! Merges many parts with many intervals efficiently.
 
 use super::{Part, PartError};
 use prony_load::Job;
 use prony_records::{CompactSum, IntervalPart};
 use std::collections::BTreeMap;
 
-/// Parts whose intervals are kept before they are added to the sum: writing the sum anew for each would take most of the
-/// time, keeping all of them most of the memory.
+/// Number of parts whose intervals are buffered before they are added to the sum. Rewriting the sum for each part would take most
+/// of the time; buffering all parts would take most of the memory.
 const KEPT: usize = 16;
 
-/// Merges the parts of many workers as they come. Gives what [`Part::merge`] gives.
+/// Merges the parts of many workers as they arrive. The result equals that of [`Part::merge`].
 #[derive(Debug)]
 pub struct Merger {
     sum: Part,
@@ -18,7 +18,6 @@ pub struct Merger {
 }
 
 impl Merger {
-    /// A merger of parts of a job.
     pub fn new(job: &Job) -> Self {
         Self {
             sum: Part::new(job),
@@ -27,7 +26,7 @@ impl Merger {
         }
     }
 
-    /// Adds a part. Fails, and changes nothing, where [`Part::merge`] does.
+    /// Adds a part. Fails without changing anything in the same cases as [`Part::merge`].
     pub fn add(&mut self, mut part: Part) -> Result<(), PartError> {
         self.sum.check(&part)?;
         self.kept.push(std::mem::take(&mut part.intervals));
@@ -38,7 +37,7 @@ impl Merger {
         Ok(())
     }
 
-    /// All parts, merged.
+    /// Returns the merged part.
     pub fn finish(mut self) -> Part {
         self.add_kept();
         self.sum
@@ -58,7 +57,7 @@ impl Merger {
     }
 }
 
-/// Intervals of the same number as one.
+/// Merges intervals with the same index.
 fn merged(all: &[IntervalPart], scratch: &mut CompactSum) -> Option<IntervalPart> {
     let (first, rest) = all.split_first()?;
     let mut sum = first.clone();

@@ -1,4 +1,4 @@
-//! What a worker hands over at the end: see [`Part`].
+//! The result of a worker: see [`Part`].
 
 mod encoding;
 mod merger;
@@ -10,48 +10,48 @@ mod worker;
 pub use encoding::PartError;
 pub use merger::Merger;
 pub use sample::{SampleEntry, WrongSample};
-pub use status_counts::Answered;
-pub use totals::{AddressPart, First, LogPart, ThreadPart, Totals};
-pub use worker::{Begun, WorkerPart};
+pub use status_counts::StatusCounts;
+pub use totals::{AddressPart, LogPart, LowestThreadValue, ThreadPart, Totals};
+pub use worker::{MeasurementStart, WorkerPart};
 
-use crate::tally::{Shape, Tally};
+use crate::tally::{Tally, TallyLayout};
 use prony_load::Job;
 use prony_records::IntervalPart;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What one worker recorded, or what several did, merged. Everything that a recording says comes from here and from the job.
+/// The result of one worker, or the merged result of several. A recording is derived only from this and the job.
 ///
-/// Parts of the same job are merged in any order and grouping: the result is the same to the bit.
+/// Parts of the same job may be merged in any order and grouping: the result is bit-for-bit the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// The measurement and its drain.
+    /// Counts of the measurement and its drain.
     pub tally: Tally,
-    /// What is counted over the whole life of a worker.
+    /// Counts over the whole life of a worker.
     pub totals: Totals,
-    /// What each thread noted about itself, by its number among those of all workers.
+    /// Statistics of each thread, by its number among the threads of all workers.
     pub threads: BTreeMap<u32, ThreadPart>,
-    /// The intervals of the measurement, by number.
+    /// The intervals of the measurement, by index.
     pub intervals: BTreeMap<u64, IntervalPart>,
-    /// The addresses of the target, as they are written in recordings.
+    /// The addresses of the target, formatted as in recordings.
     pub addresses: BTreeMap<String, AddressPart>,
-    /// The transports that were used.
+    /// Transports in use: `io_uring` or `epoll`.
     pub transports: BTreeSet<String>,
-    /// The largest step of a wall clock, ns.
+    /// Largest jump of a wall clock, ns.
     pub clock_step_ns: Option<i64>,
-    /// Whether somebody ended the measurement before its time.
+    /// Whether the measurement was ended early.
     pub interrupted: bool,
-    /// The log of requests, where one was wanted.
+    /// The log of requests, if one was requested.
     pub log: Option<LogPart>,
-    /// What is shown of each worker, by the number of its first thread.
+    /// Results of each worker, by the number of its first thread.
     pub workers: BTreeMap<u32, WorkerPart>,
 }
 
 impl Part {
-    /// An empty part of a job. Merging it changes nothing.
+    /// An empty part of a job, the neutral element of merging.
     pub fn new(job: &Job) -> Self {
         Self {
-            tally: Tally::new(Shape::of(job)),
+            tally: Tally::new(TallyLayout::of(job)),
             totals: Totals::new(job.check.keep),
             threads: BTreeMap::new(),
             intervals: BTreeMap::new(),
@@ -64,9 +64,9 @@ impl Part {
         }
     }
 
-    /// Adds what another worker recorded. For many parts with many intervals a [`Merger`] does the same faster.
+    /// Adds the result of another worker. A [`Merger`] does the same faster for many parts with many intervals.
     ///
-    /// Fails, and changes nothing, where the other part is one of another job, or was added before.
+    /// Fails without changing anything if the other part belongs to another job or was added before.
     pub fn merge(&mut self, other: &Self) -> Result<(), PartError> {
         self.check(other)?;
         for (&index, theirs) in &other.intervals {
@@ -79,7 +79,7 @@ impl Part {
         Ok(())
     }
 
-    /// Whether another part can be added to this one.
+    /// Checks whether another part can be added to this one.
     fn check(&self, other: &Self) -> Result<(), PartError> {
         if self.tally.shape() != other.tally.shape() || self.totals.sample.room != other.totals.sample.room {
             return Err(PartError::OtherJob);
@@ -109,7 +109,7 @@ impl Part {
             .clock_step_ns
             .into_iter()
             .chain(other.clock_step_ns)
-            // Of two steps of the same size the one ahead.
+            // Prefers the forward step of two with the same size.
             .max_by_key(|step| (step.unsigned_abs(), *step));
         self.interrupted |= other.interrupted;
         self.log = match (self.log.take(), &other.log) {
@@ -120,7 +120,7 @@ impl Part {
             .extend(other.workers.iter().map(|(&first, one)| (first, one.clone())));
     }
 
-    /// Length of the measurement, ns: that of the thread that measured longest.
+    /// Length of the measurement, ns: the longest one of all threads.
     pub fn length_ns(&self) -> u64 {
         self.threads
             .values()

@@ -1,33 +1,32 @@
-//! A sample of wrong replies, to show the user what came instead.
+//! A sample of unexpected replies, to show the user what was received.
 
 use serde::{Deserialize, Serialize};
 
-/// Keeps the `room` entries with the smallest of seeded random keys: a uniform sample, whatever the number of offers, and
-/// one that merges by the same rule.
+/// Keeps the `room` entries with the smallest random keys, which are seeded. This is a uniform sample whatever the number of
+/// entries, and samples merge by the same rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WrongSample {
-    /// How many entries are kept.
+    /// Maximum number of entries.
     pub room: u32,
     kept: Vec<SampleEntry>,
 }
 
-/// A wrong reply.
+/// An unexpected reply.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SampleEntry {
-    /// Its random key.
+    /// Random key that decides whether it is kept.
     pub key: u64,
-    /// The operation, by its place in the workload.
+    /// Index of the operation in the workload.
     pub operation: u16,
-    /// What was looked at.
+    /// The part of the reply that was checked.
     pub what: String,
-    /// What should have come.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The received value.
     pub got: String,
 }
 
 impl WrongSample {
-    /// An empty sample.
     pub const fn new(room: u32) -> Self {
         Self {
             room,
@@ -35,20 +34,19 @@ impl WrongSample {
         }
     }
 
-    /// Whether an entry under this key would be kept: then it is worth describing.
+    /// Whether an entry with this key would be kept, so that it is worth describing.
     pub fn wants(&self, key: u64) -> bool {
         let is_full = self.kept.len() >= self.room as usize;
         self.room > 0 && (!is_full || self.kept.last().is_some_and(|worst| key < worst.key))
     }
 
-    /// Keeps an entry, if it is among the first.
+    /// Inserts an entry, which is kept if its key is small enough.
     pub fn keep(&mut self, entry: SampleEntry) {
         let place = self.kept.partition_point(|other| *other <= entry);
         self.kept.insert(place, entry);
         self.kept.truncate(self.room as usize);
     }
 
-    /// Adds another sample.
     pub fn merge(&mut self, other: &Self) {
         for entry in &other.kept {
             self.keep(entry.clone());
@@ -60,7 +58,6 @@ impl WrongSample {
         &self.kept
     }
 
-    /// Forgets what was kept.
     pub fn clear(&mut self) {
         self.kept.clear();
     }

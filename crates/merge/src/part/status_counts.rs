@@ -5,29 +5,29 @@ use prony_records::Answers;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How many requests of a job came to what, warm-up included; empty where the job does not count them.
+/// Number of requests of a job by result, warm-up included; empty if the job does not count them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answered {
-    /// By place of the operation in the workload and status; `None`: no complete reply came.
+pub struct StatusCounts {
+    /// By index of the operation in the workload and status; `None`: no complete reply arrived.
     counts: BTreeMap<(u32, Option<u16>), u64>,
 }
 
-impl Answered {
-    /// Counts requests of an operation; without a status no complete reply came.
+impl StatusCounts {
+    /// Counts requests of an operation; a status of `None` means that no complete reply arrived.
     pub fn add(&mut self, operation: u32, status: Option<u16>, count: u64) {
         if count > 0 {
             *self.counts.entry((operation, status)).or_default() += count;
         }
     }
 
-    /// Adds what others counted.
     pub(super) fn merge(&mut self, other: &Self) {
         for (&(operation, status), &count) in &other.counts {
             self.add(operation, status, count);
         }
     }
 
-    /// By the names of the contract: what a workload sends with values of its own is the same operation.
+    /// Converts indices to the operation names of the contract. An operation that a workload sends with its own values counts as
+    /// the same operation.
     pub(crate) fn named(&self, job: &Job) -> Option<Answers> {
         let mut named = Answers::default();
         for (&(operation, status), &count) in &self.counts {

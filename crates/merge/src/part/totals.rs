@@ -1,48 +1,45 @@
-//! What is counted over the whole life of a worker, and what its threads note about themselves.
+//! Counts over the whole life of a worker, and statistics of its threads.
 
-use super::{Answered, WrongSample};
+use super::{StatusCounts, WrongSample};
 use prony_records::{DecodedBodies, Handshakes, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// What is counted from the first connection to the last reply, warm-up included.
+/// Counts from the first connection to the last reply, warm-up included.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Times to establish a TCP connection; of arriving users those of the measurement.
+    /// Times to establish a TCP connection; for arriving users only those of the measurement.
     pub connect: Histogram,
-    /// Times of TLS handshakes; of arriving users those of the measurement.
+    /// Times of TLS handshakes; for arriving users only those of the measurement.
     pub tls: Histogram,
-    /// Connections that were made again.
     pub reconnects: u64,
     /// Connections that the server closed after a reply.
     pub closed_by_server: u64,
-    /// Why a connection could not be made.
-    pub connect_error: Option<First>,
-    /// Connections for which a machine of the generator had no port, file or memory.
+    /// Reason for a failed connection.
+    pub connect_error: Option<LowestThreadValue>,
+    /// Connections that failed because a machine of the generator ran out of ports, files or memory.
     pub own_shortages: u64,
-    /// What the kernel said then.
-    pub own_shortage: Option<First>,
-    /// TLS handshakes.
+    /// Error of the kernel for `own_shortages`.
+    pub own_shortage: Option<LowestThreadValue>,
     pub handshakes: Handshakes,
-    /// How often requests were sent again that the server had left unprocessed.
+    /// Number of requests that were sent again because the server had left them unprocessed.
     pub sent_again: u64,
-    /// How the server broke the protocol.
-    pub violation: Option<First>,
-    /// Requests that the server lets be under way on one connection, where they are fewer than asked for: the fewest.
+    /// Protocol violation of the server.
+    pub violation: Option<LowestThreadValue>,
+    /// Limit of concurrent requests on one connection, if the server sets one below the requested number; the lowest one seen.
     pub stream_limit: Option<u32>,
-    /// The operation of a reply that had begun and had no end within the timeout.
-    pub unended: Option<First>,
-    /// Segments that TCP sent again.
+    /// Operation of a reply that started but did not end within the timeout.
+    pub unended: Option<LowestThreadValue>,
+    /// Retransmitted TCP segments.
     pub retransmits: u64,
-    /// Bodies that were decoded.
     pub decoded: DecodedBodies,
-    /// Some of the wrong replies of the measurement.
+    /// A sample of the unexpected replies of the measurement.
     pub sample: WrongSample,
-    /// What all requests came to, where that is counted.
-    pub answered: Answered,
+    /// Results of all requests, if they are counted.
+    pub answered: StatusCounts,
 }
 
 impl Totals {
-    /// Nothing yet, with room for so many wrong replies.
+    /// Empty totals that keep a sample of up to `keep` unexpected replies.
     pub fn new(keep: u32) -> Self {
         Self {
             connect: Histogram::new(),
@@ -60,11 +57,10 @@ impl Totals {
             retransmits: 0,
             decoded: DecodedBodies::default(),
             sample: WrongSample::new(keep),
-            answered: Answered::default(),
+            answered: StatusCounts::default(),
         }
     }
 
-    /// Adds what others counted.
     pub fn merge(&mut self, other: &Self) {
         self.connect.merge(&other.connect);
         self.tls.merge(&other.tls);
@@ -78,27 +74,26 @@ impl Totals {
         self.decoded.replies += other.decoded.replies;
         self.decoded.encoded_bytes += other.decoded.encoded_bytes;
         self.decoded.decoded_bytes += other.decoded.decoded_bytes;
-        First::keep(&mut self.connect_error, other.connect_error.as_ref());
-        First::keep(&mut self.own_shortage, other.own_shortage.as_ref());
-        First::keep(&mut self.violation, other.violation.as_ref());
-        First::keep(&mut self.unended, other.unended.as_ref());
+        LowestThreadValue::keep(&mut self.connect_error, other.connect_error.as_ref());
+        LowestThreadValue::keep(&mut self.own_shortage, other.own_shortage.as_ref());
+        LowestThreadValue::keep(&mut self.violation, other.violation.as_ref());
+        LowestThreadValue::keep(&mut self.unended, other.unended.as_ref());
         self.stream_limit = self.stream_limit.into_iter().chain(other.stream_limit).min();
         self.sample.merge(&other.sample);
         self.answered.merge(&other.answered);
     }
 }
 
-/// One of the things that several threads said: that of the thread with the lowest number.
+/// A text reported by one of several threads: the one with the lowest number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct First {
-    /// The thread, by its number among those of all workers.
+pub struct LowestThreadValue {
+    /// Number of the thread among the threads of all workers.
     pub thread: u32,
-    /// What it said.
     pub text: String,
 }
 
-impl First {
-    /// Keeps the first of both.
+impl LowestThreadValue {
+    /// Keeps the text of the lower thread.
     fn keep(ours: &mut Option<Self>, theirs: Option<&Self>) {
         if let Some(theirs) = theirs
             && ours.as_ref().is_none_or(|ours| theirs < ours)
@@ -108,26 +103,24 @@ impl First {
     }
 }
 
-/// What a thread notes about itself in the measurement.
+/// Statistics of a thread in the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadPart {
-    /// Connections open when it began.
+    /// Connections that were open at the start of the measurement.
     pub open_at_begin: u32,
-    /// Connections open at once, at most, in its whole life.
+    /// Highest number of simultaneous connections in its whole life.
     pub most_open: u32,
-    /// CPU time, ns.
     pub cpu_ns: u64,
-    /// Time for which it could have run but had to wait for a CPU, ns.
+    /// Time during which it was runnable but waited for a CPU, ns.
     pub waiting_ns: u64,
-    /// Of its CPU time, what it spent looking for something to do, ns.
+    /// The part of its CPU time that it spent polling for work, ns.
     pub looked_ns: u64,
-    /// Length of the measurement, ns.
     pub length_ns: u64,
-    /// Time from its begin until the thread noticed its end, ns.
+    /// Time from the start of the measurement until the thread noticed its end, ns.
     pub span_ns: u64,
-    /// Time within it for which connections were open, over all of them, ns.
+    /// Time within the span during which connections were open, summed over all of them, ns.
     pub connected_ns: u64,
-    /// Time within it for which slots paused between two requests, over all of them, ns.
+    /// Time within the span during which slots paused between two requests, summed over all of them, ns.
     pub paused_ns: u64,
 }
 
@@ -137,45 +130,44 @@ impl ThreadPart {
         (ns as f64 / self.length_ns.max(1) as f64).min(1.0)
     }
 
-    /// The share of its CPU that it used, without what it only spent looking.
+    /// The share of a CPU that it used, without polling for work.
     pub fn busy(&self) -> f64 {
         self.share(self.cpu_ns.saturating_sub(self.looked_ns))
     }
 
-    /// The share of the time for which it waited for a CPU.
+    /// The share of the time that it waited for a CPU.
     pub fn starved(&self) -> f64 {
         self.share(self.waiting_ns)
     }
 }
 
-/// What became of one address of the target.
+/// The use of one address of the target.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AddressPart {
-    /// Its place in the order of the resolver, of the worker that has it nearest to the front. Those that were left out come
-    /// after those that were used.
+    /// Rank in the order of the resolver; the lowest one of all workers. Addresses that were left out come after the ones that
+    /// were used.
     pub rank: u32,
-    /// Connections that were begun to it.
+    /// Number of connections that were opened to it.
     pub connections: u64,
-    /// Why it was left out, where it was.
-    pub left_out: Option<First>,
+    /// Why it was left out, if it was.
+    pub left_out: Option<LowestThreadValue>,
 }
 
 impl AddressPart {
     pub(super) fn merge(&mut self, other: &Self) {
         self.rank = self.rank.min(other.rank);
         self.connections += other.connections;
-        First::keep(&mut self.left_out, other.left_out.as_ref());
+        LowestThreadValue::keep(&mut self.left_out, other.left_out.as_ref());
     }
 }
 
-/// The logs of requests.
+/// The logs of requests of all workers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPart {
-    /// The file; of workers that wrote to several the first by name.
+    /// Path of the file; the first path by name if workers wrote to several.
     pub path: String,
-    /// Lines that were written.
     pub lines: u64,
-    /// Lines that are missing because a disk was too slow.
+    /// Lines that were dropped because a disk was too slow.
     pub lost: u64,
 }
 

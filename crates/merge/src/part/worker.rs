@@ -1,56 +1,54 @@
-//! What is shown of one worker.
+//! The results shown for one worker.
 
 use super::Part;
 use prony_load::Job;
 use prony_records::{CompactHistogram, Histogram};
 use serde::{Deserialize, Serialize};
 
-/// What is shown of one worker, beside what all did together.
+/// The results shown for one worker, in addition to the merged results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPart {
-    /// Its name.
     pub name: String,
-    /// Its threads: those from the number under which it is kept.
+    /// Number of its threads. Their numbers start at the key under which this part is stored.
     pub threads: u32,
-    /// Its connections.
     pub connections: u32,
-    /// When its measurement began.
-    pub begun: Begun,
+    /// Start of its measurement.
+    pub begun: MeasurementStart,
     /// Complete replies in the measurement.
     pub completed: u64,
-    /// Valid ones.
+    /// Valid replies in the measurement.
     pub valid: u64,
-    /// Requests that failed, whatever the outcome.
+    /// Failed requests, whatever the outcome.
     pub errors: u64,
     /// Response times of valid replies.
     pub response: CompactHistogram,
-    /// From the intended to the actual send, where requests have intended times.
+    /// Times from the intended to the actual send, if requests have intended times.
     pub lag: Option<CompactHistogram>,
-    /// The part of it that is the worker's own.
+    /// The part of `lag` that the worker itself caused.
     pub own_lag: Option<CompactHistogram>,
 }
 
-/// When a worker's measurement began, in ns of its own monotonic clock (`CLOCK_MONOTONIC`).
+/// The start of a worker's measurement, in ns of its own monotonic clock (`CLOCK_MONOTONIC`).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
-    /// The time that it was told (`Command::MeasureAt`), if it was told one.
+pub struct MeasurementStart {
+    /// The commanded start time (`Command::MeasureAt`), if there was one.
     pub asked_ns: Option<u64>,
     /// The time from which it counts its measurement and its intervals.
     pub at_ns: u64,
-    /// When the last of its threads noticed that.
+    /// The time when the last of its threads noticed the start.
     pub noticed_ns: u64,
 }
 
-impl Begun {
-    /// How much later than it was told, ns.
+impl MeasurementStart {
+    /// How long after the commanded time it started, ns; `None` if no time was commanded.
     pub fn late_ns(&self) -> Option<u64> {
         Some(self.at_ns.saturating_sub(self.asked_ns?))
     }
 }
 
 impl Part {
-    /// Completes the part of one worker: what is shown of it is worked out from what it recorded.
-    pub fn close(&mut self, job: &Job, begun: Begun) {
+    /// Completes the part of one worker by deriving its [`WorkerPart`] from its counts.
+    pub fn close(&mut self, job: &Job, begun: MeasurementStart) {
         let name = job.share.as_ref().map_or("", |share| share.worker.as_str());
         let mut response = Histogram::new();
         let mut errors = 0;

@@ -1,54 +1,55 @@
-//! The answers of language models, as they are recorded.
+//! Counts of language model answers.
 
 use prony_load::events::{Chat, Usage};
 use prony_records::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// The answers of language models. All but [`LlmWindow`] is of the requests that belong to the phase.
+/// Counts of language model answers. Everything except [`LlmWindow`] covers the requests that belong to the phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LlmTally {
     /// Answers that ended well or were cut by the end of the load.
     pub answers: u64,
-    /// Of them, those without a single token.
+    /// The part of `answers` without a single token.
     pub empty: u64,
-    /// Answers with an error of the server's in them.
+    /// Answers that contain an error of the server.
     pub errors: u64,
-    /// Answers that met the objective of streams, where there is one.
+    /// Answers that met the objective of streams, if there is one.
     pub good: u64,
-    /// Answers whose first token came too late for it, or never.
+    /// Answers whose first token arrived too late for the objective, or never.
     pub late: u64,
-    /// Answers whose tokens came too slowly for it.
+    /// Answers whose tokens arrived too slowly for the objective.
     pub slow: u64,
-    /// Answers whose last token came too late for it.
+    /// Answers whose last token arrived too late for the objective.
     #[serde(default)]
     pub long: u64,
-    /// From when a request was due to its first token.
+    /// Time from when a request was due to its first token.
     pub ttft: Histogram,
-    /// The mean time from one token of an answer to the next, by the server's count of them where it is given, else by events.
+    /// Mean time from one token of an answer to the next, by the server's token count if it reports one, else by events with
+    /// text.
     pub tpot: Histogram,
-    /// The same by events with text.
+    /// Mean time from one token to the next, by events with text.
     pub tpot_by_events: Histogram,
-    /// The same by the server's count, of answers that have it.
+    /// Mean time from one token to the next, by the server's count, for answers that have one.
     pub tpot_by_usage: Histogram,
-    /// What happened while the phase was on.
+    /// Counts of the answers that ended during the phase.
     pub window: LlmWindow,
 }
 
-/// Answers that ended while a phase was on, whatever phase their requests belong to.
+/// Counts of the answers that ended during a phase, whatever phase their requests belong to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LlmWindow {
     /// Answers that met the objective of streams.
     pub good: u64,
-    /// Answers with the server's count of tokens.
+    /// Answers with a token count from the server.
     pub counted: u64,
-    /// Tokens of their prompts, as the server counts them.
+    /// Prompt tokens of these answers, by the server's count.
     pub prompt_tokens: u64,
-    /// Their own tokens.
+    /// Output tokens of these answers, by the server's count.
     pub completion_tokens: u64,
 }
 
 impl LlmWindow {
-    /// Adds what a server says, whatever that is.
+    /// Saturating, since a server may report any number.
     const fn add(&mut self, prompt_tokens: u64, completion_tokens: u64) {
         self.prompt_tokens = self.prompt_tokens.saturating_add(prompt_tokens);
         self.completion_tokens = self.completion_tokens.saturating_add(completion_tokens);
@@ -58,20 +59,20 @@ impl LlmWindow {
 /// An answer that ended well or was cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// From when its request was due to its first token, ns; where none came, to its end.
+    /// Time from when its request was due to its first token, ns, or to its end if there was no token.
     pub first_ns: u64,
-    /// From its first token to its last one, ns.
+    /// Time from its first token to its last, ns.
     pub lasted_ns: u64,
-    /// Events that brought text.
+    /// Number of events with text.
     pub events: u32,
-    /// Tokens, where the server said how many.
+    /// Token counts, if the server reported them.
     pub usage: Option<Usage>,
     /// Whether the end of the load cut it.
     pub is_cut: bool,
 }
 
 impl Answer {
-    /// The mean time from one of so many tokens to the next, ns; `None` of a single one.
+    /// The mean time from one of `tokens` tokens to the next, ns; `None` for a single one.
     fn mean_of(&self, tokens: u64) -> Option<u64> {
         self.lasted_ns.checked_div(tokens.saturating_sub(1))
     }
@@ -88,14 +89,15 @@ impl Answer {
         self.tpot_by_usage().or_else(|| self.tpot_by_events())
     }
 
-    /// Whether its first token came too late. Of one that was cut before it came nothing is known, unless its time was over.
+    /// Whether its first token arrived too late. For an answer that was cut before its first token this is unknown, unless the
+    /// limit had already passed.
     fn is_late(&self, chat: &Chat) -> bool {
         let is_over = chat.ttft_below_ns.is_some_and(|below| self.first_ns >= below);
         let never_came = self.events == 0 && !self.is_cut && chat.has_objective();
         is_over || never_came
     }
 
-    /// Whether its tokens came too slowly, one after the other.
+    /// Whether its tokens followed each other too slowly.
     fn is_slow(&self, chat: &Chat) -> bool {
         let (Some(below), Some(tpot)) = (chat.tpot_below_ns, self.tpot()) else {
             return false;
@@ -103,7 +105,7 @@ impl Answer {
         tpot >= below
     }
 
-    /// Whether its last token came too late.
+    /// Whether its last token arrived too late.
     fn is_long(&self, chat: &Chat) -> bool {
         let took = self.first_ns.saturating_add(self.lasted_ns);
         chat.e2el_below_ns.is_some_and(|below| took >= below)
@@ -111,12 +113,12 @@ impl Answer {
 }
 
 impl LlmTally {
-    /// A first token came, so long after its request was due.
+    /// Records a first token, `ns` after its request was due.
     pub fn first_token(&mut self, ns: u64) {
         self.ttft.record(ns);
     }
 
-    /// An answer ended. `in_phase`: its request belongs to the phase; `in_window`: the phase is on.
+    /// Records the end of an answer. `in_phase`: its request belongs to the phase; `in_window`: the phase is in progress.
     pub fn end(&mut self, answer: &Answer, chat: &Chat, (in_phase, in_window): (bool, bool)) {
         let (is_late, is_slow, is_long) = (answer.is_late(chat), answer.is_slow(chat), answer.is_long(chat));
         let is_good = chat.has_objective() && !is_late && !is_slow && !is_long;
@@ -217,12 +219,12 @@ mod tests {
             (answer(500, 400, 11, None), (0, 1, 0)),
             (answer(1, 500, 11, None), (0, 0, 1)),
             (answer(900, 900, 11, None), (0, 1, 1)),
-            // Two tokens an event: what the server counts counts.
+            // Two tokens per event: the server's count takes precedence.
             (answer(1, 800, 11, Some(21)), (1, 0, 0)),
             (answer(1, 1_000, 11, Some(21)), (0, 0, 1)),
-            // One token has no other one after it.
+            // A single token has no gap.
             (answer(1, 0, 1, Some(1)), (1, 0, 0)),
-            // No token came at all.
+            // No token at all.
             (answer(20, 0, 0, None), (0, 1, 0)),
             (cut(answer(20, 0, 0, None)), (1, 0, 0)),
             (cut(answer(600, 0, 0, None)), (0, 1, 0)),
@@ -269,7 +271,7 @@ mod tests {
             (window.counted, window.prompt_tokens, window.completion_tokens),
             (1, 3, 51)
         );
-        // What belongs to no phase is seen by the window alone.
+        // An answer outside the phase only counts in the window.
         tally.end(&answer(1, 100, 11, Some(9)), &BOTH, (false, true));
         assert_eq!((tally.answers, tally.window.counted), (2, 2));
     }

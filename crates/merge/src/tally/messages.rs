@@ -1,52 +1,52 @@
-//! The messages of streams, as they are recorded.
+//! Counts of stream messages.
 
 use super::llm::LlmTally;
 use prony_records::{Histogram, Streams};
 use serde::{Deserialize, Serialize};
 
-/// The messages of streams.
+/// Counts of stream messages.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MessageTally {
-    /// How many came while the phase was on.
+    /// Messages received during the phase.
     pub count: u64,
-    /// From the actual send to the end of the first message.
+    /// Time from the actual send to the end of the first message.
     pub first: Histogram,
-    /// From the actual send to the end of the last message, of streams that ended well.
+    /// Time from the actual send to the end of the last message, for streams that ended well.
     pub last: Histogram,
-    /// From one message of a stream to the next.
+    /// Time from one message of a stream to the next.
     pub gaps: Histogram,
-    /// What the ids of events tell.
+    /// Delivery errors that event ids reveal.
     pub ids: IdCounts,
-    /// How the streams ended.
+    /// Streams by their ending.
     pub streams: Streams,
-    /// Where they are answers of language models.
+    /// Counts of answers, if the streams come from language models.
     pub llm: Option<Box<LlmTally>>,
-    /// Where they are said in rooms.
+    /// Deliveries, if messages are sent in rooms.
     pub rooms: Option<Box<RoomTally>>,
 }
 
-/// What is said in rooms.
+/// Deliveries of messages in rooms.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoomTally {
-    /// From the actual send to the end of the message at each member.
+    /// Time from the actual send to the end of the message at each member.
     pub delivery: Histogram,
-    /// Members to whom messages should come, over all messages.
+    /// Number of expected deliveries: members that should receive each message, over all messages.
     pub expected: u64,
-    /// Those to whom they came.
+    /// Number of deliveries that happened.
     pub reached: u64,
 }
 
-/// What the ids of events tell. An id that comes late was counted as left out before, maybe by another interval's tally, so
-/// that only the difference of the sums is what is missing.
+/// Counts of event ids. A late id was counted as skipped before, possibly in the tally of another interval: the number of missing
+/// ids is only right as a difference of sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdCounts {
-    /// Messages with an id that counts.
+    /// Messages with a numeric id that counts up.
     pub counted: u64,
-    /// Ids that were left out at first.
+    /// Ids that were skipped at first.
     pub skipped: u64,
-    /// Messages with an id that had come before.
+    /// Messages with an id that had been received before.
     pub doubled: u64,
-    /// Messages with an id that had been left out.
+    /// Messages with an id that had been skipped.
     pub late: u64,
 }
 

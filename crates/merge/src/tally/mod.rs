@@ -1,4 +1,4 @@
-//! What threads count. A [`Tally`] is a monoid: those of threads and of intervals are merged in any order.
+//! The counts of threads. A [`Tally`] is a monoid: those of threads and intervals may be merged in any order.
 
 mod llm;
 mod messages;
@@ -13,21 +13,19 @@ use prony_load::{Job, Load, Order};
 use prony_records::{BytesMoved, Histogram, Outcomes, Requests, Responses};
 use serde::{Deserialize, Serialize};
 
-/// HTTP status codes that are counted apart; what lies above goes into the last place.
+/// HTTP status codes that are counted separately; higher ones are counted in the last slot.
 pub const STATUSES: usize = 1000;
-/// `grpc-status` codes that are counted apart; what lies above goes into the last place.
+/// `grpc-status` codes that are counted separately; higher ones are counted in the last slot.
 pub const GRPC_STATUSES: usize = 18;
 
-/// One operation's share of a [`Tally`].
+/// The counts of one operation in a [`Tally`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationTally {
-    /// How many requests.
     pub requests: Requests,
-    /// What became of them.
     pub outcomes: Outcomes,
-    /// From when a request was due to the end of its valid reply.
+    /// Time from when a request was due to the end of its valid reply.
     pub response: ReplyTimes,
-    /// Ages of the requests that were still open when the load ended, once there is one.
+    /// Ages of the requests that were still open when the load ended; allocated with the first one.
     pub open: Option<Box<Histogram>>,
 }
 
@@ -40,31 +38,28 @@ impl OperationTally {
     }
 }
 
-/// What happened while a phase was on, whatever phase the requests belong to.
+/// Events during a phase, whatever phase their requests belong to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// Complete replies.
     pub completed: u64,
-    /// Valid replies.
     pub valid: u64,
-    /// Requests that failed, whatever the outcome.
+    /// Failed requests, whatever the outcome.
     pub errors: u64,
-    /// Whole sequences.
+    /// Completed sequences.
     pub sequences: u64,
     /// Arrivals whose first request was sent.
     pub started: u64,
-    /// Requests that were sent.
     pub sent: u64,
-    /// Requests that were due before, and still open at the end.
+    /// Requests that were due before the phase and still open at its end.
     pub carried: u64,
-    /// Time for which requests were in flight, over all of them, ns.
+    /// Time during which requests were in flight, summed over all of them, ns.
     pub in_flight_ns: u64,
-    /// Bytes on the connections.
+    /// Bytes transferred on the connections.
     pub bytes: BytesMoved,
 }
 
 impl Window {
-    /// Adds what happened elsewhere or at another time.
+    /// Adds the events of another thread or interval.
     pub const fn merge(&mut self, other: &Self) {
         self.completed += other.completed;
         self.valid += other.valid;
@@ -79,58 +74,57 @@ impl Window {
     }
 }
 
-/// What one thread counted in one interval, or many did in many.
+/// The counts of one thread in one interval, or the sum of any number of those.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tally {
-    /// The same per operation, in the workload's order.
+    /// Counts by operation, in the workload's order.
     pub operations: Vec<OperationTally>,
-    /// Where response time and service time differ: the service times and the lags.
+    /// Service times and lags, if response time and service time differ.
     pub open: Option<Box<OpenTimes>>,
-    /// Times to the first byte of valid replies whose last byte was seen later.
+    /// Times to the first byte of valid replies whose last byte arrived later.
     pub first_byte_split: Option<Box<Histogram>>,
-    /// Times of whole sequences, where the workload is one.
+    /// Times of whole sequences, if the workload is a sequence.
     pub sequence: Option<Box<Histogram>>,
-    /// Where replies are streams.
+    /// Counts of messages, if replies are streams.
     pub messages: Option<Box<MessageTally>>,
-    /// Replies by status code.
+    /// Number of replies by status code.
     pub statuses: Vec<u64>,
-    /// Replies by `grpc-status`.
+    /// Number of replies by `grpc-status`.
     pub grpc_statuses: Vec<u64>,
-    /// What happened meanwhile.
+    /// Events during the phase.
     pub window: Window,
-    /// Arrivals that became due (a sequence is one).
+    /// Arrivals that became due (a sequence is one arrival).
     pub arrivals: u64,
-    /// Requests that were sent again because their connection, which had been idle, ended as they came.
+    /// Requests that were sent again because their idle connection closed while they were sent.
     pub retried: u64,
 }
 
-/// Times that only a load with intended times has.
+/// Times that only exist in a load with intended times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpenTimes {
-    /// From the actual send to the end of a valid reply.
+    /// Time from the actual send to the end of a valid reply.
     pub service: ReplyTimes,
-    /// From the intended to the actual send.
+    /// Time from the intended to the actual send.
     pub lag: Histogram,
-    /// The part of the lag that is the generator's own: what it noticed late, and what it did not send at once although there
-    /// was a place for it.
+    /// The part of the lag that the generator itself caused: arrivals noticed late, and requests not sent at once although a slot
+    /// was free.
     pub own_lag: Histogram,
 }
 
-/// What kind of tally a job needs.
+/// The kind of tally that a job needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// How many operations there are.
+pub struct TallyLayout {
+    /// Number of operations.
     pub operations: usize,
     /// Whether requests have intended times of their own.
     pub paced: bool,
-    /// Whether the workload is a sequence.
     pub sequence: bool,
-    /// Whether replies are streams of messages, or messages are said in rooms.
+    /// Whether replies are streams of messages, or messages are sent in rooms.
     pub streams: bool,
 }
 
-impl Shape {
-    /// That of a job.
+impl TallyLayout {
+    /// The shape that a job needs.
     pub fn of(job: &Job) -> Self {
         Self {
             operations: job.workload.operations.len(),
@@ -147,8 +141,7 @@ impl Shape {
 }
 
 impl Tally {
-    /// An empty tally.
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(shape: TallyLayout) -> Self {
         Self {
             operations: vec![OperationTally::default(); shape.operations],
             open: shape.paced.then(Box::default),
@@ -163,9 +156,8 @@ impl Tally {
         }
     }
 
-    /// The kind that it is.
-    pub const fn shape(&self) -> Shape {
-        Shape {
+    pub const fn shape(&self) -> TallyLayout {
+        TallyLayout {
             operations: self.operations.len(),
             paced: self.open.is_some(),
             sequence: self.sequence.is_some(),
@@ -203,7 +195,7 @@ impl Tally {
         self.retried += other.retried;
     }
 
-    /// Forgets all, keeps the memory.
+    /// Resets all counts, but keeps the memory.
     pub fn clear(&mut self) {
         for operation in &mut self.operations {
             operation.requests = Requests::default();

@@ -1,21 +1,21 @@
-//! Times of replies, as they are recorded.
+//! Recorded times of replies.
 
 use prony_records::Histogram;
 use serde::{Deserialize, Serialize};
 
-/// Durations of replies, told apart by whether the first byte was seen together with the last one. Where it was, the
-/// time to the first byte is the same duration, and need not be recorded again. A histogram is there once it is needed: there
-/// may be many operations, and each thread has a few parts.
+/// Durations of replies, split by whether the first byte arrived together with the last one. If it did, the time to the first
+/// byte is the same duration and is not recorded again. A histogram is allocated when it is first needed: there may be many
+/// operations, and each thread keeps several tallies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplyTimes {
-    /// First and last byte together.
+    /// First and last byte arrived together.
     pub whole: Option<Box<Histogram>>,
-    /// The first byte was seen before the last.
+    /// The first byte arrived before the last one.
     pub split: Option<Box<Histogram>>,
 }
 
 impl ReplyTimes {
-    /// Records one, ns.
+    /// Records one duration, ns.
     #[inline]
     pub fn record(&mut self, ns: u64, split: bool) {
         if split {
@@ -36,7 +36,7 @@ impl ReplyTimes {
         }
     }
 
-    /// Adds all of them to `sum`.
+    /// Adds all durations to `sum`.
     pub fn add_to(&self, sum: &mut Histogram) {
         for histogram in [&self.whole, &self.split].into_iter().flatten() {
             sum.merge(histogram);

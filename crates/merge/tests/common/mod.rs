@@ -1,13 +1,16 @@
-//! A job, and the parts that workers would make of events.
+//! A job, and the parts that workers would produce from events.
 
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_load::events::{Chat, Events, Usage};
 use prony_load::{
-    Arrival, Body, Check, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile, Protocol, Rate,
-    Reach, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile,
+    Protocol, Rate, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{AddressPart, Answer, Begun, First, LogPart, Part, SampleEntry, Shape, Tally, ThreadPart};
+use prony_merge::{
+    AddressPart, Answer, LogPart, LowestThreadValue, MeasurementStart, Part, SampleEntry, Tally, TallyLayout,
+    ThreadPart,
+};
 use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcome};
 use std::collections::BTreeMap;
 
@@ -49,7 +52,7 @@ pub(crate) fn job(is_open: bool) -> Job {
             port: 80,
             authority: "a".into(),
             tls: None,
-            reach: Reach::default(),
+            connect: ConnectOptions::default(),
         },
         protocol: Protocol::Http1,
         load: if is_open {
@@ -86,7 +89,7 @@ pub(crate) fn job(is_open: bool) -> Job {
     }
 }
 
-/// The jobs of workers with so many threads.
+/// The jobs of workers with these numbers of threads.
 pub(crate) fn shared(job: &Job, threads: &[u32]) -> Vec<Job> {
     let names: Vec<String> = (0..threads.len()).map(|number| format!("w{number}")).collect();
     let workers = names.iter().map(String::as_str).zip(threads.iter().copied());
@@ -100,7 +103,7 @@ pub(crate) fn shared(job: &Job, threads: &[u32]) -> Vec<Job> {
         .collect()
 }
 
-/// What one thread noticed.
+/// An event that one thread recorded.
 #[derive(Debug, Clone)]
 pub(crate) struct Event {
     pub(crate) thread: u32,
@@ -111,13 +114,13 @@ pub(crate) struct Event {
     pub(crate) split: bool,
 }
 
-/// The part of a worker that has the threads of the job, and noticed those events that are theirs.
+/// The part of a worker that runs the threads of the job and recorded the events of these threads.
 pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
     let mut part = Part::new(job);
     let own = job.first_thread()..job.first_thread() + job.threads;
     let mut times: BTreeMap<u64, Histogram> = BTreeMap::new();
     for thread in own.clone() {
-        let mut tally = Tally::new(Shape::of(job));
+        let mut tally = Tally::new(TallyLayout::of(job));
         for event in events.iter().filter(|event| event.thread == thread) {
             count(&mut tally, event);
             let valid = u64::from(event.outcome == Outcome::Valid);
@@ -145,7 +148,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
             interval.times = CompactHistogram::of(&times);
         }
     }
-    let first = First {
+    let first = LowestThreadValue {
         thread: own.start,
         text: format!("thread {} has no ports", own.start),
     };
@@ -166,7 +169,7 @@ pub(crate) fn part(job: &Job, events: &[Event]) -> Part {
     });
     part.close(
         job,
-        Begun {
+        MeasurementStart {
             asked_ns: None,
             at_ns: 5,
             noticed_ns: 6,

@@ -1,32 +1,32 @@
-//! gRPC over HTTP/2: unary calls, and streams of messages both ways
+//! gRPC over HTTP/2: unary calls and streaming in both directions
 //! ([the protocol](https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md)).
 //!
-//! A message travels behind five bytes, one that says whether it is compressed and four of length, and may be cut into
-//! DATA frames anywhere. The outcome is `grpc-status` in the trailers; a reply without messages may put it into its only
-//! header block. No compression is offered, so a compressed message is malformed.
+//! Each message is preceded by five bytes: a compression flag and a four-byte length. DATA frames may split it
+//! anywhere. The outcome is `grpc-status` in the trailers; a reply without messages may carry it in its only header
+//! block. No compression is offered, so a compressed message is malformed.
 
 use crate::http2::{Block, Connection, Dialect, Rules, Semantics, pass_head};
 use crate::protocol::{End, Failure, ReplySink, Token};
 use prony_load::grpc::PREFIX;
 
-/// gRPC.
+/// A connection that speaks gRPC.
 pub type Grpc = Connection<GrpcSemantics>;
 
-/// What the frames of a call mean.
+/// How HTTP/2 frames form a gRPC reply.
 #[derive(Debug)]
 pub struct GrpcSemantics;
 
-/// A reply under way.
+/// State of a reply that is being received.
 #[derive(Debug, Default)]
 pub struct GrpcReply {
-    /// Whether an HTTP status other than 200 came: then the rest is no gRPC.
+    /// Whether the HTTP status is not 200, so that the rest is not gRPC.
     is_foreign: bool,
     status: Option<u32>,
     prefix: [u8; PREFIX],
     prefix_filled: u8,
-    /// Bytes of the current message still to come.
+    /// Bytes of the current message that have not arrived yet.
     missing: u32,
-    /// Messages that are complete.
+    /// Number of complete messages.
     messages: u32,
 }
 
@@ -135,7 +135,7 @@ impl Semantics for GrpcSemantics {
 }
 
 impl GrpcReply {
-    /// Fills the prefix from the begin of `piece` and gives the rest; the prefix may come in pieces itself.
+    /// Fills the prefix from the start of `piece` and returns the rest. The prefix itself may arrive in pieces.
     #[inline]
     fn take_prefix<'a>(&mut self, piece: &'a [u8]) -> Result<&'a [u8], Failure> {
         let filled = usize::from(self.prefix_filled);
@@ -145,9 +145,11 @@ impl GrpcReply {
         match self.prefix[0] {
             0 => Ok(&piece[more..]),
             1 => Err(Failure::Malformed(
-                "a message is compressed though that was not offered",
+                "a message is compressed, but compression was not offered",
             )),
-            _ => Err(Failure::Malformed("a message begins with neither 0 nor 1")),
+            _ => Err(Failure::Malformed(
+                "the compression flag of a message is neither 0 nor 1",
+            )),
         }
     }
 
@@ -158,7 +160,7 @@ impl GrpcReply {
         self.end_message(token, sink);
     }
 
-    /// Counts the message if all of it is there.
+    /// Counts the message if it is complete.
     #[inline]
     fn end_message<S: ReplySink>(&mut self, token: Token, sink: &mut S) {
         if self.missing == 0 {
@@ -166,6 +168,23 @@ impl GrpcReply {
             sink.message(token);
         }
     }
+}
+
+/// Undoes the coding of `grpc-message`; what is no code stays as it is.
+pub fn percent_decoded(text: &[u8]) -> Vec<u8> {
+    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
+            decoded.push((high * 16 + low) as u8);
+            at += 3;
+        } else {
+            decoded.push(byte);
+            at += 1;
+        }
+    }
+    decoded
 }
 
 #[cfg(test)]

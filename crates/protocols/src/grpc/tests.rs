@@ -1,4 +1,4 @@
-//! Calls answered in every way that a service may choose, and in some that it must not.
+//! Replies to calls, in every form that a service may choose and in some that it must not.
 
 use super::*;
 use crate::http2::frame::{flag, kind};
@@ -17,7 +17,7 @@ fn message(bytes: &[u8]) -> Vec<u8> {
     message
 }
 
-/// A call under way, and what became of it after these frames; without the head.
+/// Starts a call, feeds it these frames and returns the events reported; without the head.
 fn told(script: &Script) -> Vec<Told> {
     let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
     bench.start(1, &request("POST", "/Service/call", Some(b"ask")));
@@ -117,14 +117,14 @@ fn replies_that_are_no_grpc_are_told() {
     failed(&reply(&[0, 0, 0], FINE), "middle of a message");
     failed(&reply(b"\x01\0\0\0\x01x", FINE), "compressed");
     failed(&reply(b"<html>", FINE), "neither 0 nor 1");
-    failed(&reply(&message(b"x"), &[("grpc-status", "ok")]), "no number");
+    failed(&reply(&message(b"x"), &[("grpc-status", "ok")]), "not a number");
     let html = [(":status", "200"), ("content-type", "text/html")];
     failed(&Script::default().headers(1, 0, &html), "content-type");
     let end = Script::default()
         .headers(1, 0, HEAD)
         .data(1, flag::END_STREAM, &message(b"x"));
     failed(&end, "without `grpc-status`");
-    // A proxy's own answer keeps its HTTP status and its body.
+    // A proxy's own reply keeps its HTTP status and its body.
     let proxy = Script::default()
         .headers(1, 0, &[(":status", "502"), ("content-type", "text/html")])
         .data(1, flag::END_STREAM, b"bad gateway");
@@ -134,7 +134,7 @@ fn replies_that_are_no_grpc_are_told() {
     );
 }
 
-/// The DATA frames that were sent since the last time.
+/// The DATA frames sent since the last call.
 fn data(bench: &mut Bench<GrpcSemantics>) -> Vec<(u8, Vec<u8>)> {
     let sent = bench.take_sent().into_iter();
     sent.filter(|frame| frame.kind == kind::DATA)
@@ -184,7 +184,7 @@ fn a_call_may_send_no_message() {
 
 #[test]
 fn windows_and_replies_hold_messages_back() {
-    // The service accepts eight bytes on a stream: less than two messages.
+    // The service accepts eight bytes per stream: less than two messages.
     let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[(4, 8)]);
     bench.start(1, &streaming(&[b"a", b"b", b"c"], Some(1)));
     let (a, b, c) = (message(b"a"), message(b"b"), message(b"c"));

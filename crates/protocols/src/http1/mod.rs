@@ -1,26 +1,24 @@
 //! HTTP/1.1 (RFC 9112) as a client speaks it, with pipelining.
 //!
-//! Strict where a lenient reader could take one reply for two or two for one: such a reply is malformed.
+//! The parser is strict: a reply that a lenient reader could split in two or merge with the next one is malformed.
 
 mod chunked;
 pub(super) mod head;
 mod request;
 
 use crate::protocol::{
-    Call, End, Failure, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token,
+    Call, End, Failure, Framing, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token,
 };
 use chunked::Chunks;
-use head::{Heads, Length, ParsedHead};
+use head::{Heads, Length, ParsedHead, PartialHead};
 use prony_load::{Request, Target};
-use prony_records::Outcome;
 use std::collections::VecDeque;
 
 pub use request::Prepared;
 
-/// Longest head of a reply, bytes; far above what servers send, so that garbage ends.
-const MAX_HEAD: usize = 64 * 1024;
+const UNASKED: &str = "bytes came without a request";
 
-/// What the HTTP/1.1 connections of one worker share.
+/// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
 pub struct Shared {
     heads: Heads,
@@ -32,14 +30,16 @@ pub struct Shared {
 pub struct Http1 {
     under_way: VecDeque<UnderWay>,
     depth: u32,
-    /// The peer has said that it closes after the reply that is being read.
+    /// The peer has announced that it closes after the current reply.
     closing: bool,
-    /// We have said that no request comes any more.
+    /// We have announced that no further request follows.
     last_sent: bool,
     spent: bool,
+    /// The peer has said that it closes the connection because no request came.
+    was_closed_idle: bool,
     reading: Reading,
     /// The part of a head that came without its end.
-    partial: Vec<u8>,
+    partial: PartialHead,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -58,7 +58,7 @@ enum Reading {
 }
 
 impl Http1 {
-    /// Reads a head from the front of `bytes`; returns what is left of them, or `None` where the head goes on.
+    /// Reads a head from the front of `bytes`. Returns the unread bytes, or `None` if the head is incomplete.
     fn read_head<'a, S: ReplySink>(
         &mut self,
         shared: &mut Shared,
@@ -66,47 +66,30 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<Option<&'a [u8]>, &'static str> {
         let entry = self.under_way[0];
-        if self.partial.is_empty() {
+        if self.partial.begin() {
             sink.first_byte(entry.token);
+        }
+        if self.partial.is_empty() {
             if !entry.wants_headers
                 && let Some((head, length)) = shared.heads.known(bytes)
             {
                 self.take_head(head, &[], sink);
                 return Ok(Some(&bytes[length..]));
             }
-            let Some(length) = head::end(bytes, 0) else {
-                return self.keep_partial(bytes);
-            };
-            self.parse_head(shared, &bytes[..length], sink)?;
-            return Ok(Some(&bytes[length..]));
+            if let Some(length) = head::end(bytes)? {
+                self.parse_head(shared, &bytes[..length], sink)?;
+                return Ok(Some(&bytes[length..]));
+            }
         }
-        // The end mark may lie across the pieces.
-        let searched = self.partial.len();
-        let held = bytes.len().min(MAX_HEAD + 1 - searched.min(MAX_HEAD));
-        self.partial.extend_from_slice(&bytes[..held]);
-        let Some(length) = head::end(&self.partial, searched.saturating_sub(3)) else {
-            return self.check_partial(searched);
+        let Some(taken) = self.partial.push(bytes)? else {
+            return Ok(None);
         };
-        // Taken out and put back, so that its memory is kept.
+        // Taken out and put back to keep its allocation.
         let mut whole = std::mem::take(&mut self.partial);
-        self.parse_head(shared, &whole[..length], sink)?;
+        self.parse_head(shared, whole.bytes(), sink)?;
         whole.clear();
         self.partial = whole;
-        Ok(Some(&bytes[length - searched..]))
-    }
-
-    fn keep_partial(&mut self, bytes: &[u8]) -> Result<Option<&'static [u8]>, &'static str> {
-        self.partial.extend_from_slice(bytes);
-        self.check_partial(0)
-    }
-
-    /// Refuses a head that is still to be completed and can no more be a right one. `from`: what was not looked at yet.
-    fn check_partial(&self, from: usize) -> Result<Option<&'static [u8]>, &'static str> {
-        if self.partial.len() > MAX_HEAD {
-            return Err("the head is longer than 64 KiB");
-        }
-        head::plausible(&self.partial, from)?;
-        Ok(None)
+        Ok(Some(&bytes[taken..]))
     }
 
     fn parse_head<S: ReplySink>(
@@ -124,7 +107,7 @@ impl Http1 {
             }
         })?;
         if head.status == 101 {
-            return Err("101 switches to a protocol that was not asked for");
+            return Err("status 101 switches to a protocol that was not requested");
         }
         if head.status >= 200 {
             shared.heads.learn(bytes, head);
@@ -137,31 +120,33 @@ impl Http1 {
         let entry = self.under_way[0];
         if head.closes {
             self.closing = true;
-            // The server must not process what was pipelined behind this request (RFC 9112, section 9.6).
+            // The server must not process requests that were pipelined after this one (RFC 9112, section 9.6).
             for behind in self.under_way.drain(1..) {
                 sink.failed(behind.token, Failure::Unprocessed);
             }
         }
-        sink.head(
-            entry.token,
-            Head {
-                status: head.status,
-                headers,
-            },
-        );
-        let bodiless = entry.is_head || head.status == 204 || head.status == 304;
-        self.reading = match head.length {
-            _ if bodiless => Reading::Fixed { left: 0 },
-            Length::Fixed(left) => Reading::Fixed { left },
-            Length::Chunked => Reading::Chunked(Chunks::new()),
+        let is_bodiless = entry.is_head || head.status == 204 || head.status == 304;
+        let (reading, framing) = match head.length {
+            _ if is_bodiless => (Reading::Fixed { left: 0 }, Framing::NoBody),
+            Length::Fixed(left) => (Reading::Fixed { left }, Framing::Length),
+            Length::Chunked => (Reading::Chunked(Chunks::new()), Framing::Chunked),
             Length::UntilClose => {
                 self.closing = true;
-                Reading::UntilClose
+                (Reading::UntilClose, Framing::UntilClose)
             }
         };
+        self.reading = reading;
+        let head = Head {
+            status: head.status,
+            headers,
+            version: head.version,
+            framing,
+            closes: self.closing,
+        };
+        sink.head(entry.token, head);
     }
 
-    /// Reads a body from the front of `bytes`; returns what is left of them and whether the body is complete.
+    /// Reads a body from the front of `bytes`. Returns the unread bytes and whether the body is complete.
     fn read_body<'a, S: ReplySink>(
         &mut self,
         bytes: &'a [u8],
@@ -188,18 +173,22 @@ impl Http1 {
         }
     }
 
-    /// Whether an idle connection is told that it is closed because no request came (RFC 9110, section 15.5.9).
-    fn is_request_timeout(&self, bytes: &[u8]) -> bool {
-        let is_idle = self.under_way.is_empty() && !self.spent;
-        is_idle
-            && [b"HTTP/1.1 408", b"HTTP/1.0 408"]
-                .iter()
-                .any(|start| bytes.starts_with(*start))
+    /// What comes on an idle connection: nothing may, except that it is closed because no request came (RFC 9110, section
+    /// 15.5.9). That is the end of the connection and breaks no rule.
+    fn read_idle(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
+        let notice = self.partial.push_while_idle(bytes);
+        if !head::may_be_request_timeout(notice) {
+            return Err(UNASKED);
+        }
+        if notice.len() == head::REQUEST_TIMEOUT_LENGTH {
+            (self.closing, self.spent, self.was_closed_idle) = (true, true, true);
+        }
+        Ok(())
     }
 
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {
-        let last = self.under_way.len() == 1 || self.closing;
-        if last && !left_over.is_empty() {
+        let is_last = self.under_way.len() == 1 || self.closing;
+        if is_last && !left_over.is_empty() && (self.closing || !head::may_be_request_timeout(left_over)) {
             return Err("more bytes came than the reply may have");
         }
         let entry = self
@@ -219,12 +208,16 @@ impl Http1 {
         sink: &mut S,
     ) -> Result<(), &'static str> {
         while !bytes.is_empty() {
-            if self.under_way.is_empty() || self.spent {
-                if self.is_request_timeout(bytes) {
-                    (self.closing, self.spent) = (true, true);
-                    return Ok(());
-                }
-                return Err("bytes came without a request");
+            if self.spent {
+                // What follows the first words of a notice that the connection is closed is a part of it.
+                return if self.was_closed_idle {
+                    Ok(())
+                } else {
+                    Err(UNASKED)
+                };
+            }
+            if self.under_way.is_empty() {
+                return self.read_idle(bytes);
             }
             if matches!(self.reading, Reading::Head) {
                 match self.read_head(shared, bytes, sink)? {
@@ -249,10 +242,10 @@ impl Protocol for Http1 {
     type Prepared = Prepared;
     type Shared = Shared;
 
-    const GREETING: &'static str = "it said anything";
+    const GREETING: &'static str = "it sent any data";
     const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
-    const BEHIND_A_TIMEOUT: Outcome = Outcome::Timeout;
+    const TIMES_OUT_IN_TURN: bool = true;
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
         Prepared::new(request, target)
@@ -269,8 +262,9 @@ impl Protocol for Http1 {
             closing: false,
             last_sent: false,
             spent: false,
+            was_closed_idle: false,
             reading: Reading::Head,
-            partial: Vec::new(),
+            partial: PartialHead::default(),
         }
     }
 
@@ -319,7 +313,7 @@ impl Protocol for Http1 {
             if is_clean {
                 self.complete(&[], sink).expect("invariant: nothing is left over");
             } else if let Some(entry) = self.under_way.pop_front() {
-                let reason = "the TLS connection ended without close_notify, so the body may be cut";
+                let reason = "the TLS connection ended without close_notify, so the body may be truncated";
                 sink.failed(entry.token, Failure::Malformed(reason));
             }
         }

@@ -1,23 +1,24 @@
-//! Requests as bytes: all that is constant is one piece.
+//! Requests as bytes: adjacent constant parts are merged into one piece.
 
+use crate::client::BodyFraming;
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, Reserved};
 use crate::request_values::Values;
 use prony_load::{Body, Generated, Header, Part, Request, Target, Template};
 use std::io::Write as _;
 
-/// A request serialised as far as can be done before the run.
+/// A request serialised as far as possible before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
-    /// The request line and the headers, without those that say where the request and the connection end.
+    /// The request line and the headers, except those that frame the body or control the connection.
     front: Vec<Piece>,
-    /// What comes then: the rest of the head, with the body where its length is known, else all before the value of
-    /// Content-Length.
+    /// What comes then: the rest of the head with the body, where its length is known.
     rest: Vec<Piece>,
-    /// Whether a header of the request speaks of the connection itself.
+    /// Whether the request sets `Connection` itself.
     has_connection: bool,
-    /// A body whose length is known only once its places are filled.
+    /// A body whose length is known only once its placeholders are filled.
     body: Option<Vec<Piece>>,
+    framing: BodyFraming,
     is_head: bool,
 }
 
@@ -27,10 +28,10 @@ enum Piece {
     Value(usize),
 }
 
-/// Headers that say where a request ends: only we may write them.
+/// Headers that decide where a request ends: only prony may write them.
 const RESERVED: [Reserved; 1] = [Reserved {
     names: &["content-length", "transfer-encoding", "upgrade"],
-    reason: "it says where the request ends, which prony writes itself",
+    reason: "it decides where the request ends, and prony writes it itself",
 }];
 
 /// Tells the server that it may close after the reply (RFC 9112, section 9.6).
@@ -38,6 +39,15 @@ const CLOSE: &[u8] = b"Connection: close\r\n";
 
 impl Prepared {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        Self::framed(request, target, BodyFraming::Length)
+    }
+
+    /// The same with a body that says where it ends in this way.
+    pub(crate) fn framed(
+        request: &Request,
+        target: &Target,
+        framing: BodyFraming,
+    ) -> Result<Self, PrepareError> {
         request_rules::check(request, &RESERVED)?;
         let mut front = Pieces::default();
         front.text(&request.method);
@@ -60,34 +70,7 @@ impl Prepared {
             front.text("\r\n");
         }
         let mut rest = Pieces::default();
-        let body = match &request.body {
-            Body::None if expects_content(&request.method) => {
-                rest.text("Content-Length: 0\r\n\r\n");
-                None
-            }
-            // Messages of gRPC were refused before.
-            Body::None | Body::Messages(_) => {
-                rest.text("\r\n");
-                None
-            }
-            Body::Generated(generated) => {
-                rest.generated(generated);
-                None
-            }
-            Body::Bytes(template) if template.is_constant() => {
-                let mut bytes = Vec::new();
-                template.render(&mut bytes, |_, _| {});
-                rest.text(&format!("Content-Length: {}\r\n\r\n", bytes.len()));
-                rest.bytes(&bytes);
-                None
-            }
-            Body::Bytes(template) => {
-                rest.text("Content-Length: ");
-                let mut body = Pieces::default();
-                body.template(template);
-                Some(body.0)
-            }
-        };
+        let body = rest.body(request, framing);
         Ok(Self {
             front: front.0,
             rest: rest.0,
@@ -96,6 +79,7 @@ impl Prepared {
                 .iter()
                 .any(|header| header.name.eq_ignore_ascii_case("connection")),
             body,
+            framing,
             is_head: request.method == "HEAD",
         })
     }
@@ -104,7 +88,7 @@ impl Prepared {
         self.is_head
     }
 
-    /// Appends the request. `is_last`: the server is told that no other one comes on the connection.
+    /// Appends the request. `is_last` tells the server that no other request follows on the connection.
     pub(super) fn render(&self, values: Values<'_>, is_last: bool, scratch: &mut Vec<u8>, out: &mut Vec<u8>) {
         render(&self.front, values, out);
         if is_last && !self.has_connection {
@@ -114,9 +98,31 @@ impl Prepared {
         if let Some(body) = &self.body {
             scratch.clear();
             render(body, values, scratch);
-            write!(out, "{}\r\n\r\n", scratch.len()).expect("writing to memory does not fail");
-            out.extend_from_slice(scratch);
+            match self.framing {
+                BodyFraming::Length => {
+                    write!(out, "Content-Length: {}\r\n\r\n", scratch.len()).expect(TO_MEMORY);
+                    out.extend_from_slice(scratch);
+                }
+                BodyFraming::Chunked(size) => {
+                    out.extend_from_slice(CHUNKED);
+                    write_chunks(scratch, size, out);
+                    out.extend_from_slice(LAST_CHUNK);
+                }
+            }
         }
+    }
+}
+
+const TO_MEMORY: &str = "invariant: writing to memory does not fail";
+const CHUNKED: &[u8] = b"Transfer-Encoding: chunked\r\n\r\n";
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
+/// Appends chunks of at most this size (RFC 9112, section 7.1).
+fn write_chunks(bytes: &[u8], size: usize, out: &mut Vec<u8>) {
+    for chunk in bytes.chunks(size.max(1)) {
+        write!(out, "{:x}\r\n", chunk.len()).expect(TO_MEMORY);
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
     }
 }
 
@@ -145,27 +151,67 @@ impl Pieces {
         }
     }
 
-    /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
-    fn generated(&mut self, generated: &Generated) {
-        let filler = generated.filler();
-        let Some(chunk) = generated.chunk else {
-            self.text(&format!("Content-Length: {}\r\n\r\n", generated.bytes));
-            self.bytes(&filler);
-            return self.template(&generated.end);
-        };
-        self.text("Transfer-Encoding: chunked\r\n\r\n");
-        for piece in filler.chunks(chunk as usize) {
-            self.text(&format!("{:x}\r\n", piece.len()));
-            self.bytes(piece);
-            self.text("\r\n");
+    /// The body with the end of the head before it. Gives a body whose length is known only once its places are filled,
+    /// instead.
+    fn body(&mut self, request: &Request, framing: BodyFraming) -> Option<Vec<Piece>> {
+        match &request.body {
+            Body::None if expects_content(&request.method) => self.text("Content-Length: 0\r\n\r\n"),
+            // Messages of gRPC were refused before.
+            Body::None | Body::Messages(_) => self.text("\r\n"),
+            Body::Generated(generated) => self.generated(generated, framing),
+            Body::Bytes(template) if template.is_constant() => {
+                let mut bytes = Vec::new();
+                template.render(&mut bytes, |_, _| {});
+                self.constant(&bytes, framing);
+            }
+            Body::Bytes(template) => {
+                let mut body = Self::default();
+                body.template(template);
+                return Some(body.0);
+            }
         }
+        None
+    }
+
+    fn constant(&mut self, body: &[u8], framing: BodyFraming) {
+        match framing {
+            BodyFraming::Length => {
+                self.text(&format!("Content-Length: {}\r\n\r\n", body.len()));
+                self.bytes(body);
+            }
+            BodyFraming::Chunked(size) => {
+                let mut chunks = Vec::new();
+                write_chunks(body, size, &mut chunks);
+                self.bytes(CHUNKED);
+                self.bytes(&chunks);
+                self.bytes(LAST_CHUNK);
+            }
+        }
+    }
+
+    /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
+    fn generated(&mut self, generated: &Generated, framing: BodyFraming) {
+        let filler = generated.filler();
+        let size = match (generated.chunk, framing) {
+            (None, BodyFraming::Length) => {
+                self.text(&format!("Content-Length: {}\r\n\r\n", generated.bytes));
+                self.bytes(&filler);
+                return self.template(&generated.end);
+            }
+            (Some(own), BodyFraming::Length) => own as usize,
+            (_, BodyFraming::Chunked(size)) => size,
+        };
+        let mut chunks = Vec::new();
+        write_chunks(&filler, size, &mut chunks);
+        self.bytes(CHUNKED);
+        self.bytes(&chunks);
         let end = generated.bytes - filler.len() as u64;
         if end > 0 {
             self.text(&format!("{end:x}\r\n"));
             self.template(&generated.end);
             self.text("\r\n");
         }
-        self.text("0\r\n\r\n");
+        self.bytes(LAST_CHUNK);
     }
 
     fn template(&mut self, template: &Template) {

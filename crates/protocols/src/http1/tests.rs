@@ -1,11 +1,11 @@
-//! Replies of every shape, whole and in every way of cutting them.
+//! Replies of every shape, whole and split at every position.
 
 use super::*;
 use crate::request_values::Parameters;
 use prony_load::{Body, Generated, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 
-/// What a connection reported, as text lines: the pieces of a body are joined.
+/// The events that a connection reported, as lines of text: the pieces of a body are joined.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Log {
     lines: Vec<String>,
@@ -52,7 +52,7 @@ fn target() -> Target {
         port: 80,
         authority: "h".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 
@@ -65,7 +65,7 @@ fn request(method: &str) -> Request {
     }
 }
 
-/// Feeds the pieces to a connection with these requests under way, then the end of the stream.
+/// Feeds the pieces to a connection with these requests in flight, followed by the end of the stream.
 fn replies<'a>(methods: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>, wants_headers: bool) -> Log {
     let mut shared = Http1::shared();
     let mut connection = Http1::new(&mut shared, methods.len() as u32);
@@ -161,21 +161,21 @@ fn malformed_replies_are_told_and_end_the_connection() {
     let cases = [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
-            "two different values of Content-Length",
+            "two different values",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nx",
-            "two different values of Content-Length",
+            "two different values",
         ),
-        ("HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n\r\nx", "no number"),
-        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", "no number"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1,\r\n\r\nx", "not a number"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nx", "not a number"),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999999\r\n\r\nx",
-            "no number",
+            "not a number",
         ),
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-            "two ways",
+            "ambiguous",
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
@@ -195,15 +195,15 @@ fn malformed_replies_are_told_and_end_the_connection() {
         ),
         (
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n11111111111111111\r\n",
-            "beyond any reply",
+            "impossibly large",
         ),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxy", "more bytes"),
-        ("HTTP/1.1 200 OK\nContent-Length: 1\n\r\n\r\nx", "CR LF"),
+        ("HTTP/1.1 200 OK\nContent-Length: 1\n\r\n\r\nx", "bare LF"),
         ("HTTP/1.1 200 OK\nContent-Length: 1\n\nx", "bare LF"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 1\n", "bare LF"),
         ("HTTP/1.1 200 OK\r\nContent-Length : 1\r\n\r\nx", "no token"),
-        ("HTTP/1.1 200 OK\r\n folded\r\n\r\n", "colon"),
-        ("HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "no token"),
+        ("HTTP/1.1 200 OK\r\n folded\r\n\r\n", "no field that it continues"),
+        ("HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "no field that it continues"),
         ("HTTP/1.1 2000 OK\r\n\r\n", "status line"),
         ("HTTP/1.1 099 No\r\n\r\n", "status line"),
         ("HTTP/1.1 101 Switching\r\n\r\n", "switches"),
@@ -250,7 +250,7 @@ fn what_was_pipelined_behind_an_announced_close_was_not_processed() {
     let log = replies(&["GET", "POST", "GET"], [reply.as_bytes()], false);
     assert_eq!(log.lines[..3], left_out);
     assert_eq!(log.lines[3..], ["0 body x", "under way 0"]);
-    // They are known as soon as the head is there.
+    // They are reported as soon as the head is complete.
     let log = replies(
         &["GET", "POST", "GET"],
         [&reply.as_bytes()[..reply.len() - 1]],
@@ -281,7 +281,7 @@ fn a_fold_is_one_space() {
     assert_eq!(unfolded(&format!("{begin}A: b\r\nC: d\r\n\r\n")), None);
 }
 
-/// As servers do that close a connection on which nothing came for long.
+/// Servers send this when they close a connection that was idle for long.
 #[test]
 fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
     let told = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
@@ -296,7 +296,7 @@ fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
         idle.receive(&mut shared, other, &mut Vec::new(), &mut log)
             .is_err()
     );
-    // In answer to a request it is a reply.
+    // After a request it is a reply.
     assert_eq!(
         whole(std::str::from_utf8(told).expect("text"))[0],
         "0 head 408 []"
@@ -464,7 +464,7 @@ fn requests_that_would_say_something_else_are_refused() {
     }
 }
 
-/// Whole replies with what they mean.
+/// Complete replies, each with its body.
 fn reply() -> impl Strategy<Value = (String, String)> {
     let chunks = proptest::collection::vec("[a-z]{1,20}", 0..4);
     prop_oneof![
@@ -520,7 +520,7 @@ proptest! {
         all.extend_from_slice(&bytes);
         let at_once = replies(&["GET"], [all.as_slice()].into_iter().filter(|piece| !piece.is_empty()), false);
         let cut = replies(&["GET"], all.chunks(stride), false);
-        // Bytes after the end are seen at once or never, according to the cut; all else is the same.
+        // Bytes after the end are noticed at once or never, depending on the split; everything else is the same.
         prop_assert_eq!(at_once.lines.first(), cut.lines.first());
     }
 }

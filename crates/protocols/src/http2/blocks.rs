@@ -1,20 +1,22 @@
-//! Header blocks of replies, read once.
+//! Cache of decoded header blocks of replies.
 //!
-//! A service repeats itself: the same headers, byte for byte, until its clock shows the next second. What a block means
-//! follows from its bytes and from the entries of the table that it names. So a block that came before is compared and not
-//! decoded again, if it names no such entry (nginx lets its headers enter the table anew with each reply, and never names
-//! them), or if the table has not changed since (gRPC in Go names them, and the table stays as it is).
+//! A service repeats its headers byte for byte until its clock shows the next second. The meaning of a block follows
+//! from its bytes and from the table entries it refers to. So a block that was seen before is compared instead of
+//! decoded if it refers to no dynamic entry (nginx adds its headers to the table with each reply and never refers to
+//! them), or if the table has not changed since (gRPC in Go refers to entries, and the table stays the same).
 
 use super::frame::{ErrorCode, Violation};
 use super::hpack::{Decoder, Effect, Fields, HpackError};
+use crate::http1::head::{decimal, note_length};
+use crate::request_rules::is_token;
 
-/// Largest sum of names and values of a reply's headers, bytes.
+/// Limit on the total size of names and values of a reply's headers, bytes.
 pub(super) const MOST_HEADERS: usize = 256 * 1024;
 
-/// Blocks remembered for each connection: head and trailers of two kinds of reply.
+/// Blocks cached per connection: head and trailers of two kinds of reply.
 const REMEMBERED: usize = 4;
 
-/// What the headers of a reply say about the reply itself.
+/// Properties of a reply that its headers determine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Meaning {
     /// `:status`; absent in trailers.
@@ -23,27 +25,27 @@ pub struct Meaning {
     pub content_length: Option<u64>,
     /// `grpc-status`.
     pub grpc_status: Option<u32>,
-    /// Whether `content-type` says gRPC.
+    /// Whether `content-type` is that of gRPC.
     pub is_grpc: bool,
-    /// What is wrong with the headers.
+    /// Why the headers are malformed, if they are.
     pub fault: Option<&'static str>,
 }
 
-/// A header block and what it means.
+/// A decoded header block.
 #[derive(Debug, Default)]
 pub struct Block {
     coded: Vec<u8>,
-    /// State of the table under which this holds; `None`: for this reply only, since reading it changed the table that it
-    /// names entries of.
+    /// Version of the table under which this block is valid. `None`: valid for this reply only, because decoding it
+    /// changed the table that it refers to.
     under: Option<u64>,
     effect: Effect,
-    /// The headers.
+    /// The decoded headers.
     pub fields: Fields,
-    /// What they mean.
+    /// What the headers say about the reply.
     pub meaning: Meaning,
 }
 
-/// The blocks of one connection.
+/// The block cache of one connection.
 #[derive(Debug)]
 pub(super) struct Blocks {
     decoder: Decoder,
@@ -60,8 +62,8 @@ impl Blocks {
         }
     }
 
-    /// Reads a block, or finds it again. Every block of the connection must pass here in order, since it may change the
-    /// table.
+    /// Decodes a block or finds it in the cache. Every block of the connection must pass through here in order, since
+    /// it may change the table.
     pub(super) fn read(&mut self, coded: &[u8]) -> Result<&Block, Violation> {
         let before = Some(self.decoder.changes());
         let known = self.remembered.iter().position(|block| {
@@ -86,7 +88,7 @@ impl Blocks {
             self.remembered.push(Block::default());
         }
         let block = &mut self.remembered[place];
-        // A block that cannot be read must not be found again.
+        // A block that cannot be decoded must not be found in the cache.
         block.coded.clear();
         block.under = None;
         block.effect = Effect::default();
@@ -108,19 +110,19 @@ const fn violation(error: HpackError) -> Violation {
         ),
         HpackError::IntegerTooLarge => (
             ErrorCode::Compression,
-            "a header block holds an integer too large to be real",
+            "a header block contains an integer that is too large",
         ),
         HpackError::NoSuchEntry(_) => (
             ErrorCode::Compression,
-            "a header block names an entry that is in neither table",
+            "a header block refers to an entry that is in neither table",
         ),
         HpackError::Huffman => (
             ErrorCode::Compression,
-            "a header block holds a string that is not Huffman-coded as it says",
+            "a header block contains a string that is not valid Huffman code",
         ),
         HpackError::TableSize(_) => (
             ErrorCode::Compression,
-            "a header block resizes the table where it must not",
+            "a header block resizes the table where that is forbidden",
         ),
         HpackError::TooLarge(_) => (
             ErrorCode::EnhanceYourCalm,
@@ -130,22 +132,18 @@ const fn violation(error: HpackError) -> Violation {
     Violation { code, reason }
 }
 
-/// Looks for what makes headers malformed (RFC 9113, sections 8.1.1, 8.2 and 8.3.2), and for what the reply needs.
+/// Checks the headers for faults (RFC 9113, sections 8.1.1, 8.2 and 8.3.2) and extracts what the reply needs.
 fn read_meaning(fields: &Fields) -> Meaning {
     let mut meaning = Meaning::default();
     let mut regular = false;
-    let mut lengths = 0;
     for (name, value) in fields.iter() {
         let fault = match name {
             b":status" if regular => Some("`:status` comes after other headers"),
             b":status" => read_status(value, &mut meaning),
             [b':', ..] => Some("a reply holds a pseudo-header other than `:status`"),
-            b"content-length" => {
-                lengths += 1;
-                read_length(value, lengths, &mut meaning)
-            }
+            b"content-length" => note_length(&mut meaning.content_length, value).err(),
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
-                Some("a reply holds a header that belongs to HTTP/1.1 connections")
+                Some("a reply has a header that belongs to HTTP/1.1 connections")
             }
             b"grpc-status" => read_grpc_status(value, &mut meaning),
             b"content-type" => {
@@ -167,22 +165,9 @@ fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
     };
     match (number, meaning.status) {
         (None, _) => Some("`:status` is not three digits"),
-        (Some(_), Some(_)) => Some("a reply holds `:status` twice"),
+        (Some(_), Some(_)) => Some("a reply has `:status` twice"),
         (Some(status), None) => {
             meaning.status = Some(status as u16);
-            None
-        }
-    }
-}
-
-fn read_length(value: &[u8], lengths: u32, meaning: &mut Meaning) -> Option<&'static str> {
-    match decimal(value) {
-        None => Some("`content-length` is no number"),
-        length if lengths > 1 && length != meaning.content_length => {
-            Some("two values of `content-length` differ")
-        }
-        length => {
-            meaning.content_length = length;
             None
         }
     }
@@ -193,10 +178,10 @@ fn read_grpc_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str>
     meaning
         .grpc_status
         .is_none()
-        .then_some("`grpc-status` is no number")
+        .then_some("`grpc-status` is not a number")
 }
 
-/// `application/grpc`, also with a suffix (`+proto`) or a parameter.
+/// `application/grpc`, optionally with a suffix (`+proto`) or a parameter.
 fn is_grpc(content_type: &[u8]) -> bool {
     const TYPE: &[u8] = b"application/grpc";
     content_type
@@ -205,30 +190,25 @@ fn is_grpc(content_type: &[u8]) -> bool {
         && matches!(content_type.get(TYPE.len()), None | Some(b'+' | b';' | b' '))
 }
 
-fn decimal(text: &[u8]) -> Option<u64> {
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    std::str::from_utf8(text).ok()?.parse().ok()
-}
-
 fn fault_of_name(name: &[u8]) -> Option<&'static str> {
     if name.is_empty() {
-        return Some("a reply holds a header without a name");
+        return Some("a reply has a header without a name");
     }
     if name.iter().any(u8::is_ascii_uppercase) {
-        return Some("a reply holds a header name in upper case");
+        return Some("a reply has a header name in upper case");
     }
-    name.iter()
-        .any(|&byte| byte <= b' ' || byte >= 0x7f || byte == b':')
+    (!name.iter().all(|&byte| is_token(byte)))
         .then_some("a reply holds a header name with a forbidden character")
 }
 
+/// What a value must not hold (RFC 9113, section 8.2.1).
 fn fault_of_value(value: &[u8]) -> Option<&'static str> {
-    value
-        .iter()
-        .any(|byte| matches!(byte, 0 | b'\r' | b'\n'))
-        .then_some("a reply holds a header value with a line break or a NUL")
+    if value.iter().any(|byte| matches!(byte, 0 | b'\r' | b'\n')) {
+        return Some("a reply holds a header value with a line break or a NUL");
+    }
+    let is_space = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    (is_space(value.first()) || is_space(value.last()))
+        .then_some("a reply holds a header value that begins or ends with white space")
 }
 
 #[cfg(test)]
@@ -236,7 +216,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Parts of blocks: indexed from both tables, literals that enter and that do not, changes of size.
+    /// Parts of blocks: indexed fields of both tables, literals with and without indexing, table size updates.
     fn part() -> impl Strategy<Value = Vec<u8>> {
         prop_oneof![
             (1..70u8).prop_map(|index| vec![0x80 | index]),
@@ -248,7 +228,7 @@ mod tests {
     }
 
     proptest! {
-        /// Remembered or read anew, a block means the same, whatever came between.
+        /// A cached block means the same as a freshly decoded one, whatever came in between.
         #[test]
         fn remembering_changes_nothing(
             blocks in prop::collection::vec(prop::collection::vec(part(), 0..4), 1..6),

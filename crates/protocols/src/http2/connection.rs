@@ -1,4 +1,4 @@
-//! The state of one connection, and the [`Protocol`] it is.
+//! State of one HTTP/2 connection and its implementation of [`Protocol`].
 
 use super::blocks::Blocks;
 use super::frame::{self, DEFAULT_MAX_FRAME_SIZE, DEFAULT_WINDOW, FrameHeader, setting};
@@ -8,18 +8,18 @@ use super::{Prepared, Semantics};
 use crate::protocol::{Call, PrepareError, Protocol, ProtocolError, ReplySink, Token};
 use prony_load::{Request, Target};
 
-/// What this side offers for each stream and for the connection, bytes. A generator must never be what holds a reply
-/// back, so both are as good as unlimited; the buffers of TCP stay in force.
+/// Flow-control window that this side offers per stream and per connection, bytes. A generator must never hold a reply
+/// back, so the window is practically unlimited; TCP buffers still apply.
 pub(super) const OUR_WINDOW: u32 = 1 << 30;
 
-/// What the connections of one worker share.
+/// State shared by the HTTP/2 connections of one worker.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// The body of the request that is being started.
+    /// Scratch space for the body of the request that is being started.
     pub(super) body: Vec<u8>,
 }
 
-/// What the service allows.
+/// Limits that the service has set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PeerSettings {
     pub(super) max_streams: u32,
@@ -27,25 +27,25 @@ pub(super) struct PeerSettings {
     pub(super) max_frame: u32,
 }
 
-/// The payload of a DATA frame that is passing through.
+/// A DATA frame whose payload is being passed on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passing {
     pub(super) stream: u32,
-    /// Bytes of the payload still to come, padding included.
+    /// Bytes of the payload that have not arrived yet, including padding.
     pub(super) left: u32,
-    /// Bytes of padding at its end; `None`: the byte that says so is still to come.
+    /// Bytes of padding at the end; `None` until the padding length has arrived.
     pub(super) padding: Option<u32>,
     pub(super) ends_stream: bool,
 }
 
-/// A header block that goes on in CONTINUATION frames.
+/// A header block that continues in CONTINUATION frames.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Continued {
     pub(super) stream: u32,
     pub(super) ends_stream: bool,
 }
 
-/// One connection.
+/// One HTTP/2 connection.
 #[derive(Debug)]
 pub struct Connection<M: Semantics> {
     pub(super) depth: u32,
@@ -53,26 +53,28 @@ pub struct Connection<M: Semantics> {
     pub(super) encoder: Encoder,
     pub(super) blocks: Blocks,
     pub(super) peer: PeerSettings,
-    /// Whether the service's SETTINGS are there.
+    /// Whether the service's SETTINGS have arrived.
     pub(super) is_ready: bool,
-    /// Whether the service, or the end of the identifiers, forbids further streams.
+    /// Whether no further streams can be opened, because of the service or because the identifiers are used up.
     pub(super) is_closing: bool,
-    /// What the service still accepts on this connection, bytes.
+    /// Bytes that the service still accepts on this connection.
     pub(super) send_window: i64,
-    /// What the service may still send on this connection, bytes.
+    /// Bytes that the service may still send on this connection.
     pub(super) receive_window: i64,
-    /// Streams whose body the windows keep back.
+    /// Number of streams whose body waits for a larger window.
     pub(super) waiting: u32,
-    /// The begin of a frame whose rest is still to come.
+    /// The start of an incomplete frame.
     pub(super) partial: Vec<u8>,
     pub(super) passing: Option<Passing>,
     pub(super) continued: Option<Continued>,
-    /// The header block so far, where it goes on.
+    /// The header block so far, if it continues.
     pub(super) fragments: Vec<u8>,
+    /// Its length, with a surcharge for each frame.
+    pub(super) fragments_cost: usize,
 }
 
 impl<M: Semantics> Connection<M> {
-    /// Frees a slot and gives the token of its request.
+    /// Frees a slot and returns the token of its request.
     pub(super) fn close(&mut self, slot: usize) -> Token {
         if !self.streams.get(slot).unsent.is_empty() {
             self.waiting -= 1;
@@ -85,7 +87,7 @@ impl<M: Semantics> Protocol for Connection<M> {
     type Prepared = Prepared;
     type Shared = Shared;
 
-    const GREETING: &'static str = "it said a word of HTTP/2";
+    const GREETING: &'static str = "it sent HTTP/2 settings";
     const GONE_AT_ONCE: &'static str = "the server ended the connection (GOAWAY) before any request";
     const MULTIPLEXES: bool = true;
     const TELLS_MESSAGES: bool = M::DIALECT.grpc;
@@ -118,23 +120,17 @@ impl<M: Semantics> Protocol for Connection<M> {
             passing: None,
             continued: None,
             fragments: Vec::new(),
+            fragments_cost: 0,
         }
     }
 
     fn open(&mut self, _: &mut Shared, _: &Prepared, out: &mut Vec<u8>) {
-        out.extend_from_slice(frame::PREFACE);
-        let settings = [
-            (setting::ENABLE_PUSH, 0),
-            (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
-            (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
-        ];
-        frame::write_settings(&settings, out);
-        frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
+        write_preface(out);
     }
 
     #[inline]
     fn is_ready(&self) -> bool {
-        // A service that allows no stream at first says later that it does.
+        // A service that allows no streams at first raises the limit later.
         self.is_ready && self.peer.max_streams > 0
     }
 
@@ -195,6 +191,18 @@ impl<M: Semantics> Protocol for Connection<M> {
     fn is_spent(&self) -> bool {
         self.is_closing && self.streams.open() == 0
     }
+}
+
+/// What a client says first (RFC 9113, section 3.4).
+pub(crate) fn write_preface(out: &mut Vec<u8>) {
+    out.extend_from_slice(frame::PREFACE);
+    let settings = [
+        (setting::ENABLE_PUSH, 0),
+        (setting::INITIAL_WINDOW_SIZE, OUR_WINDOW),
+        (setting::MAX_HEADER_LIST_SIZE, super::blocks::MOST_HEADERS as u32),
+    ];
+    frame::write_settings(&settings, out);
+    frame::write_window_update(0, OUR_WINDOW - DEFAULT_WINDOW, out);
 }
 
 /// Whether a frame's header can be that of HTTP/1.1 text: then the service does not speak HTTP/2.

@@ -1,4 +1,4 @@
-//! Frames that are about the connection or the windows, not about a reply.
+//! Frames that concern the connection or flow control rather than a reply.
 
 use super::Semantics;
 use super::connection::Connection;
@@ -18,17 +18,19 @@ impl<M: Semantics> Connection<M> {
         if header.has(flag::ACK) {
             if !self.is_ready {
                 return Err(Violation::protocol(
-                    "the first frame is not SETTINGS but their receipt",
+                    "the first frame acknowledges SETTINGS instead of sending them",
                 ));
             }
             return if payload.is_empty() {
                 Ok(())
             } else {
-                Err(Violation::size("the receipt of SETTINGS is not empty"))
+                Err(Violation::size("the acknowledgement of SETTINGS is not empty"))
             };
         }
         if !payload.len().is_multiple_of(6) {
-            return Err(Violation::size("SETTINGS are not a multiple of 6 bytes long"));
+            return Err(Violation::size(
+                "the length of SETTINGS is not a multiple of 6 bytes",
+            ));
         }
         for entry in payload.chunks_exact(6) {
             self.setting(u16::from_be_bytes([entry[0], entry[1]]), number(&entry[2..]))?;
@@ -43,7 +45,9 @@ impl<M: Semantics> Connection<M> {
         match identifier {
             setting::HEADER_TABLE_SIZE => self.encoder.set_table_size(value as usize),
             setting::ENABLE_PUSH if value != 0 => {
-                return Err(Violation::protocol("a service must not offer to be pushed to"));
+                return Err(Violation::protocol(
+                    "a service must not enable SETTINGS_ENABLE_PUSH",
+                ));
             }
             setting::MAX_CONCURRENT_STREAMS => self.peer.max_streams = value,
             setting::INITIAL_WINDOW_SIZE if value > i32::MAX as u32 => {
@@ -55,7 +59,7 @@ impl<M: Semantics> Connection<M> {
                 for stream in self.streams.iter_mut() {
                     stream.send_window += change;
                     if stream.send_window > i64::from(i32::MAX) {
-                        return Err(Violation::flow("SETTINGS let a window exceed 2^31 - 1"));
+                        return Err(Violation::flow("SETTINGS make a window exceed 2^31 - 1"));
                     }
                 }
             }
@@ -63,7 +67,7 @@ impl<M: Semantics> Connection<M> {
                 return Err(Violation::protocol("SETTINGS_MAX_FRAME_SIZE is out of its range"));
             }
             setting::MAX_FRAME_SIZE => self.peer.max_frame = value,
-            // MAX_HEADER_LIST_SIZE is advice, and unknown settings must be ignored.
+            // MAX_HEADER_LIST_SIZE is advisory, and unknown settings must be ignored.
             _ => {}
         }
         Ok(())
@@ -82,11 +86,7 @@ impl<M: Semantics> Connection<M> {
         let increment = i64::from(number(payload) & 0x7fff_ffff);
         if header.stream == 0 {
             self.send_window += increment;
-            if increment == 0 || self.send_window > i64::from(i32::MAX) {
-                return Err(Violation::flow(
-                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the connection",
-                ));
-            }
+            fault_of_window(increment, self.send_window).map_or(Ok(()), Err)?;
         } else if !self.streams.was_opened(header.stream) {
             return Err(Violation::protocol(
                 "WINDOW_UPDATE on a stream that was never opened",
@@ -94,13 +94,8 @@ impl<M: Semantics> Connection<M> {
         } else if let Some(slot) = self.streams.find(header.stream) {
             let stream = self.streams.get(slot);
             stream.send_window += increment;
-            if increment == 0 || stream.send_window > i64::from(i32::MAX) {
-                self.fail(
-                    slot,
-                    "WINDOW_UPDATE of 0, or beyond 2^31 - 1, on the stream",
-                    out,
-                    sink,
-                );
+            if let Some(violation) = fault_of_window(increment, stream.send_window) {
+                self.fail(slot, violation, out, sink);
             }
         }
         self.send_waiting(out);
@@ -123,17 +118,16 @@ impl<M: Semantics> Connection<M> {
         }
         if let Some(slot) = self.streams.find(header.stream) {
             let token = self.close(slot);
-            let failure = if number(payload) == ErrorCode::RefusedStream as u32 {
-                Failure::Unprocessed
-            } else {
-                Failure::Reset
+            let failure = match number(payload) {
+                code if code == ErrorCode::RefusedStream as u32 => Failure::Unprocessed,
+                code => Failure::Reset(code),
             };
             sink.failed(token, failure);
         }
         Ok(())
     }
 
-    /// The service takes no further streams, and says which of those under way it will not answer.
+    /// The service accepts no further streams and reports which of those in flight it will not answer.
     pub(super) fn go_away<S: ReplySink>(
         &mut self,
         header: FrameHeader,
@@ -155,6 +149,17 @@ impl<M: Semantics> Connection<M> {
             }
         }
         Ok(())
+    }
+}
+
+/// What is wrong with an update of a window that has this size now (RFC 9113, sections 6.9 and 6.9.1).
+fn fault_of_window(increment: i64, window: i64) -> Option<Violation> {
+    if increment == 0 {
+        Some(Violation::protocol("WINDOW_UPDATE of 0"))
+    } else if window > i64::from(i32::MAX) {
+        Some(Violation::flow("WINDOW_UPDATE lets a window exceed 2^31 - 1"))
+    } else {
+        None
     }
 }
 

@@ -1,21 +1,21 @@
-//! Frames (RFC 9113, sections 4 and 6): their headers read, and the few that a client sends written.
+//! Frames (RFC 9113, sections 4 and 6): reads their headers and writes the few types that a client sends.
 
-/// Length of a frame's header, bytes.
+/// Length of a frame header, bytes.
 pub const HEADER_LENGTH: usize = 9;
 
-/// What a client says first (RFC 9113, section 3.4).
+/// The connection preface, which a client sends first (RFC 9113, section 3.4).
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Largest payload that a peer may send while `SETTINGS_MAX_FRAME_SIZE` is left at its default, bytes.
 pub const DEFAULT_MAX_FRAME_SIZE: u32 = 16_384;
 
-/// Size of a flow-control window that no setting has changed, bytes.
+/// Initial size of a flow-control window, bytes.
 pub const DEFAULT_WINDOW: u32 = 65_535;
 
 /// Highest stream identifier.
 pub const LAST_STREAM: u32 = (1 << 31) - 1;
 
-/// Types of frames (RFC 9113, section 6).
+/// Frame types (RFC 9113, section 6).
 pub mod kind {
     pub(crate) const DATA: u8 = 0x0;
     pub(crate) const HEADERS: u8 = 0x1;
@@ -29,7 +29,7 @@ pub mod kind {
     pub(crate) const CONTINUATION: u8 = 0x9;
 }
 
-/// Flags of frames.
+/// Frame flags.
 pub mod flag {
     pub(crate) const ACK: u8 = 0x1;
     pub(crate) const END_STREAM: u8 = 0x1;
@@ -38,7 +38,7 @@ pub mod flag {
     pub(crate) const PRIORITY: u8 = 0x20;
 }
 
-/// Identifiers of settings (RFC 9113, section 6.5.2).
+/// Setting identifiers (RFC 9113, section 6.5.2).
 pub mod setting {
     pub(crate) const HEADER_TABLE_SIZE: u16 = 0x1;
     pub(crate) const ENABLE_PUSH: u16 = 0x2;
@@ -48,35 +48,35 @@ pub mod setting {
     pub(crate) const MAX_HEADER_LIST_SIZE: u16 = 0x6;
 }
 
-/// Error codes (RFC 9113, section 7) that this client sends or looks at.
+/// Error codes (RFC 9113, section 7) that this client sends or checks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum ErrorCode {
     /// No error.
     NoError = 0x0,
-    /// The protocol was broken.
+    /// The peer violated the protocol.
     Protocol = 0x1,
-    /// A flow-control window was overrun.
+    /// The peer exceeded a flow-control window.
     FlowControl = 0x3,
-    /// A frame of a wrong size.
+    /// A frame has an invalid size.
     FrameSize = 0x6,
     /// The stream was not processed.
     RefusedStream = 0x7,
-    /// The stream is not wanted any more.
+    /// The stream is no longer needed.
     Cancel = 0x8,
     /// The header tables of both sides differ.
     Compression = 0x9,
-    /// More than a sane peer would send.
+    /// The peer sends more than a sane one would.
     EnhanceYourCalm = 0xb,
 }
 
-/// Something a peer must not do; the connection cannot go on.
+/// A protocol violation by the peer; the connection cannot continue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Violation {
-    /// What is said in GOAWAY.
+    /// The error code to send in GOAWAY.
     pub code: ErrorCode,
-    /// What was wrong, for the user.
+    /// The reason, for the user.
     pub reason: &'static str,
 }
 
@@ -112,12 +112,12 @@ pub struct FrameHeader {
     pub kind: u8,
     /// See [`flag`].
     pub flags: u8,
-    /// The stream, 0 for the connection.
+    /// The stream identifier; 0 for the connection.
     pub stream: u32,
 }
 
 impl FrameHeader {
-    /// Reads the header.
+    /// Parses the header.
     pub fn parse(bytes: &[u8; HEADER_LENGTH]) -> Self {
         Self {
             length: number(&bytes[..4]) >> 8,
@@ -128,7 +128,7 @@ impl FrameHeader {
         }
     }
 
-    /// The header's bytes.
+    /// Serialises the header.
     pub fn to_bytes(self) -> [u8; HEADER_LENGTH] {
         let mut bytes = [0; HEADER_LENGTH];
         bytes[..4].copy_from_slice(&(self.length << 8 | u32::from(self.kind)).to_be_bytes());
@@ -142,7 +142,7 @@ impl FrameHeader {
     }
 }
 
-/// Appends a whole frame.
+/// Appends a complete frame.
 pub fn write(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>) {
     let header = FrameHeader {
         length: payload.len() as u32,
@@ -154,7 +154,7 @@ pub fn write(kind: u8, flags: u8, stream: u32, payload: &[u8], out: &mut Vec<u8>
     out.extend_from_slice(payload);
 }
 
-/// Appends SETTINGS with these values.
+/// Appends a SETTINGS frame with these values.
 pub fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
     let mut payload = Vec::with_capacity(settings.len() * 6);
     for (identifier, value) in settings {
@@ -164,17 +164,17 @@ pub fn write_settings(settings: &[(u16, u32)], out: &mut Vec<u8>) {
     write(kind::SETTINGS, 0, 0, &payload, out);
 }
 
-/// Appends `WINDOW_UPDATE`.
+/// Appends a `WINDOW_UPDATE` frame.
 pub fn write_window_update(stream: u32, increment: u32, out: &mut Vec<u8>) {
     write(kind::WINDOW_UPDATE, 0, stream, &increment.to_be_bytes(), out);
 }
 
-/// Appends `RST_STREAM`.
+/// Appends a `RST_STREAM` frame.
 pub fn write_reset(stream: u32, code: ErrorCode, out: &mut Vec<u8>) {
     write(kind::RST_STREAM, 0, stream, &(code as u32).to_be_bytes(), out);
 }
 
-/// Appends GOAWAY. A client that accepts no pushed stream has processed none: the last stream is 0.
+/// Appends a GOAWAY frame. A client that accepts no pushed streams has processed none, so the last stream is 0.
 pub fn write_go_away(code: ErrorCode, out: &mut Vec<u8>) {
     let mut payload = [0; 8];
     payload[4..].copy_from_slice(&(code as u32).to_be_bytes());
@@ -187,7 +187,7 @@ pub(super) fn without_padding(header: FrameHeader, payload: &[u8]) -> Result<&[u
         return Ok(payload);
     }
     let (&padding, rest) = payload.split_first().ok_or(Violation::size(
-        "a padded frame has no room for the length of its padding",
+        "a padded frame is too short for its padding length",
     ))?;
     rest.len()
         .checked_sub(usize::from(padding))

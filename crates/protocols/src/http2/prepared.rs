@@ -1,4 +1,4 @@
-//! Requests serialised as far as can be done before the run.
+//! Requests serialised as far as possible before the run.
 
 use super::hpack::{Field, HeaderPlan};
 use crate::protocol::{PrepareError, expects_content};
@@ -21,19 +21,19 @@ const RESERVED: Reserved = Reserved {
     reason: "the protocol sends it itself, or forbids it",
 };
 
-/// A request as all connections send it.
+/// A request that all connections share.
 #[derive(Debug)]
 pub struct Prepared {
     pub(super) headers: HeaderPlan,
     varying: Vec<Varying>,
     body: PreparedBody,
-    /// So many messages of the body may wait for their replies; `None`: all.
+    /// Number of messages of the body that may wait for replies at a time; `None`: all.
     pub(super) unanswered: Option<u32>,
-    /// Whether the reply has no body whatever its headers say.
+    /// Whether the reply has no body, whatever its headers say.
     pub(super) is_head: bool,
 }
 
-/// A header's value that differs from request to request.
+/// A header value that differs per request.
 #[derive(Debug)]
 enum Varying {
     Value(Template),
@@ -47,7 +47,7 @@ enum PreparedBody {
     Varying { template: Template, grpc: bool },
 }
 
-/// Which headers a protocol on top of HTTP/2 adds, and whether messages carry gRPC's prefix.
+/// Headers that a protocol on top of HTTP/2 adds, and whether messages carry the gRPC prefix.
 #[derive(Debug, Clone, Copy)]
 pub struct Dialect {
     /// Headers added to those of the request.
@@ -61,7 +61,7 @@ impl Prepared {
     pub fn new(request: &Request, target: &Target, dialect: Dialect) -> Result<Self, PrepareError> {
         let method = request.method.as_str();
         request_rules::check(request, &[RESERVED])?;
-        // HTTP/2 has `:authority` in its place (RFC 9113, section 8.3.1).
+        // HTTP/2 uses `:authority` instead (RFC 9113, section 8.3.1).
         let is_host = |header: &&Header| header.name.eq_ignore_ascii_case("host");
         let host = request.headers.iter().find(is_host);
         let authority = host.map_or_else(
@@ -142,7 +142,7 @@ impl Prepared {
         matches!(self.body, PreparedBody::None)
     }
 
-    /// Appends the value of the varying field `place` of a request with a body of `body_length` bytes.
+    /// Appends the value of the varying field `place`, for a request with a body of `body_length` bytes.
     pub(super) fn value(&self, place: usize, values: Values<'_>, body_length: usize, out: &mut Vec<u8>) {
         match &self.varying[place] {
             Varying::Value(template) => template.render(out, |index, out| values.append(index, out)),
@@ -150,7 +150,7 @@ impl Prepared {
         }
     }
 
-    /// The body; rendered into `scratch` where it differs from request to request.
+    /// Returns the body, rendered into `scratch` if it differs per request.
     pub(super) fn body<'a>(&'a self, values: Values<'_>, scratch: &'a mut Vec<u8>) -> &'a [u8] {
         match &self.body {
             PreparedBody::None => &[],
@@ -198,7 +198,7 @@ impl PreparedBody {
     }
 }
 
-/// Writes the length of a message into the prefix before it.
+/// Writes the length of a message into its prefix.
 fn write_length(message: &mut [u8]) {
     let length = (message.len() - PREFIX) as u32;
     message[1..PREFIX].copy_from_slice(&length.to_be_bytes());

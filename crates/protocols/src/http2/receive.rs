@@ -1,4 +1,4 @@
-//! Frames of the service, as they come: in pieces of any size.
+//! Reads frames from the service, in pieces of any size.
 
 use super::Semantics;
 use super::connection::{Connection, OUR_WINDOW, Passing, looks_like_text};
@@ -9,7 +9,7 @@ use super::streams::Stage;
 use crate::protocol::ReplySink;
 
 impl<M: Semantics> Connection<M> {
-    /// Takes what came.
+    /// Processes received bytes.
     pub(super) fn take<S: ReplySink>(
         &mut self,
         mut bytes: &[u8],
@@ -29,7 +29,7 @@ impl<M: Semantics> Connection<M> {
         Ok(())
     }
 
-    /// Takes one frame from the begin of `bytes`, or keeps them where they are not all of it. Gives how many it took.
+    /// Processes one frame from the start of `bytes`, or keeps an incomplete one. Returns the number of bytes consumed.
     #[inline]
     fn take_frame<S: ReplySink>(
         &mut self,
@@ -55,7 +55,7 @@ impl<M: Semantics> Connection<M> {
         Ok(HEADER_LENGTH + payload.len())
     }
 
-    /// Adds to the frame that is kept, and takes it when it is whole.
+    /// Adds bytes to the incomplete frame, and processes the frame once it is complete.
     fn complete_frame<S: ReplySink>(
         &mut self,
         bytes: &[u8],
@@ -89,7 +89,7 @@ impl<M: Semantics> Connection<M> {
         Ok(used + more)
     }
 
-    /// What can be said of a frame by its header alone.
+    /// Checks that need only the frame header.
     #[inline]
     fn check(&self, header: FrameHeader) -> Result<(), Violation> {
         if !self.is_ready && header.kind != kind::SETTINGS {
@@ -130,11 +130,11 @@ impl<M: Semantics> Connection<M> {
             kind::PING => ping(header, payload, out),
             kind::GOAWAY => self.go_away(header, payload, sink),
             kind::PUSH_PROMISE => Err(Violation::protocol(
-                "a stream is pushed though that was switched off",
+                "the service pushed a stream, but push is disabled",
             )),
             kind::PRIORITY if payload.len() != 5 => Err(Violation::size("PRIORITY is not 5 bytes long")),
             kind::PRIORITY if header.stream == 0 => Err(Violation::protocol("PRIORITY without a stream")),
-            // Priorities are no concern of a client, and unknown frames must be ignored.
+            // A client ignores priorities, and unknown frames must be ignored.
             _ => Ok(()),
         }
     }
@@ -153,7 +153,7 @@ impl<M: Semantics> Connection<M> {
         if self.receive_window < 0 {
             return Err(Violation::flow("more DATA than the connection's window allows"));
         }
-        // Granted again in few and large steps.
+        // The window is replenished in few, large steps.
         if self.receive_window < i64::from(OUR_WINDOW / 2) {
             let spent = i64::from(OUR_WINDOW) - self.receive_window;
             frame::write_window_update(0, spent as u32, out);
@@ -172,7 +172,8 @@ impl<M: Semantics> Connection<M> {
                 stream.receive_window = i64::from(OUR_WINDOW);
             }
             if stream.stage == Stage::Head {
-                self.fail(slot, "DATA comes before the head of the reply", out, sink);
+                let violation = Violation::protocol("DATA comes before the head of the reply");
+                self.fail(slot, violation, out, sink);
             }
         }
         self.passing = Some(Passing {
@@ -201,7 +202,7 @@ impl<M: Semantics> Connection<M> {
             (Some(padding), _) => padding,
             (None, None) => {
                 return Err(Violation::size(
-                    "a padded frame has no room for the length of its padding",
+                    "a padded frame is too short for its padding length",
                 ));
             }
             (None, Some(&padding)) => {

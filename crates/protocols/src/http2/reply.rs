@@ -1,4 +1,4 @@
-//! Header blocks, and how replies end.
+//! Header blocks and the end of replies.
 
 use super::Semantics;
 use super::connection::{Connection, Continued};
@@ -7,8 +7,10 @@ use super::semantics::Rules;
 use super::streams::Stage;
 use crate::protocol::{Failure, ReplySink};
 
-/// Largest header block that is put together from CONTINUATION frames, bytes.
+/// Limit on a header block that is assembled from CONTINUATION frames, bytes.
 const MOST_FRAGMENTS: usize = 512 * 1024;
+/// What a CONTINUATION frame counts for in addition to its payload, bytes.
+const FRAGMENT_COST: usize = 64;
 
 impl<M: Semantics> Connection<M> {
     #[inline]
@@ -26,7 +28,7 @@ impl<M: Semantics> Connection<M> {
         if header.has(flag::PRIORITY) {
             block = block
                 .get(5..)
-                .ok_or(Violation::size("HEADERS have no room for their priority"))?;
+                .ok_or(Violation::size("HEADERS is too short for its priority"))?;
         }
         let head = Continued {
             stream: header.stream,
@@ -37,6 +39,7 @@ impl<M: Semantics> Connection<M> {
         }
         self.fragments.clear();
         self.fragments.extend_from_slice(block);
+        self.fragments_cost = block.len();
         self.continued = Some(head);
         Ok(())
     }
@@ -48,10 +51,12 @@ impl<M: Semantics> Connection<M> {
         out: &mut Vec<u8>,
         sink: &mut S,
     ) -> Result<(), Violation> {
-        if self.fragments.len() + payload.len() > MOST_FRAGMENTS {
+        // Empty frames count as well, or a block of them could go on for ever.
+        self.fragments_cost += payload.len() + FRAGMENT_COST;
+        if self.fragments_cost > MOST_FRAGMENTS {
             return Err(Violation {
                 code: ErrorCode::EnhanceYourCalm,
-                reason: "a header block is longer than 512 KiB",
+                reason: "a header block is longer than 512 KiB, or in thousands of frames",
             });
         }
         self.fragments.extend_from_slice(payload);
@@ -65,7 +70,7 @@ impl<M: Semantics> Connection<M> {
         result
     }
 
-    /// A whole header block.
+    /// Processes a complete header block.
     #[inline]
     fn block<S: ReplySink>(
         &mut self,
@@ -79,12 +84,12 @@ impl<M: Semantics> Connection<M> {
             Ok(block) => block,
             Err(violation) => {
                 if let Some(slot) = slot {
-                    self.fail(slot, violation.reason, out, sink);
+                    self.fail(slot, violation, out, sink);
                 }
                 return Err(violation);
             }
         };
-        // A stream that is gone (it timed out): its block was read for the sake of the table.
+        // The stream is gone (it timed out); its block was decoded only to keep the table in step.
         let Some(slot) = slot else { return Ok(()) };
         let stream = self.streams.get(slot);
         let rules = Rules {
@@ -118,7 +123,7 @@ impl<M: Semantics> Connection<M> {
         Ok(())
     }
 
-    /// The stream ended on the service's side.
+    /// The service ended its side of the stream.
     #[inline]
     pub(super) fn finish<S: ReplySink>(&mut self, slot: usize, out: &mut Vec<u8>, sink: &mut S) {
         let stream = self.streams.get(slot);
@@ -134,14 +139,17 @@ impl<M: Semantics> Connection<M> {
         }
     }
 
+    /// Ends a stream on which the service broke a rule, and says which kind of rule.
     pub(super) fn fail<S: ReplySink>(
         &mut self,
         slot: usize,
-        reason: &'static str,
+        violation: Violation,
         out: &mut Vec<u8>,
         sink: &mut S,
     ) {
-        self.give_up(slot, Failure::Malformed(reason), out, sink);
+        frame::write_reset(self.streams.get(slot).id, violation.code, out);
+        let token = self.close(slot);
+        sink.failed(token, Failure::Malformed(violation.reason));
     }
 
     /// Ends a stream whose reply is malformed.

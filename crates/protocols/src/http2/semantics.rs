@@ -1,29 +1,29 @@
-//! What a stream's frames mean as a reply.
+//! How the frames of a stream form a reply.
 
 use super::{Block, Dialect};
-use crate::protocol::{End, Failure, Head, HeaderList, ReplySink, Token};
+use crate::protocol::{End, Failure, Framing, Head, HeaderList, ReplySink, Token, Version};
 
-/// What is known of a request when its reply comes.
+/// Properties of a request that are needed when its reply arrives.
 #[derive(Debug, Clone, Copy)]
 pub struct Rules {
-    /// The worker's name of the request.
+    /// The token that the worker gave the request.
     pub token: Token,
-    /// Whether the headers are asked for.
+    /// Whether the worker wants the headers.
     pub wants_headers: bool,
 }
 
-/// What a stream's frames mean. The connection has checked their order and that the headers are well-formed.
+/// How the frames of a stream form a reply. The connection has already checked their order and their headers.
 pub trait Semantics {
-    /// What is kept for each request under way.
+    /// State kept for each request in flight.
     type Reply: Default + std::fmt::Debug;
 
-    /// How requests are sent.
+    /// Which headers and framing requests use.
     const DIALECT: Dialect;
 
     /// The state before the first frame of a reply.
     fn begin(is_head: bool) -> Self::Reply;
 
-    /// The head of the final reply; `ends`: nothing follows.
+    /// Processes the head of the final reply. `ends`: nothing follows.
     fn head<S: ReplySink>(
         reply: &mut Self::Reply,
         rules: Rules,
@@ -32,7 +32,7 @@ pub trait Semantics {
         sink: &mut S,
     ) -> Result<(), Failure>;
 
-    /// A piece of the body.
+    /// Processes a piece of the body.
     fn data<S: ReplySink>(
         reply: &mut Self::Reply,
         rules: Rules,
@@ -40,12 +40,12 @@ pub trait Semantics {
         sink: &mut S,
     ) -> Result<(), Failure>;
 
-    /// Complete messages of the reply so far, where each of them answers one of the request.
+    /// Number of complete messages in the reply so far, where each of them answers one message of the request.
     fn messages(_: &Self::Reply) -> u32 {
         0
     }
 
-    /// Headers after the body.
+    /// Processes the headers after the body.
     fn trailers<S: ReplySink>(
         reply: &mut Self::Reply,
         rules: Rules,
@@ -53,39 +53,35 @@ pub trait Semantics {
         sink: &mut S,
     ) -> Result<(), Failure>;
 
-    /// The reply is complete.
+    /// Completes the reply.
     fn end(reply: &Self::Reply) -> Result<End, Failure>;
 }
 
-/// Passes the head on, with headers where they are asked for.
+/// Passes the head on, with headers if they are wanted.
 pub(crate) fn pass_head<S: ReplySink>(rules: Rules, block: &Block, status: u16, sink: &mut S) {
     sink.first_byte(rules.token);
-    if !rules.wants_headers {
-        sink.head(rules.token, Head { status, headers: &[] });
-        return;
+    let mut headers = HeaderList::new();
+    if rules.wants_headers {
+        headers.extend(block.fields.iter().filter(|(name, _)| !name.starts_with(b":")));
     }
-    let headers: HeaderList<'_> = block
-        .fields
-        .iter()
-        .filter(|(name, _)| !name.starts_with(b":"))
-        .collect();
-    sink.head(
-        rules.token,
-        Head {
-            status,
-            headers: &headers,
-        },
-    );
+    let head = Head {
+        status,
+        headers: &headers,
+        version: Version::Http2,
+        framing: Framing::Stream,
+        closes: false,
+    };
+    sink.head(rules.token, head);
 }
 
-/// Plain HTTP.
+/// The semantics of plain HTTP.
 #[derive(Debug)]
 pub struct Http;
 
-/// A reply under way.
+/// State of a reply that is being received.
 #[derive(Debug, Default)]
 pub struct HttpReply {
-    /// `content-length`, where the reply has a body.
+    /// `content-length`, if the reply has a body.
     promised: Option<u64>,
     received: u64,
     is_head: bool,
@@ -117,7 +113,7 @@ impl Semantics for Http {
     ) -> Result<(), Failure> {
         let status = block.meaning.status.unwrap_or_default();
         reply.bodyless = reply.is_head || matches!(status, 204 | 304);
-        // The length of a body that is not sent is allowed to stand there (RFC 9110, section 8.6).
+        // `content-length` may describe a body that is not sent (RFC 9110, section 8.6).
         reply.promised = if reply.bodyless {
             Some(0)
         } else {
@@ -137,7 +133,7 @@ impl Semantics for Http {
         reply.received += piece.len() as u64;
         if reply.promised.is_some_and(|promised| reply.received > promised) {
             return Err(Failure::Malformed(if reply.bodyless {
-                "a body where there must be none"
+                "the reply has a body, but none is allowed"
             } else {
                 "the body is longer than `content-length` says"
             }));

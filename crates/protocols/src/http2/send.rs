@@ -1,4 +1,4 @@
-//! Requests into frames, as far as the service's windows allow.
+//! Sends requests as frames, as far as the service's windows allow.
 
 use super::connection::{Connection, OUR_WINDOW};
 use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind};
@@ -41,8 +41,8 @@ impl<M: Semantics> Connection<M> {
         }
     }
 
-    /// Writes the header of the HEADERS frame whose payload is `out[begin + 9..]`, and cuts the payload into
-    /// CONTINUATION frames where it is longer than the service accepts.
+    /// Writes the header of the HEADERS frame whose payload is `out[begin + 9..]`, and splits the payload into
+    /// CONTINUATION frames if it is longer than the service accepts.
     fn finish_headers(&self, stream: u32, flags: u8, begin: usize, out: &mut Vec<u8>) {
         let length = out.len() - begin - HEADER_LENGTH;
         let most = self.peer.max_frame as usize;
@@ -64,7 +64,7 @@ impl<M: Semantics> Connection<M> {
         out[begin..begin + HEADER_LENGTH].copy_from_slice(&header.to_bytes());
     }
 
-    /// Sends what the windows and the number of messages that may be unanswered allow, and keeps the rest.
+    /// Sends what the windows and the limit on unanswered messages allow, and keeps the rest.
     #[inline]
     fn send_body(&mut self, slot: usize, (body, unanswered): (&[u8], Option<u32>), out: &mut Vec<u8>) {
         let released = unanswered.map_or(body.len(), |count| after_messages(body, 0, count));
@@ -78,7 +78,7 @@ impl<M: Semantics> Connection<M> {
         }
     }
 
-    /// Sends DATA frames of the first `released` bytes of a body, and gives how many bytes went out.
+    /// Sends DATA frames with the first `released` bytes of a body, and returns the number of bytes sent.
     #[inline]
     fn send_data(&mut self, slot: usize, (body, released): (&[u8], usize), out: &mut Vec<u8>) -> usize {
         let stream = self.streams.get(slot);
@@ -96,7 +96,7 @@ impl<M: Semantics> Connection<M> {
         sent
     }
 
-    /// A window grew: goes on with the bodies that were kept back.
+    /// Continues the bodies that were held back, after a window has grown.
     pub(super) fn send_waiting(&mut self, out: &mut Vec<u8>) {
         if self.waiting == 0 {
             return;
@@ -111,10 +111,10 @@ impl<M: Semantics> Connection<M> {
         }
     }
 
-    /// Goes on with a body of which something was kept back.
+    /// Continues a body that was held back in part.
     fn send_kept(&mut self, slot: usize, out: &mut Vec<u8>) {
         let stream = self.streams.get(slot);
-        // Taken out and put back, so that its memory is kept.
+        // Taken out and put back to keep its allocation.
         let mut unsent = std::mem::take(&mut stream.unsent);
         let (from, released) = (stream.unsent_from, stream.released);
         let sent = self.send_data(slot, (&unsent[from..], released - from), out);
@@ -127,7 +127,7 @@ impl<M: Semantics> Connection<M> {
         stream.unsent = unsent;
     }
 
-    /// So many messages of a stream were answered: as many others may go.
+    /// `count` messages of a stream were answered: the same number may be sent.
     pub(super) fn release(&mut self, slot: usize, count: u32, out: &mut Vec<u8>) {
         let stream = self.streams.get(slot);
         if !stream.unsent.is_empty() {
@@ -137,7 +137,7 @@ impl<M: Semantics> Connection<M> {
     }
 }
 
-/// Where so many messages of gRPC end of which the first begins at `from`; the end of the body where it has fewer.
+/// Position after `count` gRPC messages, of which the first starts at `from`; the end of the body if there are fewer.
 fn after_messages(body: &[u8], from: usize, count: u32) -> usize {
     let mut end = from;
     for _ in 0..count {

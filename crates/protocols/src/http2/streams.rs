@@ -1,35 +1,35 @@
-//! The streams that are open, found by their identifier in one step.
+//! The open streams, found by their identifier in constant time.
 //!
-//! A stream lies in the slot that its identifier gives. Where an old stream still has that slot, the new one skips its
-//! identifier: a client may leave identifiers out, and requests that live long are few.
+//! The identifier of a stream determines its slot. If an older stream still occupies that slot, the new one skips its
+//! identifier: a client may leave identifiers out, and long-lived requests are rare.
 
 use super::frame::LAST_STREAM;
 use crate::protocol::Token;
 
-/// How far the reply of a stream has come.
+/// Progress of the reply of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// The head is still to come.
+    /// Waiting for the head.
     Head,
-    /// The head was there; body or trailers follow.
+    /// The head has arrived; body or trailers follow.
     Body,
 }
 
-/// One request under way.
+/// One request in flight.
 #[derive(Debug)]
 pub(super) struct Stream<R> {
-    /// Its identifier; 0: the slot is free.
+    /// The stream identifier; 0: the slot is free.
     pub(super) id: u32,
     pub(super) token: Token,
     pub(super) wants_headers: bool,
     pub(super) stage: Stage,
     pub(super) reply: R,
-    /// What the peer still accepts on this stream, bytes; below 0 after it made its window smaller.
+    /// Bytes that the peer still accepts on this stream; negative after the peer has shrunk its window.
     pub(super) send_window: i64,
-    /// What the peer may still send, bytes.
+    /// Bytes that the peer may still send.
     pub(super) receive_window: i64,
-    /// The part of the body that is kept back, from `unsent_from` on: up to `released` by the peer's windows, from there on by
-    /// messages whose replies must come first.
+    /// The part of the body that is held back, starting at `unsent_from`. Up to `released` it waits for the peer's
+    /// windows; the rest waits for replies to earlier messages.
     pub(super) unsent: Vec<u8>,
     pub(super) unsent_from: usize,
     pub(super) released: usize,
@@ -38,7 +38,7 @@ pub(super) struct Stream<R> {
 /// The streams of one connection.
 #[derive(Debug)]
 pub(super) struct Streams<R> {
-    /// None until the first request: an idle connection costs little.
+    /// Empty until the first request, so that an idle connection costs little.
     slots: Vec<Stream<R>>,
     slot_count: u32,
     next_id: u32,
@@ -61,11 +61,11 @@ impl<R: Default> Streams<R> {
 
     /// Whether there are identifiers left for another stream.
     pub(super) const fn can_open(&self) -> bool {
-        // Skipping passes at most one identifier for each slot.
+        // Skipping uses at most one identifier per slot.
         self.next_id < LAST_STREAM - 2 * self.slot_count
     }
 
-    /// Whether a stream with this identifier was opened at some time.
+    /// Whether a stream with this identifier was ever opened.
     pub(super) const fn was_opened(&self, id: u32) -> bool {
         id % 2 == 1 && id < self.next_id
     }
@@ -86,7 +86,7 @@ impl<R: Default> Streams<R> {
         &mut self.slots[slot]
     }
 
-    /// All slots, the free ones too: those have the identifier 0 and nothing unsent.
+    /// All slots, including free ones, which have the identifier 0 and nothing unsent.
     pub(super) const fn slots(&self) -> std::ops::Range<usize> {
         0..self.slots.len()
     }
@@ -95,7 +95,7 @@ impl<R: Default> Streams<R> {
         self.slots.iter_mut().filter(|stream| stream.id != 0)
     }
 
-    /// Opens the next stream and gives its slot. Windows and reply are the caller's to set.
+    /// Opens the next stream and returns its slot. The caller sets windows and reply.
     pub(super) fn add(&mut self, token: Token) -> usize {
         if self.slots.is_empty() {
             let free = || Stream {
@@ -126,7 +126,7 @@ impl<R: Default> Streams<R> {
         slot
     }
 
-    /// Frees a slot and gives the token of the request that was in it.
+    /// Frees a slot and returns the token of its request.
     pub(super) fn remove(&mut self, slot: usize) -> Token {
         let stream = &mut self.slots[slot];
         debug_assert_ne!(stream.id, 0, "a slot is freed once");

@@ -1,7 +1,8 @@
-//! TLS as a client speaks it: whom it trusts, who it says it is, what it offers, and in words what to do where that fails.
+//! TLS as a client speaks it: which certificates it trusts, its own identity, what it offers, and errors that say what
+//! to do.
 //!
-//! The generator and the client that checks are told the same of TLS and mean the same by it: this is where it is read. No
-//! socket is opened and no byte is sealed here. Start at [`TlsConfig`].
+//! The generator and the client that checks services both read their TLS settings here, so that these mean the same for
+//! both. This module opens no socket and encrypts nothing. Start at [`TlsConfig`].
 
 mod explain;
 pub mod session;
@@ -16,16 +17,17 @@ use rustls::{ClientConfig, RootCertStore};
 use std::sync::Arc;
 use trust::Trust;
 
-/// Services whose sessions are remembered. There is one for each configuration; rustls keeps up to eight tickets for it.
+/// Number of services whose sessions are cached. Each configuration has one service; rustls keeps up to eight tickets
+/// for it.
 const REMEMBERED_SERVICES: usize = 8;
 
-/// TLS cannot be spoken; why, and what to do.
+/// TLS cannot be used; the text says why and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct TlsError(pub String);
 
-/// How connections to a service speak TLS. Connections that share it resume each other's sessions where the service allows
-/// it, as a returning client does.
+/// TLS settings of connections to a service. Connections that share them resume each other's sessions where the service
+/// allows it, as a returning client does.
 #[derive(Debug, Clone)]
 pub struct TlsConfig {
     client: Arc<ClientConfig>,
@@ -33,13 +35,13 @@ pub struct TlsConfig {
     wanted: Wanted,
 }
 
-/// The protocol that the service must agree on.
+/// The protocol that the service must agree to.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted(Option<&'static [u8]>);
 
 impl TlsConfig {
-    /// Trusts the certificates that are given, else the machine's own (`SSL_CERT_FILE` names others), unless any
-    /// certificate is fine.
+    /// Trusts the given certificates, or the machine's own if there are none (`SSL_CERT_FILE` overrides them), unless
+    /// any certificate is accepted.
     pub fn new(tls: &Tls, protocol: Protocol) -> Result<Self, TlsError> {
         let trust = match &tls.cacert {
             _ if tls.insecure => Trust::Any,
@@ -49,7 +51,7 @@ impl TlsConfig {
         Self::with_trust(tls, protocol, trust)
     }
 
-    /// Trusts these certificates alone, unless any certificate is fine.
+    /// Trusts only these certificates, unless any certificate is accepted.
     pub fn with_roots(tls: &Tls, protocol: Protocol, roots: RootCertStore) -> Result<Self, TlsError> {
         let trust = if tls.insecure {
             Trust::Any
@@ -62,7 +64,7 @@ impl TlsConfig {
     fn with_trust(tls: &Tls, protocol: Protocol, trust: Trust) -> Result<Self, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let server_name = ServerName::try_from(tls.server_name.clone())
-            .map_err(|_| TlsError(format!("`{}` is no name of a server", tls.server_name)))?;
+            .map_err(|_| TlsError(format!("`{}` is not a server name", tls.server_name)))?;
         let versions = match tls.choices.version {
             None => rustls::DEFAULT_VERSIONS,
             Some(TlsVersion::V1_2) => &[&rustls::version::TLS12],
@@ -78,9 +80,7 @@ impl TlsConfig {
             Some(identity) => {
                 let (chain, key) = trust::identity_of(identity)?;
                 trusting.with_client_auth_cert(chain, key).map_err(|error| {
-                    TlsError(format!(
-                        "the files of --cert and --key do not fit together: {error}"
-                    ))
+                    TlsError(format!("the files of --cert and --key do not match: {error}"))
                 })?
             }
         };
@@ -101,24 +101,24 @@ impl TlsConfig {
         })
     }
 
-    /// For rustls.
+    /// The configuration for rustls.
     pub const fn client(&self) -> &Arc<ClientConfig> {
         &self.client
     }
 
-    /// The name that is asked for and looked for in the certificate.
+    /// The name that is sent to the service and must be in its certificate.
     pub const fn server_name(&self) -> &ServerName<'static> {
         &self.server_name
     }
 
-    /// The protocol that the service must agree on.
+    /// The protocol that the service must agree to.
     pub const fn wanted(&self) -> Wanted {
         self.wanted
     }
 }
 
 impl Wanted {
-    /// Whether what the service agreed on (ALPN) will do. Of HTTP/1.1 silence is agreement.
+    /// Checks the protocol that the service selected (ALPN). For HTTP/1.1 it need not select any.
     pub fn agrees(self, agreed: Option<&[u8]>) -> Result<(), TlsError> {
         match self.0 {
             Some(wanted) if agreed != Some(wanted) => Err(TlsError(

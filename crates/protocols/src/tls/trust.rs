@@ -1,4 +1,4 @@
-//! Whom a connection trusts, and who it says it is.
+//! Which certificates a connection trusts, and which one it presents.
 
 use crate::tls::TlsError;
 use prony_load::Identity;
@@ -11,16 +11,16 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::sync::{Arc, OnceLock};
 
-/// How the file with certificates to trust is named.
+/// How errors name the file of certificates to trust.
 const CACERT: &str = "--cacert (or of `cacert` in a service.toml)";
 
-/// Whom a connection trusts.
+/// Which servers a connection trusts.
 pub(crate) enum Trust {
-    /// Whoever answers.
+    /// Any server.
     Any,
-    /// Those whom one of these has signed.
+    /// Servers whose certificate one of these has signed.
     Roots(Arc<RootCertStore>),
-    /// One of these, and those whom one of these has signed.
+    /// Servers that present one of these certificates, or one that these have signed.
     Given(Vec<CertificateDer<'static>>),
 }
 
@@ -55,16 +55,16 @@ impl Trust {
     }
 }
 
-/// The certificates in PEM that are to be trusted.
+/// The certificates to trust, from PEM.
 pub(crate) fn authorities_of(pem: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     certificates_of(pem, CACERT)
 }
 
-/// The certificates of a text in PEM, which came from the file of this switch.
+/// The certificates of a PEM text that was read from the file of this switch.
 fn certificates_of(pem: &str, switch: &str) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem.as_bytes())
         .collect::<Result<_, _>>()
-        .map_err(|error| TlsError(format!("the file of {switch} is no PEM: {error}")))?;
+        .map_err(|error| TlsError(format!("the file of {switch} is not PEM: {error}")))?;
     if certificates.is_empty() {
         return Err(TlsError(format!(
             "the file of {switch} holds no certificate: it must be PEM, with -----BEGIN CERTIFICATE-----"
@@ -73,7 +73,7 @@ fn certificates_of(pem: &str, switch: &str) -> Result<Vec<CertificateDer<'static
     Ok(certificates)
 }
 
-/// The certificates that this machine trusts: read once, for there are many and a check opens many connections.
+/// The certificates that this machine trusts. Read once, because there are many and a check opens many connections.
 pub(crate) fn native_roots() -> Result<Arc<RootCertStore>, TlsError> {
     static ROOTS: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     let roots = ROOTS.get_or_init(|| {
@@ -83,28 +83,28 @@ pub(crate) fn native_roots() -> Result<Arc<RootCertStore>, TlsError> {
     });
     if roots.is_empty() {
         return Err(TlsError(format!(
-            "no trusted certificates are found on this machine: install ca-certificates, name a file with {CACERT} \
+            "no trusted certificates were found on this machine: install ca-certificates, name a file with {CACERT} \
              or in SSL_CERT_FILE, or accept any with --insecure (`insecure = true`)"
         )));
     }
     Ok(Arc::clone(roots))
 }
 
-/// A certificate with those that lead to its issuer, and its key.
+/// A certificate chain and its private key.
 pub(crate) fn identity_of(
     identity: &Identity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), TlsError> {
     let chain = certificates_of(&identity.certificate, "--cert")?;
     let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).map_err(|error| {
         TlsError(format!(
-            "the file of --key holds no private key in PEM, such as -----BEGIN PRIVATE KEY-----: {error}"
+            "the file of --key contains no private key in PEM, such as -----BEGIN PRIVATE KEY-----: {error}"
         ))
     })?;
     Ok((chain, key))
 }
 
-/// Trusts those whom a given certificate has signed, and the given certificates themselves: a self-signed one that calls
-/// itself an authority is refused as a server's by the rules for signed ones.
+/// Trusts certificates that a given one has signed, and the given ones themselves. The rules for signed certificates
+/// reject a self-signed server certificate that is marked as an authority.
 #[derive(Debug)]
 struct SignedOrGiven {
     signed: Arc<WebPkiServerVerifier>,
@@ -124,7 +124,7 @@ impl ServerCertVerifier for SignedOrGiven {
             .signed
             .verify_server_cert(leaf, intermediates, name, ocsp, now);
         match signed {
-            // Dates and names bind a given certificate too.
+            // Validity dates and names apply to a given certificate too.
             Err(rustls::Error::InvalidCertificate(
                 CertificateError::Expired
                 | CertificateError::ExpiredContext { .. }
@@ -165,7 +165,7 @@ impl ServerCertVerifier for SignedOrGiven {
     }
 }
 
-/// Accepts every certificate; that the peer owns it is still checked.
+/// Accepts every certificate, but still checks that the peer has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 

@@ -1,8 +1,9 @@
-//! The format of frames (RFC 6455, section 5.2), both ways: those of a client are masked, those of a server are not.
+//! The frame format (RFC 6455, section 5.2) in both directions: frames of a client are masked, those of a server are
+//! not.
 
 use super::Fault;
 
-/// What a frame is.
+/// Frame types.
 pub(super) mod opcode {
     pub(in crate::websocket) const CONTINUATION: u8 = 0;
     pub(in crate::websocket) const TEXT: u8 = 1;
@@ -12,7 +13,7 @@ pub(super) mod opcode {
     pub(in crate::websocket) const PONG: u8 = 10;
 }
 
-/// Why a connection is closed (section 7.4.1).
+/// Close codes (section 7.4.1).
 pub(super) mod code {
     pub(in crate::websocket) const NORMAL: u16 = 1000;
     pub(in crate::websocket) const PROTOCOL: u16 = 1002;
@@ -21,9 +22,9 @@ pub(super) mod code {
     pub(in crate::websocket) const TOO_LONG: u16 = 1009;
 }
 
-/// What a message is made of.
+/// Message types.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Text,
     Binary,
 }
@@ -37,25 +38,25 @@ impl Kind {
     }
 }
 
-/// Longest payload of a control frame, bytes.
+/// Maximum length of a control frame's payload, bytes.
 pub(super) const LONGEST_CONTROL: usize = 125;
-/// Longest header of a frame that a server sends, bytes: it has no key.
+/// Maximum length of the header of a server's frame, bytes: it has no masking key.
 pub(super) const LONGEST_HEADER: usize = 10;
 
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
-/// The length stands in the next two, or the next eight bytes.
+/// The length is in the next two or the next eight bytes.
 const IN_TWO: u8 = 126;
 const IN_EIGHT: u8 = 127;
 
-/// The header of a frame that a server has sent.
+/// The header of a frame from a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(crate) struct Header {
     pub(super) opcode: u8,
-    /// Whether its message ends with it.
+    /// Whether the frame ends its message.
     pub(super) is_final: bool,
-    /// Of the payload, bytes.
+    /// Length of the payload, bytes.
     pub(super) length: u64,
 }
 
@@ -67,7 +68,7 @@ const fn broken(reason: &'static str) -> Fault {
 }
 
 impl Header {
-    /// Reads the header that `bytes` begin with; gives it with its length, or `None` where it goes on.
+    /// Parses the header at the start of `bytes`. Returns it with its length, or `None` if it is incomplete.
     #[inline]
     pub(super) fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Fault> {
         let [first, second, rest @ ..] = bytes else {
@@ -75,7 +76,7 @@ impl Header {
         };
         if first & RESERVED != 0 {
             return Err(broken(
-                "a frame with a reserved bit, as compressed ones have: nobody asked for an extension",
+                "a frame with a reserved bit, as compressed ones have, but no extension was requested",
             ));
         }
         if second & MASKED != 0 {
@@ -86,13 +87,13 @@ impl Header {
             opcode::CONTINUATION | opcode::TEXT | opcode::BINARY => {}
             opcode::CLOSE | opcode::PING | opcode::PONG => {
                 if !is_final {
-                    return Err(broken("a control frame in fragments"));
+                    return Err(broken("a fragmented control frame"));
                 }
                 if usize::from(*second) > LONGEST_CONTROL {
-                    return Err(broken("a control frame of more than 125 bytes"));
+                    return Err(broken("a control frame longer than 125 bytes"));
                 }
             }
-            _ => return Err(broken("a frame of a kind that WebSocket does not have")),
+            _ => return Err(broken("a frame with an unknown opcode")),
         }
         let (length, least, size) = match *second {
             IN_TWO => match rest.first_chunk() {
@@ -106,10 +107,10 @@ impl Header {
             short => (u64::from(short), 0, 2),
         };
         if length < least {
-            return Err(broken("the length of a frame in more bytes than it needs"));
+            return Err(broken("a frame length encoded in more bytes than it needs"));
         }
         if length > i64::MAX as u64 {
-            return Err(broken("the length of a frame with its highest bit set"));
+            return Err(broken("a frame length with its highest bit set"));
         }
         let header = Self {
             opcode,
@@ -120,15 +121,15 @@ impl Header {
     }
 }
 
-/// Appends one whole frame, masked.
+/// Appends one complete, masked frame.
 pub(super) fn write(opcode: u8, payload: &[u8], key: [u8; 4], out: &mut Vec<u8>) {
     fill(opcode, key, payload.len(), out, |out| {
         out.extend_from_slice(payload);
     });
 }
 
-/// Appends one whole frame, masked, with the payload that `payload` appends: of some `about` bytes, so that its place is known before
-/// its length is.
+/// Appends one complete, masked frame with the payload that `payload` appends. `about` is the estimated length of the
+/// payload in bytes: it decides where the payload starts, since its length is not known yet.
 #[inline]
 pub(super) fn fill(
     opcode: u8,
@@ -160,6 +161,24 @@ pub(super) fn fill(
     mask(payload, key);
 }
 
+/// Appends a frame as it is given, right or wrong.
+pub(crate) fn write_as_given(
+    (is_final, opcode): (bool, u8),
+    key: Option<[u8; 4]>,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) {
+    let begin = out.len();
+    write(opcode, payload, key.unwrap_or_default(), out);
+    out[begin] = opcode | if is_final { FINAL } else { 0 };
+    if key.is_none() {
+        // A key of zeros has changed nothing: it is left out.
+        out[begin + 1] &= !MASKED;
+        let key = begin + 2 + Extent::of(payload.len()).more();
+        out.drain(key..key + 4);
+    }
+}
+
 /// How many bytes a length takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
@@ -179,7 +198,7 @@ impl Extent {
         }
     }
 
-    /// Bytes of the length after the second one of the frame.
+    /// Bytes of the length field after the second byte of the frame.
     const fn more(self) -> usize {
         match self {
             Self::One => 0,
@@ -188,15 +207,15 @@ impl Extent {
         }
     }
 
-    /// Bytes before the payload: two, the rest of the length, the key.
+    /// Bytes before the payload: two, the rest of the length, the masking key.
     const fn header(self) -> usize {
         2 + self.more() + 4
     }
 }
 
-/// Masks bytes that begin with the first byte of the key. In pieces of 16, which become vector instructions.
+/// Masks bytes, starting with the first byte of the key. Works in chunks of 16, which compile to vector instructions.
 fn mask(bytes: &mut [u8], key: [u8; 4]) {
-    // The key four times.
+    // The key, repeated four times.
     let wide = u128::from(u32::from_ne_bytes(key)) * 0x0000_0001_0000_0001_0000_0001_0000_0001;
     let (chunks, rest) = bytes.as_chunks_mut::<16>();
     for chunk in chunks {
@@ -208,11 +227,11 @@ fn mask(bytes: &mut [u8], key: [u8; 4]) {
 }
 
 /// Checks what a close frame says: nothing, or a code that may be sent and a reason that is text (section 7.4).
-pub(super) fn check_close(payload: &[u8]) -> Result<(), Fault> {
+pub(crate) fn check_close(payload: &[u8]) -> Result<(), Fault> {
     let (code, reason) = match payload {
         [] => return Ok(()),
         [high, low, reason @ ..] => (u16::from_be_bytes([*high, *low]), reason),
-        [_] => return Err(broken("a close frame with half a code")),
+        [_] => return Err(broken("a close frame with an incomplete code")),
     };
     if !matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999) {
         return Err(broken("a close frame with a code that must not be sent"));

@@ -1,14 +1,15 @@
-//! WebSocket (RFC 6455) as a client speaks it, over HTTP/1.1: each message that is sent is a request, and the next message
-//! that comes is its reply.
+//! WebSocket (RFC 6455) as a client speaks it, over HTTP/1.1: each message that is sent is a request, and the next
+//! message received is its reply.
 //!
-//! No extension is offered, so a compressed frame is malformed; what the peer does wrong ends the connection with the close
-//! code that the RFC names. Start at [`WebSocket`]: `handshake` comes first, `reader` takes frames apart, `frame` has their
-//! format. Where connections are members of rooms, `room` knows what must come to whom.
+//! No extension is offered, so a compressed frame is malformed. If the peer violates the protocol, the connection is
+//! closed with the code that the RFC names. Start at [`WebSocket`]: `handshake` comes first, `reader` parses frames,
+//! `frame` defines their format. Where connections are members of rooms, `rooms` tracks which message must be delivered
+//! to whom.
 
-mod frame;
-mod handshake;
+pub(crate) mod frame;
+pub(crate) mod handshake;
 mod prepare;
-mod reader;
+pub(crate) mod reader;
 mod rooms;
 mod shared;
 mod utf8;
@@ -17,7 +18,8 @@ pub use prepare::Prepared;
 pub use shared::Shared;
 
 use crate::protocol::{
-    Call, End, Failure, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
+    Version,
 };
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
@@ -27,56 +29,62 @@ use reader::{Reader, Seen};
 use rooms::{Place, Rooms};
 use std::collections::VecDeque;
 
-/// What the HTTP status of each message is: that of the handshake.
-const SWITCHED: u16 = 101;
+/// The head of each message: that of the handshake.
+const SWITCHED_HEAD: Head<'static> = Head {
+    status: 101,
+    headers: &[],
+    version: Version::Http11,
+    framing: Framing::Stream,
+    closes: false,
+};
 
-/// How the peer broke the protocol, and the close code that says so.
+/// A protocol violation by the peer, and the close code for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fault {
+pub(crate) struct Fault {
     code: u16,
-    reason: &'static str,
+    pub(crate) reason: &'static str,
 }
 
 /// One WebSocket connection.
 #[derive(Debug)]
 pub struct WebSocket {
-    /// Until the peer has switched.
+    /// Present until the peer has switched protocols.
     handshake: Option<Handshake>,
     under_way: VecDeque<UnderWay>,
     depth: u32,
     reader: Reader,
-    /// How many messages the service sends by itself before the first request; `None`: that is still to be seen.
+    /// Number of messages that the service sends on its own before the first request; `None` until that is known.
     greetings: Option<u32>,
-    /// Messages that came before the first request.
+    /// Number of messages received before the first request.
     greeted: u32,
-    /// Whether the message that is coming is one of those.
+    /// Whether the message being received is one of those.
     is_greeting: bool,
     /// Whether a request was sent.
     was_asked: bool,
-    /// Whether the message that is coming is of the other kind than the one that was sent.
+    /// Whether the type of the message being received differs from the one that was sent.
     is_other_kind: bool,
-    /// No message is sent any more.
+    /// No more messages are sent.
     closing: bool,
-    /// The message that was sent last is the last one.
+    /// The message sent last is the last one of the load.
     last_sent: bool,
     spent: bool,
     member: Option<Member>,
 }
 
-/// What a connection is in a room.
+/// Membership of a connection in a room.
 #[derive(Debug)]
 struct Member {
     place: Place,
-    /// The request for the handshake, which is the same for all of its room.
+    /// The handshake request, which is the same for the whole room.
     asked: Vec<u8>,
-    /// Whether it has heard its own greeting: from then on the service counts it in.
+    /// Whether it has received its own greeting: from then on the service counts it as a member.
     is_in: bool,
-    /// The message that is coming.
+    /// Type and content of the message being received.
     kind: Kind,
     message: Vec<u8>,
 }
 
-/// Longest greeting, bytes.
+/// Maximum length of a greeting, bytes.
 const LONGEST_GREETING: u64 = 64;
 
 #[derive(Debug, Clone, Copy)]
@@ -112,11 +120,11 @@ impl WebSocket {
                         member.is_in |= rooms.hear(member.place, heard, sink)?;
                         continue;
                     }
-                    Seen::Ping | Seen::Close => {}
+                    Seen::Ping | Seen::Pong | Seen::Close => {}
                 }
             }
             match seen {
-                // A service may speak first; once it was asked something it answers.
+                // A service may send first; after the first request its messages are replies.
                 Seen::Begin(_) if !self.was_asked => self.is_greeting = true,
                 Seen::Piece(_) if self.is_greeting => {}
                 Seen::End if self.is_greeting => {
@@ -127,6 +135,8 @@ impl WebSocket {
                 Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
                 Seen::End => self.complete(shared, out, sink),
                 Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
+                // A pong that nobody asked for means nothing (section 5.5.3).
+                Seen::Pong => {}
                 Seen::Close => self.closed(shared, out, sink)?,
             }
         }
@@ -137,16 +147,12 @@ impl WebSocket {
         let Some(entry) = self.under_way.front() else {
             return Err(Fault {
                 code: code::POLICY,
-                reason: "a message came that nobody asked for",
+                reason: "the service sent a message that was not requested",
             });
         };
         self.is_other_kind = kind != entry.kind;
         sink.first_byte(entry.token);
-        let head = Head {
-            status: SWITCHED,
-            headers: &[],
-        };
-        sink.head(entry.token, head);
+        sink.head(entry.token, SWITCHED_HEAD);
         Ok(())
     }
 
@@ -155,8 +161,8 @@ impl WebSocket {
         let entry = entry.expect("invariant: a message that has begun has its request");
         if self.is_other_kind {
             let reason = match entry.kind {
-                Kind::Text => "a text was sent, and a binary message came back",
-                Kind::Binary => "a binary message was sent, and a text came back",
+                Kind::Text => "a text message was sent, but the reply is binary",
+                Kind::Binary => "a binary message was sent, but the reply is text",
             };
             sink.failed(entry.token, Failure::Malformed(reason));
         } else {
@@ -168,7 +174,7 @@ impl WebSocket {
         }
     }
 
-    /// The peer closes the connection: its code is given back.
+    /// The peer closes the connection: echoes its close code.
     fn closed<S: ReplySink>(
         &mut self,
         shared: &mut Shared,
@@ -198,7 +204,7 @@ impl Protocol for WebSocket {
     type Prepared = Prepared;
     type Shared = Shared;
 
-    const GREETING: &'static str = "it answered the handshake of WebSocket";
+    const GREETING: &'static str = "it answered the WebSocket handshake";
     const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
 
     fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
@@ -228,7 +234,7 @@ impl Protocol for WebSocket {
             is_greeting: false,
             was_asked: false,
             is_other_kind: false,
-            // Until the handshake is there.
+            // Until the handshake is complete.
             closing: true,
             last_sent: false,
             spent: false,
@@ -283,7 +289,7 @@ impl Protocol for WebSocket {
         if self.closing || self.last_sent {
             0
         } else if self.member.is_some() {
-            // What it has said ends where others hear it: the worker counts.
+            // The messages of a member complete on other members' connections: the worker counts them.
             self.depth
         } else {
             self.depth - self.under_way.len() as u32
@@ -318,8 +324,12 @@ impl Protocol for WebSocket {
     ) -> Result<(), ProtocolError> {
         if let Some(handshake) = &mut self.handshake {
             match handshake.read(&mut bytes) {
-                Ok(false) => return Ok(()),
-                Ok(true) => self.handshake = None,
+                Ok(None) => return Ok(()),
+                Ok(Some(answer)) if answer.status == SWITCHED_HEAD.status => self.handshake = None,
+                Ok(Some(answer)) => {
+                    self.spent = true;
+                    return Err(ProtocolError(handshake::refusal(answer.status)));
+                }
                 Err(reason) => {
                     self.spent = true;
                     return Err(ProtocolError(reason));
@@ -363,10 +373,10 @@ impl Protocol for WebSocket {
 
     fn cancel(&mut self, _: Token, _: &mut Vec<u8>) -> bool {
         if self.member.is_some() {
-            // A late message is known by what it says.
+            // A late message is recognised by its content.
             return true;
         }
-        // A late reply would be taken for the next message's.
+        // A late reply would be taken for the reply to the next message.
         self.closing = true;
         false
     }

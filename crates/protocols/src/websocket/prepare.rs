@@ -1,4 +1,4 @@
-//! Messages as bytes, and the handshake that their connections begin with.
+//! Messages as bytes, and the handshake that opens their connections.
 
 use super::frame::{self, Kind};
 use super::handshake::Asked;
@@ -7,37 +7,39 @@ use crate::request_rules::{self, Reserved};
 use crate::request_values::Values;
 use prony_load::{Body, Header, Part, Request, Target, Template};
 
-/// A message as far as it is the same each time, with the handshake of its connection.
+/// The constant parts of a message, with the handshake of its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     handshake: Asked,
     kind: Kind,
-    /// All of the message, or what stands before the rest.
+    /// The whole message, or the part before `rest`.
     begin: Vec<u8>,
     rest: Option<Template>,
-    /// Its length without its values, bytes.
+    /// Length of the message without its values, bytes.
     about: usize,
 }
 
 /// Headers that only we may write.
-const RESERVED: [Reserved; 2] = [
-    Reserved {
-        names: &[
-            "connection",
-            "upgrade",
-            "sec-websocket-key",
-            "sec-websocket-version",
-            "sec-websocket-extensions",
-        ],
-        reason: "it is a part of the handshake, which prony writes itself",
-    },
-    Reserved {
-        names: &["content-length", "transfer-encoding"],
-        reason: "a handshake has no body",
-    },
-];
+const CONNECTION: Reserved = Reserved {
+    names: &[
+        "connection",
+        "upgrade",
+        "sec-websocket-key",
+        "sec-websocket-version",
+    ],
+    reason: PART_OF_HANDSHAKE,
+};
+const EXTENSIONS: Reserved = Reserved {
+    names: &["sec-websocket-extensions"],
+    reason: PART_OF_HANDSHAKE,
+};
+const BODY: Reserved = Reserved {
+    names: &["content-length", "transfer-encoding"],
+    reason: "a handshake has no body",
+};
+const PART_OF_HANDSHAKE: &str = "it is a part of the handshake, which prony writes itself";
 
-/// What the handshake asks for, and the name of the key's header.
+/// The headers that request the upgrade, up to the name of the key's header.
 const UPGRADE: &str =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ";
 
@@ -50,9 +52,21 @@ impl Prepared {
         Self::for_rooms(request, target).and_then(asked)
     }
 
+    /// A request for a handshake alone. It may offer extensions, which a service must not take.
+    pub(crate) fn for_handshake(request: &Request, target: &Target) -> Result<Self, PrepareError> {
+        request_rules::check(request, &[CONNECTION, BODY])?;
+        Ok(Self {
+            handshake: handshake(request, target),
+            kind: Kind::Text,
+            begin: Vec::new(),
+            rest: None,
+            about: 0,
+        })
+    }
+
     /// The same whose handshake may have places: they are filled once for each room.
     pub(super) fn for_rooms(request: &Request, target: &Target) -> Result<Self, PrepareError> {
-        request_rules::check(request, &RESERVED)?;
+        request_rules::check(request, &[CONNECTION, EXTENSIONS, BODY])?;
         let kind = match request.method.as_str() {
             "TEXT" => Kind::Text,
             "BINARY" => Kind::Binary,
@@ -60,7 +74,7 @@ impl Prepared {
         };
         let mut begin = Vec::new();
         let rest = match &request.body {
-            // Messages of gRPC were refused before.
+            // gRPC messages were rejected earlier.
             Body::None | Body::Messages(_) => None,
             Body::Bytes(template) => Some(template),
             Body::Generated(generated) => {
@@ -92,7 +106,7 @@ impl Prepared {
         })
     }
 
-    pub(super) const fn handshake(&self) -> &Asked {
+    pub(crate) const fn handshake(&self) -> &Asked {
         &self.handshake
     }
 
@@ -118,7 +132,7 @@ impl Prepared {
     }
 }
 
-/// A place in what opens a connection.
+/// Finds a placeholder in the parts of a request that open a connection.
 fn find_places(request: &Request) -> Option<PrepareError> {
     if !request.path.is_constant() {
         let mut shown = Vec::new();
@@ -127,14 +141,14 @@ fn find_places(request: &Request) -> Option<PrepareError> {
             .render(&mut shown, |_, out| out.extend_from_slice("…".as_bytes()));
         return Some(PrepareError::Path {
             path: String::from_utf8_lossy(&shown).into_owned(),
-            reason: "a WebSocket is opened once for many messages: its path has no places, unless there are rooms",
+            reason: "a WebSocket is opened once for many messages: its path may have placeholders only with rooms",
         });
     }
     let mut headers = request.headers.iter();
     let header = headers.find(|header| !header.value.is_constant())?;
     Some(PrepareError::Header {
         name: header.name.clone(),
-        reason: "a WebSocket is opened once for many messages: its headers have no places, unless there are rooms",
+        reason: "a WebSocket is opened once for many messages: its headers may have placeholders only with rooms",
     })
 }
 

@@ -1,39 +1,41 @@
-//! Frames that come in pieces of any size, as messages and control frames.
+//! Parses frames that arrive in pieces of any size into messages and control frames.
 
 use super::Fault;
 use super::frame::{Header, Kind, LONGEST_CONTROL, LONGEST_HEADER, code, opcode};
 use super::utf8::{NoText, Utf8};
 
-/// What was seen next.
+/// The next event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen<'a> {
+pub(crate) enum Seen<'a> {
     /// A message begins.
     Begin(Kind),
-    /// Bytes of it; at least one.
+    /// Bytes of the message; at least one.
     Piece(&'a [u8]),
-    /// It is complete.
+    /// The message is complete.
     End,
-    /// A ping, whose bytes [`Reader::control`] has.
+    /// A ping, whose payload [`Reader::control`] returns.
     Ping,
+    /// A pong; its bytes are there, too.
+    Pong,
     /// The end of the connection; its code and reason are there, too.
     Close,
 }
 
-/// The state of what comes on one connection.
+/// Receiving state of one connection.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     /// A header that came without its end.
     partial: Bytes<LONGEST_HEADER>,
-    /// The frame whose payload is coming; its length is what is still to come.
+    /// The frame whose payload is being received; its length is the number of bytes still to come.
     frame: Option<Header>,
     control: Bytes<LONGEST_CONTROL>,
-    /// The message that is coming, and its bytes so far, those of the frame that is coming included.
+    /// The message being received and its length so far, including all of the current frame.
     message: Option<(Kind, u64)>,
     utf8: Utf8,
 }
 
 impl Reader {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             partial: Bytes::new(),
             frame: None,
@@ -44,19 +46,19 @@ impl Reader {
     }
 
     /// The payload of the control frame that was seen last.
-    pub(super) fn control(&self) -> &[u8] {
+    pub(crate) fn control(&self) -> &[u8] {
         self.control.get()
     }
 
     /// Whether a message has begun and is not complete.
-    pub(super) const fn is_within_message(&self) -> bool {
+    pub(crate) const fn is_within_message(&self) -> bool {
         self.message.is_some()
     }
 
-    /// Takes from the front of `bytes` what is seen next; `None`: all of them are taken. No message may be longer than
+    /// Reads the next event from the front of `bytes`; `None`: all of them are consumed. No message may be longer than
     /// `longest` bytes.
     #[inline]
-    pub(super) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
+    pub(crate) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
                 let Some(header) = self.header(bytes)? else {
@@ -80,9 +82,8 @@ impl Reader {
                 self.frame = None;
                 match opcode {
                     opcode::PING => return Ok(Some(Seen::Ping)),
-                    opcode::CLOSE => return Ok(Some(Seen::Close)),
-                    // A pong that nobody asked for means nothing (section 5.5.3).
-                    _ => continue,
+                    opcode::PONG => return Ok(Some(Seen::Pong)),
+                    _ => return Ok(Some(Seen::Close)),
                 }
             }
             if !piece.is_empty() {
@@ -120,7 +121,7 @@ impl Reader {
         Ok(None)
     }
 
-    /// A frame begins; gives the kind of the message that begins with it.
+    /// Starts a frame; returns the type of the message that starts with it.
     #[inline]
     fn begin(&mut self, header: Header, longest: u64) -> Result<Option<Kind>, Fault> {
         self.frame = Some(header);
@@ -130,9 +131,9 @@ impl Reader {
         };
         let begins = match (header.opcode, self.message) {
             (opcode::TEXT | opcode::BINARY, Some(_)) => {
-                return Err(broken("a message begins before the one before it is over"));
+                return Err(broken("a message starts before the previous one is complete"));
             }
-            (opcode::CONTINUATION, None) => return Err(broken("a fragment of no message")),
+            (opcode::CONTINUATION, None) => return Err(broken("a continuation frame without a message")),
             (opcode::TEXT, None) => Some(Kind::Text),
             (opcode::BINARY, None) => Some(Kind::Binary),
             (opcode::CONTINUATION, Some(_)) => None,
@@ -170,7 +171,7 @@ impl From<NoText> for Fault {
     fn from(NoText: NoText) -> Self {
         Self {
             code: code::NO_TEXT,
-            reason: "a text that is not UTF-8",
+            reason: "a text message that is not UTF-8",
         }
     }
 }
@@ -178,7 +179,7 @@ impl From<NoText> for Fault {
 /// The bit that control frames have.
 const CONTROL: u8 = 8;
 
-/// A few bytes in place.
+/// A small inline buffer.
 #[derive(Debug, Clone, Copy)]
 struct Bytes<const N: usize> {
     bytes: [u8; N],
@@ -198,7 +199,7 @@ impl<const N: usize> Bytes<N> {
     }
 
     /// # Panics
-    /// Where there is no room: the length of what is held here is checked before.
+    /// If there is no space left: callers check the length before.
     fn extend(&mut self, bytes: &[u8]) {
         let begin = usize::from(self.length);
         self.bytes[begin..begin + bytes.len()].copy_from_slice(bytes);

@@ -1,17 +1,17 @@
-//! Rooms: what one member says must come to all of its room, in one order for all.
+//! Rooms: a message that one member sends must be delivered to its whole room, in the same order for all members.
 //!
-//! The first member that hears a message decides its place in the order. Each member has a cursor: what it hears next must stand
-//! there. A member is in when it has heard its own greeting, so that nothing is expected of a service that answers the handshake
-//! before it counts the member in.
+//! The first member that receives a message decides its position in the order. Each member has a cursor to the position
+//! that it must receive next. A member has joined once it has received its own greeting, so that nothing is expected of
+//! a service that answers the handshake before it counts the member in.
 
 use super::Fault;
 use super::frame::{Kind, code};
-use crate::protocol::{End, Failure, Head, ReplySink, Token};
+use crate::protocol::{End, Failure, ReplySink, Token};
 use prony_load::events::IdStep;
 use smallvec::{SmallVec, smallvec};
 use std::collections::VecDeque;
 
-/// Messages that everybody has heard and that are remembered, so that one that comes again is known; and their bytes.
+/// Number of completely delivered messages (and of their bytes) that are remembered, so that a duplicate is recognised.
 const REMEMBERED: usize = 64;
 const REMEMBERED_BYTES: usize = 1 << 20;
 
@@ -20,11 +20,11 @@ const REMEMBERED_BYTES: usize = 1 << 20;
 pub(super) struct Rooms {
     members: u32,
     all: Vec<Room>,
-    /// Memory of messages that are over.
+    /// Buffers of messages that are done, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
-/// A connection's place.
+/// Position of a connection: its room and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Place {
     room: usize,
@@ -34,42 +34,42 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 struct Room {
     seats: Vec<Seat>,
-    /// What was heard, in the order for all; those that are over stand in front.
+    /// Messages that at least one member has received, in the common order; those that are done are in front.
     heard: VecDeque<Said>,
-    /// The place in the order of the first of them.
+    /// Position of the first of them in the order.
     first: u64,
-    /// What was said and heard by nobody yet, the oldest first.
+    /// Messages that were sent but that no member has received yet, the oldest first.
     unheard: VecDeque<Said>,
-    /// Bytes of what was heard.
+    /// Bytes of the messages in `heard`.
     bytes: usize,
 }
 
 #[derive(Debug, Default, Clone)]
 struct Seat {
     is_in: bool,
-    /// The place in the order of what it hears next; `None`: whatever comes.
+    /// Position of the message that it must receive next; `None`: any.
     next: Option<u64>,
     greeting: Vec<u8>,
 }
 
-/// A message that was said.
+/// A message that a member sent.
 #[derive(Debug)]
 struct Said {
     by: usize,
-    /// The request, as long as somebody waits for it.
+    /// The request, while its sender waits for it.
     token: Option<Token>,
     kind: Kind,
     payload: Vec<u8>,
-    /// Whom it has not come to.
+    /// Members that have not received it.
     missing: Seats,
-    /// How many may still get it.
+    /// Number of members that may still receive it.
     open: u32,
     expected: u32,
     reached: u32,
     fault: Option<&'static str>,
 }
 
-/// A set of seats.
+/// A set of members of a room.
 type Seats = SmallVec<[u64; 2]>;
 
 fn has(seats: &Seats, seat: usize) -> bool {
@@ -98,7 +98,7 @@ impl Rooms {
         }
     }
 
-    /// The place of a worker's connection, whose greeting this is.
+    /// The position of a worker's connection, which has this greeting.
     pub(super) fn enter(&mut self, connection: u32, greeting: Vec<u8>) -> Place {
         let place = Place {
             room: (connection / self.members) as usize,
@@ -120,7 +120,7 @@ impl Rooms {
         &self.all[place.room].seats[place.seat].greeting
     }
 
-    /// A member says what `write` appends.
+    /// A member sends the message that `write` appends.
     pub(super) fn say(
         &mut self,
         place: Place,
@@ -151,7 +151,7 @@ impl Rooms {
         });
     }
 
-    /// A member hears something. Gives whether it is its own greeting.
+    /// A member receives a message. Returns whether it is the member's own greeting.
     pub(super) fn hear<S: ReplySink>(
         &mut self,
         place: Place,
@@ -167,9 +167,9 @@ impl Rooms {
             }
             let elsewhere = self.all.iter().any(|room| room.knows(payload));
             return Err(policy(if elsewhere {
-                "a message of another room"
+                "a message from another room"
             } else {
-                "a message that nobody said in this room"
+                "a message that no member of this room sent"
             }));
         };
         let step = room.step(place.seat, at, sink);
@@ -177,8 +177,8 @@ impl Rooms {
         let is_due = has(&said.missing, place.seat);
         if kind != said.kind {
             said.fault.get_or_insert(match said.kind {
-                Kind::Text => "a text was sent, and a binary message came",
-                Kind::Binary => "a binary message was sent, and a text came",
+                Kind::Text => "a text message was sent, but a binary one was received",
+                Kind::Binary => "a binary message was sent, but a text one was received",
             });
         }
         sink.delivered(said.token, step);
@@ -196,8 +196,8 @@ impl Rooms {
                 said.fault.get_or_insert(ANOTHER_ORDER);
             }
             IdStep::Again => {
-                said.fault.get_or_insert("a message came twice");
-                return Err(policy("a message came twice"));
+                said.fault.get_or_insert("a message was delivered twice");
+                return Err(policy("a message was delivered twice"));
             }
             _ if is_due => {
                 said.open -= 1;
@@ -209,7 +209,7 @@ impl Rooms {
         Ok(false)
     }
 
-    /// Nobody waits for a message any more.
+    /// The sender no longer waits for a message.
     pub(super) fn give_up<S: ReplySink>(&mut self, place: Place, token: Token, sink: &mut S) {
         let room = &mut self.all[place.room];
         let mut all = room.heard.iter_mut().chain(&mut room.unheard);
@@ -219,7 +219,7 @@ impl Rooms {
         }
     }
 
-    /// A member is gone: what it said is not waited for, and nothing more comes to it.
+    /// A member leaves: its messages are no longer waited for, and it receives no more.
     pub(super) fn leave<S: ReplySink>(&mut self, place: Place, sink: &mut S) {
         let room = &mut self.all[place.room];
         let seat = std::mem::take(&mut room.seats[place.seat]);
@@ -232,7 +232,8 @@ impl Rooms {
                 sink.reached(token, said.expected, said.reached);
             }
         }
-        // What it has left out before is not counted as open any more; who takes its seat is not waited for either.
+        // Messages that it skipped earlier were already subtracted from `open`. A successor at its position is not
+        // waited for.
         for (at, said) in room.heard.iter_mut().chain(&mut room.unheard).enumerate() {
             if !has(&said.missing, place.seat) {
                 continue;
@@ -241,14 +242,14 @@ impl Rooms {
             if at >= skipped {
                 said.open -= 1;
                 said.fault
-                    .get_or_insert("the connection of a member ended before the message came to it");
+                    .get_or_insert("a member's connection ended before it received the message");
                 said.settle(sink);
             }
         }
     }
 }
 
-const ANOTHER_ORDER: &str = "a message came to a member in another order than to others, or not at all";
+const ANOTHER_ORDER: &str = "a message was delivered to a member out of order, or not at all";
 
 impl Seat {
     fn is_greeted_by(&self, payload: &[u8]) -> bool {
@@ -257,7 +258,7 @@ impl Seat {
 }
 
 impl Room {
-    /// The place in the order of what a member hears; it has one from now on.
+    /// Position in the order of a message that a member receives; assigns one if the message has none.
     fn place_of(&mut self, seat: usize, payload: &[u8]) -> Option<u64> {
         let next = self.seats[seat].next.unwrap_or(self.first);
         let index = next.checked_sub(self.first).map(|index| index as usize);
@@ -281,7 +282,8 @@ impl Room {
         all.any(|said| said.payload == payload) || self.seats.iter().any(|seat| seat.is_greeted_by(payload))
     }
 
-    /// A member hears what has this place: how that is in order. What it has left out is not waited for.
+    /// A member receives the message at position `at`. Returns whether that is in order. Skipped messages are no longer
+    /// waited for.
     fn step<S: ReplySink>(&mut self, seat: usize, at: u64, sink: &mut S) -> IdStep {
         let next = self.seats[seat].next.unwrap_or(0).max(self.first);
         self.seats[seat].next = Some(next.max(at + 1));
@@ -310,7 +312,7 @@ impl Room {
         }
     }
 
-    /// Forgets what is over, but for the last ones.
+    /// Forgets messages that are done, except the most recent ones.
     fn forget(&mut self, spare: &mut Vec<Vec<u8>>) {
         while (self.heard.len() > REMEMBERED || self.bytes > REMEMBERED_BYTES)
             && self.heard.front().is_some_and(|said| said.token.is_none())
@@ -322,7 +324,7 @@ impl Room {
                 spare.push(said.payload);
             }
         }
-        // What nobody hears any more may be among those that nobody has heard.
+        // Messages that were given up may never be received by any member.
         while self.unheard.len() > REMEMBERED && self.unheard.front().is_some_and(|said| said.token.is_none())
         {
             self.unheard.pop_front();
@@ -331,7 +333,7 @@ impl Room {
 }
 
 impl Said {
-    /// Tells what became of it, once nobody may get it any more.
+    /// Reports the outcome of the message, once no member may receive it any more.
     fn settle<S: ReplySink>(&mut self, sink: &mut S) {
         if self.open > 0 {
             return;
@@ -341,11 +343,7 @@ impl Said {
         if let Some(reason) = self.fault {
             return sink.failed(token, Failure::Malformed(reason));
         }
-        let head = Head {
-            status: super::SWITCHED,
-            headers: &[],
-        };
-        sink.head(token, head);
+        sink.head(token, super::SWITCHED_HEAD);
         if !self.payload.is_empty() {
             sink.data(token, &self.payload);
         }

@@ -1,18 +1,18 @@
-//! What the WebSocket connections of one worker share.
+//! State that the WebSocket connections of one worker share.
 
 use super::rooms::Rooms;
 use crate::request_values::mix;
 
-/// What the WebSocket connections of one worker share.
+/// State that the WebSocket connections of one worker share.
 #[derive(Debug)]
 pub struct Shared {
-    /// The longest message that may come, bytes.
+    /// Maximum length of a received message, bytes.
     pub(super) longest: u64,
-    /// State of the generator of keys.
+    /// State of the random number generator for masking keys.
     random: u64,
-    /// Messages that the service sends by itself on a new connection, once that is known.
+    /// Number of messages that the service sends on its own on a new connection, once that is known.
     pub(super) greetings: Option<u32>,
-    /// Where connections are members of rooms.
+    /// Present if connections are members of rooms.
     pub(super) rooms: Option<Rooms>,
 }
 
@@ -26,8 +26,8 @@ impl Shared {
         }
     }
 
-    /// 64 random bits. Masks keep proxies from taking what a script in a browser has written for HTTP; a load has none of
-    /// that to hide, so a fast generator with a random begin does.
+    /// 64 random bits. Masks keep proxies from mistaking what a script in a browser has written for HTTP. A load has no
+    /// such content, so a fast generator with a random seed is enough.
     pub(super) const fn random(&mut self) -> u64 {
         self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.random)

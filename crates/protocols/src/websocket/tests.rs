@@ -1,4 +1,4 @@
-//! A connection fed with what a service may send, right and wrong, whole and in every way of cutting it.
+//! A connection that receives everything a service may send, valid and invalid, whole and split at every position.
 
 use super::*;
 use crate::request_values::Parameters;
@@ -6,7 +6,7 @@ use prony_load::{Body, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 use tungstenite::handshake::derive_accept_key;
 
-/// What a connection reported, as lines of text: the pieces of a message are joined.
+/// The events that a connection reported, as lines of text: the pieces of a message are joined.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Log {
     lines: Vec<String>,
@@ -49,7 +49,7 @@ fn target() -> Target {
         port: 1,
         authority: "h:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 
@@ -62,7 +62,7 @@ fn request(kind: &str, message: &[u8]) -> Request {
     }
 }
 
-/// A frame as a server sends it: its first byte, and its payload.
+/// A frame as a server sends it, from its first byte and its payload.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let mut out = vec![first];
     match payload.len() {
@@ -86,7 +86,7 @@ const CLOSE: u8 = 0x88;
 const PING: u8 = 0x89;
 const PONG: u8 = 0x8a;
 
-/// The frames that a client sent: first byte and plain payload of each.
+/// The frames that a client sent: first byte and unmasked payload of each.
 fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut frames = Vec::new();
     while let [first, second, rest @ ..] = bytes {
@@ -120,7 +120,7 @@ struct Bench {
 }
 
 impl Bench {
-    /// A connection that has asked for its handshake.
+    /// A connection that has sent its handshake.
     fn new(first: &Request, limits: &Limits) -> Self {
         let mut shared = WebSocket::shared_within(limits);
         let mut connection = WebSocket::new(&mut shared, 8);
@@ -136,7 +136,7 @@ impl Bench {
         }
     }
 
-    /// One whose handshake is over, with these messages under way.
+    /// A connection whose handshake is complete, with these messages in flight.
     fn with(requests: &[Request], limits: &Limits) -> Self {
         let mut bench = Self::new(&requests[0], limits);
         let reply = bench.switching("");
@@ -170,7 +170,7 @@ impl Bench {
         unmasked(&std::mem::take(&mut self.out))
     }
 
-    /// The answer to the handshake, with more headers.
+    /// The reply to the handshake, with additional headers.
     fn switching(&self, more: &str) -> Vec<u8> {
         let asked = String::from_utf8(self.out.clone()).expect("text");
         let key = asked
@@ -185,7 +185,7 @@ impl Bench {
     }
 }
 
-/// All that came of bytes which arrived in these pieces: what was reported, whether the protocol was kept, what was sent.
+/// The results of receiving bytes in these pieces: reported events, whether the protocol was kept, frames sent.
 type Came = (Vec<String>, Result<(), ProtocolError>, Vec<(u8, Vec<u8>)>);
 
 fn came<'a>(requests: &[Request], limits: &Limits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Came {
@@ -200,7 +200,7 @@ fn came<'a>(requests: &[Request], limits: &Limits, pieces: impl IntoIterator<Ite
     (bench.log.lines.clone(), result, bench.sent())
 }
 
-/// What came of bytes, which must be the same however they are cut in two, and byte by byte.
+/// The results of receiving these bytes, which must be the same when they are split in two anywhere, and byte by byte.
 fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> Came {
     let whole = came(requests, limits, [bytes]);
     for at in 0..=bytes.len() {
@@ -211,7 +211,7 @@ fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> Came {
     whole
 }
 
-/// Two texts are under way; gives what came and that nothing was wrong.
+/// Two texts are in flight; returns the results and checks that there was no error.
 fn right(bytes: &[u8]) -> (Vec<String>, Vec<(u8, Vec<u8>)>) {
     let texts = [request("TEXT", b"a"), request("TEXT", b"b")];
     let (lines, result, sent) = judged(&texts, &Limits::default(), bytes);
@@ -219,7 +219,7 @@ fn right(bytes: &[u8]) -> (Vec<String>, Vec<(u8, Vec<u8>)>) {
     (lines, sent)
 }
 
-/// Two texts are under way; the first one fails for this reason, and the connection is closed with this code.
+/// Two texts are in flight; the first one fails for this reason, and the connection is closed with this code.
 fn wrong(bytes: &[u8], reason: &str, code: u16) {
     let texts = [request("TEXT", b"a"), request("TEXT", b"b")];
     wrong_within(&texts, &Limits::default(), bytes, reason, code);
@@ -261,7 +261,7 @@ fn a_handshake_may_come_in_pieces() {
         .len();
     for at in 0..=length {
         let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
-        // An interim reply before it means nothing.
+        // An interim reply before it is ignored.
         let reply = [b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(), bench.switching("")].concat();
         let (front, back) = reply.split_at(at);
         for piece in [front, back] {
@@ -299,15 +299,15 @@ fn a_handshake_that_does_not_switch_is_told() {
         (plain("426 Upgrade Required"), "426"),
         (plain("500 Internal"), "5xx"),
         (b"SSH-2.0-OpenSSH\r\n".to_vec(), "HTTP/1."),
-        (foreign.into_bytes(), "something else"),
-        (with("Upgrade: ").into_bytes(), "something else"),
-        (with("Connection: ").into_bytes(), "something else"),
+        (foreign.into_bytes(), "other than WebSocket"),
+        (with("Upgrade: ").into_bytes(), "other than WebSocket"),
+        (with("Connection: ").into_bytes(), "other than WebSocket"),
         (
             with("Sec-WebSocket-Accept: ").into_bytes(),
             "without Sec-WebSocket-Accept",
         ),
-        // The answer to the key of another connection.
-        (with("nothing").into_bytes(), "another key"),
+        // The reply to the key of another connection.
+        (with("nothing").into_bytes(), "does not match the key"),
     ];
     for (reply, reason) in cases {
         let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
@@ -415,7 +415,7 @@ fn a_close_is_given_back() {
     assert_eq!(sent, [(CLOSE, vec![0x03, 0xe9])]);
     let (_, sent) = right(&frame(CLOSE, b""));
     assert_eq!(sent, [(CLOSE, Vec::new())]);
-    // In the middle of a message, and nothing is read after it.
+    // In the middle of a message; nothing is read after it.
     let (lines, _) = right(&[frame(0x01, b"a"), frame(CLOSE, b""), frame(TEXT, b"b")].concat());
     let reason = "0 failed: the service closed the connection in the middle of a message";
     assert_eq!(lines, ["0 begins", reason]);
@@ -425,14 +425,14 @@ fn a_close_is_given_back() {
 fn what_breaks_the_protocol_fails_the_message_that_is_due() {
     wrong(&frame(0xc1, b"a"), "reserved bit", 1002);
     wrong(&[TEXT, 0x81, 1, 2, 3, 4, b'a'], "a masked frame", 1002);
-    wrong(&frame(0x83, b""), "a kind that WebSocket does not have", 1002);
-    wrong(&frame(0x8b, b""), "a kind that WebSocket does not have", 1002);
-    wrong(&frame(PING, &[0; 126]), "more than 125", 1002);
-    wrong(&frame(0x09, b""), "a control frame in fragments", 1002);
-    wrong(&frame(0x80, b"a"), "a fragment of no message", 1002);
+    wrong(&frame(0x83, b""), "an unknown opcode", 1002);
+    wrong(&frame(0x8b, b""), "an unknown opcode", 1002);
+    wrong(&frame(PING, &[0; 126]), "longer than 125", 1002);
+    wrong(&frame(0x09, b""), "a fragmented control frame", 1002);
+    wrong(&frame(0x80, b"a"), "a continuation frame without a message", 1002);
     wrong(
         &[frame(0x01, b"a"), frame(TEXT, b"b")].concat(),
-        "before the one before",
+        "before the previous one",
         1002,
     );
     wrong(&[TEXT, 126, 0, 125], "more bytes than it needs", 1002);
@@ -448,7 +448,7 @@ fn what_breaks_the_protocol_fails_the_message_that_is_due() {
         "not UTF-8",
         1007,
     );
-    wrong(&frame(CLOSE, &[3]), "half a code", 1002);
+    wrong(&frame(CLOSE, &[3]), "incomplete code", 1002);
     wrong(&frame(CLOSE, &1005_u16.to_be_bytes()), "must not be sent", 1002);
     wrong(&frame(CLOSE, b"\x03\xe8\xff"), "reason is not UTF-8", 1007);
     let half = b"\xe2\x82";
@@ -466,7 +466,7 @@ fn a_message_has_a_longest_length() {
     let longer = "--longest-event";
     let (lines, result, _) = judged(&requests, &limits, &frame(BINARY, b"0123456789"));
     assert_eq!((lines.len(), result), (2, Ok(())));
-    // It is told by the header: nothing of it is waited for.
+    // The header alone decides it: none of the payload is waited for.
     wrong_within(&requests, &limits, &[BINARY, 11], longer, 1009);
     wrong_within(
         &requests,
@@ -503,7 +503,7 @@ fn a_message_that_nobody_asked_for_ends_the_connection() {
     let requests = [request("TEXT", b"a")];
     let bytes = [frame(TEXT, b"a"), frame(TEXT, b"a")].concat();
     let (lines, result, sent) = judged(&requests, &Limits::default(), &bytes);
-    assert!(result.expect_err("one too many").0.contains("nobody asked for"));
+    assert!(result.expect_err("one too many").0.contains("not requested"));
     assert_eq!(lines, ["0 begins", "0 is a"]);
     assert_eq!(sent, [(CLOSE, 1008_u16.to_be_bytes().to_vec())]);
 }
@@ -519,7 +519,7 @@ fn what_the_service_says_first_answers_nothing() {
     .concat();
     assert_eq!(bench.receive(&reply[..reply.len() - 1]), Ok(()));
     assert!(bench.connection.is_ready() && bench.connection.is_listening());
-    // The end of it comes when the first message is under way already.
+    // It ends when the first message is in flight already.
     bench.connection.stop_listening(&mut bench.shared);
     assert!(!bench.connection.is_listening());
     bench.start(0, &request("TEXT", b"a"), false);
@@ -548,14 +548,14 @@ fn a_goodbye_is_said_once() {
     for _ in 0..2 {
         bench.connection.goodbye(&mut bench.shared, &mut bench.out);
     }
-    // The peer's part of it is not answered again.
+    // The peer's close frame is not answered again.
     bench.receive(&frame(CLOSE, b"\x03\xe8")).expect("a close");
     assert_eq!(bench.sent(), [(CLOSE, 1000_u16.to_be_bytes().to_vec())]);
     assert!(bench.connection.is_spent());
     let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
     bench.out.clear();
     bench.connection.goodbye(&mut bench.shared, &mut bench.out);
-    assert!(bench.out.is_empty(), "there is nobody yet to say it to");
+    assert!(bench.out.is_empty(), "the handshake is not complete yet");
 }
 
 #[test]
@@ -565,7 +565,7 @@ fn what_cannot_be_sent_is_refused() {
     assert!(refused(&request("GET", b"")).contains("TEXT and BINARY"));
     let mut placed = request("TEXT", b"");
     placed.path = Template(vec![Part::Literal("/".into()), Part::Value(0)]);
-    assert!(refused(&placed).contains("path has no places"));
+    assert!(refused(&placed).contains("path may have placeholders"));
     for (name, reason) in [
         ("Upgrade", "handshake"),
         ("sec-websocket-key", "handshake"),
@@ -585,7 +585,7 @@ fn what_cannot_be_sent_is_refused() {
 struct Sent {
     is_text: bool,
     message: String,
-    /// Length of each fragment but the last one, and what is pinged after it.
+    /// Length of each fragment but the last one, and the payload of the ping after it.
     fragments: Vec<(usize, Option<Vec<u8>>)>,
 }
 
@@ -648,12 +648,12 @@ proptest! {
     }
 }
 
-/// What members of rooms do, in any order.
+/// Things that members of rooms do, in any order.
 #[derive(Debug, Clone, Copy)]
 enum Act {
     Greet(u32),
     Say(u32),
-    /// A member hears the message with this number, whoever said it and however often it came.
+    /// A member receives the message with this number, whichever member sent it and however often it came.
     Hear(u32, usize),
     Leave(u32),
     GiveUp(usize),

@@ -1,6 +1,6 @@
-//! Whether text that comes in pieces is UTF-8.
+//! Checks that text received in pieces is UTF-8.
 
-/// The end of the text so far, where it stands in the middle of a character.
+/// The end of the text so far, if it is in the middle of a character.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Utf8 {
     begun: [u8; 4],
@@ -19,7 +19,7 @@ impl Utf8 {
         }
     }
 
-    /// Takes the next piece.
+    /// Checks the next piece.
     #[inline]
     pub(super) fn take(&mut self, mut piece: &[u8]) -> Result<(), NoText> {
         while self.length > 0
@@ -30,12 +30,12 @@ impl Utf8 {
             piece = rest;
             match std::str::from_utf8(&self.begun[..usize::from(self.length)]) {
                 Ok(_) => self.length = 0,
-                // It may still become one.
+                // It may still become a character.
                 Err(error) if error.error_len().is_none() => {}
                 Err(_) => return Err(NoText),
             }
         }
-        // Most texts are, and this is told with vector instructions.
+        // Most texts are ASCII, and that check uses vector instructions.
         if piece.is_ascii() {
             return Ok(());
         }
@@ -51,7 +51,7 @@ impl Utf8 {
         Ok(())
     }
 
-    /// The text is over.
+    /// Checks that the text does not end in the middle of a character.
     pub(super) const fn end(self) -> Result<(), NoText> {
         if self.length == 0 { Ok(()) } else { Err(NoText) }
     }

@@ -1,26 +1,26 @@
-//! What the requests of a whole load came to, by operation and status.
+//! Replies to all requests of a load, by operation and status.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What came back for all that was sent, from the first request of the warm-up to the end of the drain.
+/// The replies to everything that was sent, from the first request of the warm-up to the end of the drain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answers {
-    /// Complete replies by operation, as the contract names it, and status code.
+    /// Complete replies by operation, as named in the contract, and status code.
     pub replies: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Requests of each operation without a complete reply: nobody knows whether they were carried out.
+    /// Requests of each operation without a complete reply: they may or may not have been executed.
     pub unknown: BTreeMap<String, u64>,
 }
 
 impl Answers {
-    /// Complete replies of an operation with a status.
+    /// Number of complete replies of an operation with a status.
     pub fn replies(&self, operation: &str, status: u16) -> u64 {
         let statuses = self.replies.get(operation);
         let count = statuses.and_then(|statuses| statuses.get(&status.to_string()));
         count.copied().unwrap_or(0)
     }
 
-    /// Requests of an operation of which nobody knows whether they were carried out.
+    /// Number of requests of an operation that may or may not have been executed.
     pub fn unknown(&self, operation: &str) -> u64 {
         self.unknown.get(operation).copied().unwrap_or(0)
     }
@@ -36,7 +36,7 @@ impl Answers {
         *self.unknown.entry(operation.to_owned()).or_default() += count;
     }
 
-    /// Adds what another load of the same service came to.
+    /// Adds the replies of another load of the same service.
     pub fn merge(&mut self, other: &Self) {
         for (operation, statuses) in &other.replies {
             let ours = self.replies.entry(operation.clone()).or_default();
@@ -49,7 +49,7 @@ impl Answers {
         }
     }
 
-    /// All of them together; `None` where one was not counted.
+    /// The sum of all; `None` if one of them was not counted.
     pub fn join<'a>(all: impl IntoIterator<Item = Option<&'a Self>>) -> Option<Self> {
         let mut sum = Self::default();
         for one in all {

@@ -1,29 +1,28 @@
-//! Histograms as bytes: for what travels between machines, and for many at once.
+//! A compact encoding of histograms, for sending them between machines and for keeping many at once.
 
 use super::Histogram;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Buckets of each power of two: those of an `HdrHistogram` of three digits.
+/// Buckets per power of two: the number in an `HdrHistogram` with three significant digits.
 const HALF: u64 = 1024;
-/// Buckets up to that of the longest duration, one hour, which lies below 2 × 1024 × 2^31 ns.
+/// Number of buckets up to the one of the longest duration, one hour, which is below 2 × 1024 × 2^31 ns.
 const BUCKETS: u64 = 33 * HALF;
 
-/// Bytes that the durations of an interval seldom exceed.
+/// Initial capacity: an interval seldom needs more bytes.
 const USUAL: usize = 4096;
 
-/// The durations of a [`Histogram`] in as many bytes as they need: of each bucket that holds something, how many empty ones
-/// lie between it and the one before, and its count. Both in one byte where they are below 8 and at most 16, as most are in an
-/// interval; else after a byte of 128, each in LEB128. Equal durations give equal bytes, however and in whatever order they were
-/// merged.
+/// The durations of a [`Histogram`] in as few bytes as needed. Each non-empty bucket is stored as the number of empty buckets
+/// before it, and its count. A gap below 8 and a count up to 16, which cover most buckets of an interval, share one byte;
+/// otherwise a byte of 128 is followed by both in LEB128. Equal durations give equal bytes, in whatever order they were merged.
 ///
-/// In JSON it is base64. Bytes of elsewhere are read as far as they say something; they cost no more than their length.
+/// In JSON it is base64. Untrusted bytes are decoded up to the first invalid one; their cost is bounded by their length.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompactHistogram(Box<[u8]>);
 
 impl CompactHistogram {
-    /// The durations of a histogram.
+    /// Encodes the durations of a histogram.
     pub fn of(histogram: &Histogram) -> Self {
         let mut writer = Writer::with_room(USUAL);
         for (highest, count) in histogram.buckets() {
@@ -32,7 +31,7 @@ impl CompactHistogram {
         writer.done()
     }
 
-    /// The histogram that has these durations.
+    /// Decodes the durations into a histogram.
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
         self.add_to(&mut histogram);
@@ -46,23 +45,23 @@ impl CompactHistogram {
         }
     }
 
-    /// Whether there is no duration.
+    /// Whether it contains no duration.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many durations there are.
+    /// Number of durations.
     pub fn len(&self) -> u64 {
         self.buckets()
             .fold(0, |sum, (_, count)| sum.saturating_add(count))
     }
 
-    /// The duration in ns that a share `quantile` (0 to 1) of all does not exceed: what [`Histogram::quantile`] gives.
+    /// The duration in ns that a share `quantile` (0 to 1) of all durations does not exceed. Equals [`Histogram::quantile`].
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         self.quantiles([quantile]).map(|[found]| found)
     }
 
-    /// Several of them; the shares must rise.
+    /// Several quantiles at once; `shares` must be ascending.
     pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> Option<[u64; N]> {
         let all = self.len();
         let wanted = shares.map(|share| ((share.min(1.0) * all as f64).ceil() as u64).max(1));
@@ -77,12 +76,12 @@ impl CompactHistogram {
         (all > 0).then_some(found)
     }
 
-    /// Each bucket that holds something: its longest duration in ns and how many lie in it, the durations rising.
+    /// The non-empty buckets in ascending order: longest duration in ns, and count.
     pub fn durations(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.buckets().map(|(index, count)| (highest_of(index), count))
     }
 
-    /// Adds the durations of another one.
+    /// Adds the durations of another histogram.
     pub fn merge(&mut self, other: &Self) {
         if other.is_empty() {
             return;
@@ -110,7 +109,7 @@ impl CompactHistogram {
         *self = writer.done();
     }
 
-    /// Each bucket's number and count, the numbers rising.
+    /// Index and count of each non-empty bucket, in ascending order.
     fn buckets(&self) -> Buckets<'_> {
         Buckets {
             bytes: self.0.iter(),
@@ -119,10 +118,10 @@ impl CompactHistogram {
     }
 }
 
-/// Buckets that are looked at together, since most that lie far out are empty.
+/// Number of buckets that are checked together, since most buckets of long durations are empty.
 const BLOCK: usize = 16;
 
-/// Sums of many compact histograms, without their growing sum being written again for each of them.
+/// The sum of many compact histograms. Adding to it does not re-encode the growing sum each time.
 #[derive(Debug)]
 pub struct CompactSum {
     counts: Vec<u64>,
@@ -131,7 +130,7 @@ pub struct CompactSum {
 }
 
 impl CompactSum {
-    /// An empty sum. Takes 264 KiB, to be used again and again.
+    /// An empty sum. Takes 264 KiB and can be reused.
     pub fn new() -> Self {
         Self {
             counts: vec![0; BUCKETS as usize],
@@ -140,7 +139,7 @@ impl CompactSum {
         }
     }
 
-    /// Adds durations.
+    /// Adds the durations of a histogram.
     pub fn add(&mut self, histogram: &CompactHistogram) {
         let mut buckets = histogram.buckets();
         let Some((first, count)) = buckets.next() else {
@@ -156,7 +155,7 @@ impl CompactSum {
         self.high = self.high.max(last + 1);
     }
 
-    /// The sum; what is added next begins a new one.
+    /// Returns the sum and resets it to empty.
     pub fn take(&mut self) -> CompactHistogram {
         let mut writer = Writer::with_room(USUAL);
         let (low, high) = (self.low, self.high);
@@ -184,7 +183,7 @@ impl Default for CompactSum {
     }
 }
 
-/// The number of the bucket of a duration.
+/// The index of the bucket of a duration.
 const fn index_of(ns: u64) -> u64 {
     let octave = (ns | (2 * HALF - 1)).ilog2() as u64 + 1 - (2 * HALF).ilog2() as u64;
     octave * HALF + (ns >> octave)
@@ -196,15 +195,15 @@ const fn highest_of(index: u64) -> u64 {
     ((index - octave * HALF + 1) << octave) - 1
 }
 
-/// Reads buckets. Ends where the bytes end or say nothing.
+/// Decodes buckets. Stops at the end of the bytes or at an invalid one.
 struct Buckets<'a> {
     bytes: std::slice::Iter<'a, u8>,
-    /// The least number that the next bucket can have.
+    /// The lowest index that the next bucket can have.
     index: u64,
 }
 
 impl Buckets<'_> {
-    // Apart, so that the usual bucket is read in a short loop.
+    // Not inlined, so that the loop over common buckets stays small.
     #[inline(never)]
     fn number(&mut self) -> Option<u64> {
         let mut value = 0;
@@ -372,7 +371,7 @@ mod tests {
             prop_assert!(sum.take().is_empty());
         }
 
-        /// Whatever comes from elsewhere, and whatever it is merged with: nothing panics.
+        /// Decoding and merging arbitrary bytes must not panic.
         #[test]
         fn bytes_of_elsewhere_do_no_harm(bytes: Vec<u8>, other in durations()) {
             let mut read = CompactHistogram(bytes.into());

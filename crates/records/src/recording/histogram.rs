@@ -1,23 +1,23 @@
-//! Durations with three significant digits.
+//! Histograms of durations with three significant digits.
 
 use crate::Latency;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
-/// Longest duration that is told apart, ns: one hour. Longer ones are recorded as this.
+/// Longest duration that is distinguished, ns: one hour. Longer ones are recorded as one hour.
 const HIGHEST_NS: u64 = 3_600_000_000_000;
 const SIGNIFICANT_DIGITS: u8 = 3;
-/// Leading bits of a duration that [`Histogram::rounded`] keeps: 256 steps per doubling.
+/// Number of leading bits of a duration that [`Histogram::rounded`] keeps: 256 steps per doubling.
 const ROUNDED_BITS: u32 = 9;
 
-/// Durations in ns with three significant digits from 1 ns to one hour: an `HdrHistogram`.
+/// A histogram of durations in ns with three significant digits, from 1 ns to one hour: an `HdrHistogram`.
 ///
-/// Histograms of the same kind of duration merge without loss, in any order.
+/// Histograms merge without loss, in any order.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Histogram(hdrhistogram::Histogram<u64>);
 
-/// Text that is no histogram.
+/// The error for text that is not a histogram.
 #[derive(Debug, thiserror::Error)]
 #[error("not a base64 HdrHistogram V2: {0}")]
 pub struct HistogramError(String);
@@ -47,14 +47,14 @@ impl Histogram {
         }
     }
 
-    /// Forgets all durations, keeps the memory.
+    /// Removes all durations, but keeps the memory.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.0.reset();
         }
     }
 
-    /// Durations recorded.
+    /// Number of durations recorded.
     pub fn len(&self) -> u64 {
         self.0.len()
     }
@@ -64,14 +64,14 @@ impl Histogram {
         self.0.is_empty()
     }
 
-    /// The duration in ns that a share `quantile` (0 to 1) of all does not exceed; `None` when empty.
+    /// The duration in ns that a share `quantile` (0 to 1) of all durations does not exceed; `None` if empty.
     pub fn quantile(&self, quantile: f64) -> Option<u64> {
         (!self.is_empty()).then(|| self.0.value_at_quantile(quantile).min(self.0.max()))
     }
 
-    /// The duration of a rank, from 1; `None` where there are not so many.
+    /// The duration of a rank, from 1; `None` if there are fewer durations.
     pub(super) fn at_rank(&self, rank: u64) -> Option<u64> {
-        // Half a rank lower: the share is rounded up to the next duration, whatever the last digits are.
+        // Half a rank lower: the quantile is rounded up to the next duration, so rounding errors do not matter.
         let share = (rank as f64 - 0.5) / self.len() as f64;
         if rank > self.len() {
             return None;
@@ -79,12 +79,12 @@ impl Histogram {
         self.quantile(share)
     }
 
-    /// The mean in ns; `None` when empty.
+    /// The mean in ns; `None` if empty.
     pub fn mean(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.0.mean())
     }
 
-    /// The summary that reports show; `None` when empty.
+    /// The summary that reports show; `None` if empty.
     pub fn summary(&self) -> Option<Latency> {
         let at = |quantile| self.quantile(quantile);
         Some(Latency {
@@ -101,15 +101,16 @@ impl Histogram {
         })
     }
 
-    /// Each bucket that holds something: its highest duration in ns and how many lie in it.
+    /// The non-empty buckets: highest duration in ns, and count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.0
             .iter_recorded()
             .map(|step| (step.value_iterated_to(), step.count_at_value()))
     }
 
-    /// The same with each duration in the middle of one of 256 steps per doubling: at most 0.2 % off, and a quarter of the
-    /// buckets. Most of a histogram's bytes are the chance with which its requests fell into buckets of 0.1 %.
+    /// Rounds each duration to the middle of one of 256 steps per doubling. Durations change by at most 0.2 %, and only a quarter
+    /// of the buckets remain. Most bytes of an encoded histogram describe random differences between neighbouring buckets of 0.1
+    /// %.
     #[must_use]
     pub fn rounded(&self) -> Self {
         let mut rounded = Self::new();
@@ -121,7 +122,7 @@ impl Histogram {
         rounded
     }
 
-    /// `HdrHistogram` V2, compressed, base64.
+    /// Encodes it as `HdrHistogram` V2, compressed, in base64.
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
         V2DeflateSerializer::new()
@@ -130,7 +131,7 @@ impl Histogram {
         STANDARD.encode(bytes)
     }
 
-    /// Reads what [`Histogram::encode`] wrote.
+    /// Decodes the output of [`Histogram::encode`].
     pub fn decode(text: &str) -> Result<Self, HistogramError> {
         let bytes = STANDARD
             .decode(text.trim())
@@ -203,7 +204,7 @@ mod tests {
         let mut all = Histogram::new();
         let mut random = 1_u64;
         for _ in 0..70_000 {
-            // Every value of a range of 8 to 1 is equally likely: most buckets hold some.
+            // Every value of a range of 8 to 1 is equally likely: most buckets are non-empty.
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             all.record(1_000_000 + (random >> 32) % 7_000_000);
         }

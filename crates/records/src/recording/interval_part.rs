@@ -1,40 +1,40 @@
-//! An interval that can be merged with those of others.
+//! An interval that can be merged with the intervals of other workers.
 
 use super::{CompactHistogram, Interval};
 use serde::{Deserialize, Serialize};
 
-/// What one or more workers recorded in an interval of a phase: an [`Interval`] with its distribution, so that those of
-/// several workers make one without loss. The sums are integers: merging gives the same in any order and grouping.
+/// The counts of one or more workers in an interval of a phase: an [`Interval`] with its distribution, so that the intervals of
+/// several workers merge without loss. All sums are integers, so the result is the same in any order and grouping.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalPart {
-    /// Number in the phase, from 0. Intervals of the same number belong together: each worker counts from the begin of its
-    /// own phase, and all of them begin together.
+    /// Index in the phase, from 0. Intervals with the same index belong together: each worker counts from the start of its own
+    /// phase, and all phases start together.
     pub index: u64,
-    /// Begin, from the start of the phase, ns.
+    /// Start, from the start of the phase, ns.
     pub begin_ns: u64,
     /// End, from the start of the phase, ns.
     pub end_ns: u64,
-    /// Complete replies.
+    /// Number of complete replies.
     pub completed: u64,
-    /// Valid replies.
+    /// Number of valid replies.
     pub valid: u64,
-    /// Requests that failed, whatever the outcome.
+    /// Number of failed requests, whatever the outcome.
     pub errors: u64,
-    /// Messages of streams, where there are any.
+    /// Number of stream messages, if the replies are streams.
     #[serde(default)]
     pub messages: Option<u64>,
-    /// Response times.
+    /// Response times of valid replies.
     pub times: CompactHistogram,
 }
 
 impl IntervalPart {
-    /// Adds what others recorded in the same interval.
+    /// Adds what another worker recorded in the same interval.
     pub fn merge(&mut self, other: &Self) {
         self.add_counts(other);
         self.times.merge(&other.times);
     }
 
-    /// Adds all but the distribution, for those who add many distributions at once.
+    /// Adds everything except the distribution, for callers that add many distributions at once.
     pub fn add_counts(&mut self, other: &Self) {
         self.begin_ns = self.begin_ns.min(other.begin_ns);
         self.end_ns = self.end_ns.max(other.end_ns);
@@ -47,7 +47,7 @@ impl IntervalPart {
         };
     }
 
-    /// The interval as reports show it.
+    /// Converts it to the form that reports show.
     pub fn interval(&self) -> Interval {
         let quantiles = self.times.quantiles([0.5, 0.99]);
         Interval {

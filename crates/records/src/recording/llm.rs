@@ -1,43 +1,43 @@
-//! What is said of the answers of a language model.
+//! Metrics of the answers of a language model.
 
 use super::Latency;
 use serde::{Deserialize, Serialize};
 
-/// The answers of a language model, beside what every stream has. Of the requests that were due in the measurement, but for
-/// rates, which are of what happened in it.
+/// Metrics of a language model's answers, in addition to those of every stream. They cover the requests that were due in the
+/// measurement; rates cover the events within the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Llm {
     /// Time to the first token, from when the prompt was due, ns.
     pub ttft_ns: Option<Latency>,
-    /// Time per output token: of each answer (last token − first token) / (tokens − 1), ns. Tokens are those that the server
-    /// counts, where it says how many, else events that bring text. Older records call it `itl_ns`.
+    /// Time per output token: for each answer (last token − first token) / (tokens − 1), ns. Tokens are counted by the server if
+    /// it reports a count, else as events with text. Older records call it `itl_ns`.
     #[serde(alias = "itl_ns")]
     pub tpot_ns: Option<Latency>,
-    /// Tokens per second of one answer, from its first to its last, by events that bring text.
+    /// Tokens per second within one answer, from its first to its last token, counting events with text.
     pub events_per_s_of_stream: Option<StreamRate>,
-    /// Tokens by the server's own count, where it says how many.
+    /// Token counts reported by the server, if it reports them.
     pub usage: Option<Usage>,
-    /// Answers that met the objective of streams, where there is one.
-    pub good: Option<Good>,
-    /// Answers with an error of the server's in them; wrong replies.
+    /// Answers that met the objective of streams, if there is one.
+    pub good: Option<GoodputStreams>,
+    /// Answers that contain an error of the server; they count as unexpected replies.
     pub errors: u64,
-    /// Answers that ended well without a single token.
+    /// Answers that ended normally without a single token.
     pub empty: u64,
 }
 
-/// Tokens per second of one answer.
+/// Distribution of the tokens per second within one answer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StreamRate {
     /// Half of the answers are faster.
     pub p50: f64,
-    /// 90 % of them are.
+    /// 90 % of the answers are faster.
     pub p10: f64,
-    /// 99 % of them are.
+    /// 99 % of the answers are faster.
     pub p1: f64,
 }
 
 impl StreamRate {
-    /// Of the mean times between the tokens of answers; `None` where most answers came in one piece.
+    /// Converts the mean times between the tokens of answers; `None` if most answers arrived in one piece.
     pub fn of(tpot: &Latency) -> Option<Self> {
         let rate = |ns: u64| 1e9 / ns as f64;
         (tpot.p50 > 0).then(|| Self {
@@ -48,41 +48,41 @@ impl StreamRate {
     }
 }
 
-/// Tokens as the server counts them (`usage`), of answers that ended in the measurement.
+/// Token counts reported by the server (`usage`), over the answers that ended in the measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Answers with such a count.
+    /// Number of answers with a reported count.
     pub answers: u64,
-    /// Tokens of their prompts.
+    /// Tokens of the prompts.
     pub prompt_tokens: u64,
-    /// Their own tokens.
+    /// Tokens of the answers.
     pub completion_tokens: u64,
-    /// Of these per second.
+    /// Tokens of the answers per second.
     pub per_s: f64,
-    /// Of these per second in one answer, from its first to its last.
+    /// Tokens per second within one answer, from its first to its last token.
     pub per_s_of_stream: Option<StreamRate>,
 }
 
-/// Answers that met the objective of streams.
+/// Answers that met the objective of streams, and the ones that did not.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Good {
-    /// How many.
+pub struct GoodputStreams {
+    /// Number of answers that met the objective.
     pub answers: u64,
-    /// Prompts that were due, whatever became of them.
+    /// Number of prompts that were due, whatever their outcome.
     pub due: u64,
     /// Good answers that ended in the measurement, per second.
     pub per_s: f64,
-    /// Answers whose first token came too late.
+    /// Answers whose first token arrived too late.
     pub late: u64,
-    /// Answers whose tokens came too slowly, one after the other.
+    /// Answers whose tokens followed each other too slowly.
     pub slow: u64,
-    /// Answers whose last token came too late.
+    /// Answers whose last token arrived too late.
     #[serde(default)]
     pub long: u64,
 }
 
-impl Good {
-    /// The share of the prompts that had a good answer, 0 to 1.
+impl GoodputStreams {
+    /// The share of the prompts that got a good answer, 0 to 1.
     pub fn share(&self) -> f64 {
         if self.due == 0 {
             return 0.0;

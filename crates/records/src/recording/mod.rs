@@ -1,4 +1,4 @@
-//! What a generator says at the end: the JSON object of `prony load --json`.
+//! The result of a generator: the JSON object of `prony load --json`.
 
 mod answers;
 mod compact;
@@ -20,7 +20,7 @@ pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
 pub use histogram::{Histogram, HistogramError};
 pub use interval_part::IntervalPart;
-pub use llm::{Good, Llm, StreamRate, Usage};
+pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
 pub use network::{Address, Handshakes, Network};
 pub use occupancy::Occupancy;
 pub use outcome::{Outcome, Outcomes};
@@ -28,36 +28,36 @@ pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
 pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
 
-/// Version of the JSON. Keys are added, never renamed.
-pub const SCHEMA: u32 = 1;
+/// Version of the JSON format. Readers accept the earlier versions too: see [`upgrade`](crate::upgrade).
+pub const SCHEMA: u32 = 2;
 
-/// What one load gave: the JSON object of `prony load --json`.
+/// The result of one load: the JSON object of `prony load --json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
-    /// [`SCHEMA`].
+    /// Version of the JSON format, [`SCHEMA`].
     pub schema: u32,
     /// The URL as the user wrote it.
     pub target: String,
-    /// `http1`, `http2` or `grpc`.
+    /// Protocol of the load: `http1`, `http2`, `grpc` or `websocket`.
     pub protocol: String,
-    /// The load, as the load crate writes it: an object with `kind`.
+    /// The load, as the load crate serialises it: an object with `kind`.
     pub load: serde_json::Value,
     /// Length of the measurement, s.
     pub duration_s: f64,
-    /// How long a request may wait for its reply, ns; unknown in older records.
+    /// Timeout of a request, ns; unknown in older records.
     #[serde(default)]
     pub timeout_ns: Option<u64>,
-    /// How many requests.
+    /// Counts of requests.
     pub requests: Requests,
     /// Complete replies per second.
     pub throughput_per_s: f64,
     /// Valid replies per second.
     pub goodput_per_s: f64,
-    /// What became of the requests.
+    /// Outcomes of the requests.
     pub outcomes: Outcomes,
-    /// Replies by status code.
+    /// Number of replies by status code.
     pub status_codes: BTreeMap<String, u64>,
-    /// Bytes on the connections.
+    /// Bytes transferred on the connections.
     pub bytes: BytesMoved,
     /// Requests that became due in the measurement, per second; absent in old records.
     #[serde(default)]
@@ -68,18 +68,18 @@ pub struct Recording {
     /// Which requests the response times cover.
     #[serde(default)]
     pub coverage: Coverage,
-    /// From when a request was due to its valid reply, ns, over all requests. One without a valid reply counts as longer than
-    /// any other: a percentile that falls on it is `"no_bound"`. One that was still open when the load ended counts with its
-    /// age: a percentile that falls on it is `{"at_least": age}`.
+    /// Time from when a request was due to its valid reply, ns, over all requests. A request without a valid reply counts as
+    /// longer than any other: a percentile that falls on it is `"no_bound"`. A request that was still open when the load ended
+    /// counts with its age: a percentile that falls on it is `{"at_least": age}`.
     pub response_time_ns: Option<ResponseTimes>,
-    /// The same of valid replies alone, ns.
+    /// The response time of valid replies only, ns.
     #[serde(default)]
     pub valid_time_ns: Option<Latency>,
-    /// From the actual send to the end of a valid reply, ns.
+    /// Time from the actual send to the end of a valid reply, ns.
     pub service_time_ns: Option<Latency>,
-    /// From the intended to the actual send, ns; in a closed loop there is none.
+    /// Time from the intended to the actual send, ns; `None` in a closed loop.
     pub schedule_lag_ns: Option<Latency>,
-    /// From the actual send to the first byte of a valid reply, ns.
+    /// Time from the actual send to the first byte of a valid reply, ns.
     #[serde(default)]
     pub first_byte_ns: Option<Latency>,
     /// Time to establish a TCP connection, ns.
@@ -88,159 +88,160 @@ pub struct Recording {
     /// Time of a TLS handshake, ns.
     #[serde(default)]
     pub tls_time_ns: Option<Latency>,
-    /// Time of a whole sequence of operations, ns, where the workload is a sequence.
+    /// Time of a whole sequence of operations, ns, if the workload is a sequence.
     #[serde(default)]
     pub sequence_time_ns: Option<Latency>,
-    /// Whole sequences per second, where the workload is a sequence.
+    /// Completed sequences per second, if the workload is a sequence.
     #[serde(default)]
     pub sequences_per_s: Option<f64>,
-    /// The messages of streams, where there are any.
+    /// Stream messages, if the replies are streams.
     #[serde(default)]
     pub messages: Option<Messages>,
-    /// The same per operation, in the workload's order.
+    /// Results by operation, in the workload's order.
     #[serde(default)]
     pub operations: Vec<OperationRecording>,
-    /// The connections.
+    /// Counts of connections.
     pub connections: Connections,
-    /// The generator itself.
+    /// CPU use of the generator, and whether it was the limit.
     pub generator: Generator,
     /// The stages of an open load whose rate changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stages: Vec<StageRecording>,
-    /// The measurement in pieces.
+    /// Time series of the measurement.
     pub intervals: Vec<Interval>,
-    /// Response times of valid replies (in a record that covers survivors only, of complete ones): `HdrHistogram` V2,
+    /// Response times of valid replies (of complete replies in a record that covers survivors only): `HdrHistogram` V2,
     /// compressed, base64.
     pub histogram: String,
-    /// Ages of the requests that were still open when the load ended, in the same form; empty where there were none.
+    /// Ages of the requests that were still open when the load ended, in the same format; empty if there were none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub open_histogram: String,
-    /// What took up the time of the slots of a closed load, where that is known.
+    /// How the slots of a closed load spent their time, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy: Option<Occupancy>,
-    /// A seeded sample of wrong replies.
+    /// A seeded sample of unexpected replies.
     #[serde(default)]
-    pub wrong_replies: Vec<WrongReply>,
-    /// Reasons to doubt these numbers.
+    #[serde(alias = "wrong_replies")]
+    pub unexpected_replies: Vec<UnexpectedReply>,
+    /// Warnings about these numbers.
     pub warnings: Vec<Warning>,
-    /// Whether somebody ended the load before its time: the numbers are those until then.
+    /// Whether the load was ended early: the numbers then cover the time until the interruption.
     #[serde(default)]
     pub interrupted: bool,
-    /// What the connections went through below the protocol.
+    /// Events of the connections below the protocol.
     #[serde(default)]
     pub network: Option<Network>,
-    /// The log of requests, where one was wanted.
+    /// The log of requests, if one was requested.
     #[serde(default)]
     pub log: Option<Log>,
-    /// The bodies that were decoded, where they are judged so.
+    /// Counts of decoded bodies, if bodies are decoded to be checked.
     #[serde(default)]
     pub decoded: Option<DecodedBodies>,
-    /// What each worker did, where several made the load.
+    /// Results by worker, if several workers made the load.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
-    /// How far apart the workers began, where several made the load and their clocks are known.
+    /// How far apart the workers started, if several made the load and their clocks are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<CommonStart>,
-    /// What came back for all that was sent, warm-up included, where that is counted.
+    /// The replies to everything that was sent, warm-up included, if they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Answers>,
 }
 
-/// Bodies that were decoded before they were judged, warm-up included.
+/// Bodies that were decoded before they were checked, warm-up included.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodedBodies {
-    /// How many.
+    /// Number of decoded replies.
     pub replies: u64,
-    /// Their bytes as they came.
+    /// Bytes of their bodies as received.
     pub encoded_bytes: u64,
-    /// Their bytes once they were decoded.
+    /// Bytes of their bodies after decoding.
     pub decoded_bytes: u64,
 }
 
 /// A log of requests in a file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Log {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// The share of the requests that are in it.
+    /// Share of the requests that are logged.
     pub share: f64,
-    /// Lines that were written.
+    /// Number of lines written.
     pub lines: u64,
-    /// Lines that are missing because the disk was too slow.
+    /// Number of lines dropped because the disk was too slow.
     pub lost: u64,
 }
 
-/// The messages of streams: server-sent events, JSON Lines, messages of gRPC.
+/// Stream messages: server-sent events, JSON Lines, gRPC messages.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Messages {
-    /// How many came in the measurement.
+    /// Number of messages received in the measurement.
     pub received: u64,
-    /// How many of them per second.
+    /// Messages received per second.
     pub per_s: f64,
-    /// From the actual send to the end of the first message, ns.
+    /// Time from the actual send to the end of the first message, ns.
     pub first_ns: Option<Latency>,
-    /// From the actual send to the end of the last message, ns; of streams that ended well.
+    /// Time from the actual send to the end of the last message, ns, for streams that ended well.
     pub last_ns: Option<Latency>,
-    /// From one message of a stream to the next, ns.
+    /// Time from one message of a stream to the next, ns.
     #[serde(default)]
     pub gap_ns: Option<Latency>,
-    /// What the ids of events tell, where they count from 0 or 1.
+    /// Lost, repeated and reordered messages, if event ids count from 0 or 1.
     #[serde(default)]
     pub ids: Option<MessageIds>,
-    /// How streams ended.
+    /// Counts of streams by their ending.
     #[serde(default)]
     pub streams: Option<Streams>,
-    /// Where they are the answers of a language model: what is said of those. Messages are events that bring text then.
+    /// Metrics of a language model's answers, if the streams are such answers. A message is then an event with text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub llm: Option<Llm>,
-    /// Where they are said in rooms: how far they came. A message is received once by each member then.
+    /// Delivery in rooms, if messages are sent in rooms. Each member then receives each message once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rooms: Option<Rooms>,
 }
 
-/// How far the messages came that were said in rooms.
+/// Delivery of the messages that were sent in rooms.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rooms {
-    /// Members of a room.
+    /// Number of members per room.
     pub members: u64,
-    /// Members to whom messages should come, over all messages.
+    /// Number of expected deliveries: members that should receive each message, over all messages.
     pub expected: u64,
-    /// Those to whom they came.
+    /// Number of deliveries that happened.
     pub reached: u64,
-    /// From the actual send to the end of the message at each member, ns.
+    /// Time from the actual send to the end of the message at each member, ns.
     pub delivery_ns: Option<Latency>,
 }
 
 impl Rooms {
-    /// The share of the members to whom messages came.
+    /// The delivery ratio: deliveries over expected deliveries.
     pub fn reach(&self) -> Option<f64> {
         (self.expected > 0).then(|| self.reached as f64 / self.expected as f64)
     }
 }
 
-/// What the ids of events tell.
+/// Delivery errors that event ids reveal.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageIds {
-    /// Messages with an id that counts.
+    /// Messages with a numeric id that counts up.
     pub counted: u64,
-    /// Ids that were left out and never came.
+    /// Ids that were skipped and never received.
     pub missing: u64,
-    /// Messages with an id that had come before.
+    /// Messages with an id that had been received before.
     pub doubled: u64,
-    /// Messages that came after one with a higher id.
+    /// Messages received after one with a higher id.
     pub late: u64,
 }
 
-/// How the streams ended whose requests were due in the measurement.
+/// Endings of the streams whose requests were due in the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Streams {
-    /// Ended well, by themselves or by their bound.
+    /// Streams that ended well, on their own or by their end condition.
     pub completed: u64,
-    /// Of them, those that their bound ended (`--events`, `--for`).
+    /// The part of `completed` that ended by the end condition (`--events`, `--for`).
     pub at_bound: u64,
-    /// Ended by the service before their bound or in the middle of a message.
+    /// Streams that the service ended before their end condition or in the middle of a message.
     pub ended_early: u64,
-    /// Were under way when the load was over; not among those that completed.
+    /// Streams that were in progress when the load ended; not part of `completed`.
     pub cut: u64,
 }
 
@@ -248,33 +249,33 @@ pub struct Streams {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Coverage {
-    /// Those with a complete reply, right or wrong: what prony recorded before it recorded all. The requests that waited longest
-    /// are missing.
+    /// Requests with a complete reply, expected or not, as recorded by old versions. The requests that waited longest are
+    /// missing.
     #[default]
     SurvivorsOnly,
-    /// Every request that was due in the measurement, and those that were due earlier and still open when it closed.
+    /// Every request that was due in the measurement, or earlier and still open when the measurement ended.
     EveryRequest,
 }
 
-/// How many requests.
+/// Counts of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Requests {
-    /// Were due in the measurement, or before it and still open when it closed.
+    /// Due in the measurement, or earlier and still open when the measurement ended.
     pub offered: u64,
-    /// Were sent.
+    /// Sent.
     pub sent: u64,
-    /// Got a complete reply.
+    /// Received a complete reply.
     pub completed: u64,
-    /// Got a valid reply.
+    /// Received a valid reply.
     pub valid: u64,
 }
 
-/// Bytes on the connections, in the measurement.
+/// Bytes transferred on the connections during the measurement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BytesMoved {
-    /// To the service.
+    /// Sent to the service.
     pub sent: u64,
-    /// From the service.
+    /// Received from the service.
     pub received: u64,
 }
 
@@ -303,50 +304,50 @@ pub struct Latency {
     pub max: u64,
 }
 
-/// One operation's part of a [`Recording`].
+/// The results of one operation of a [`Recording`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OperationRecording {
-    /// The operation.
+    /// Name of the operation.
     pub name: String,
-    /// How many requests.
+    /// Counts of requests.
     pub requests: Requests,
-    /// What became of them.
+    /// Outcomes of the requests.
     pub outcomes: Outcomes,
-    /// From when a request was due to its valid reply, ns, over all requests.
+    /// Time from when a request was due to its valid reply, ns, over all requests.
     pub response_time_ns: Option<ResponseTimes>,
-    /// The same of valid replies alone, ns.
+    /// The response time of valid replies only, ns.
     #[serde(default)]
     pub valid_time_ns: Option<Latency>,
     /// Response times of valid replies: `HdrHistogram` V2, compressed, base64.
     pub histogram: String,
-    /// Ages of the requests that were still open when the load ended, in the same form; empty where there were none.
+    /// Ages of the requests that were still open when the load ended, in the same format; empty if there were none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub open_histogram: String,
 }
 
-/// The connections of a load.
+/// Counts of the connections of a load.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Connections {
-    /// Asked for (at once).
+    /// Requested number of simultaneous connections.
     pub asked: u64,
-    /// Established when the measurement began; for arriving users: at most at once.
+    /// Established at the start of the measurement; for arriving users the highest number at once.
     pub established: u64,
-    /// Made again after one ended.
+    /// Connections that were made again after one ended.
     pub reconnects: u64,
-    /// Requests that were sent once more because an idle connection ended as they came, before a byte of the reply.
+    /// Requests that were sent again because an idle connection closed while they were sent, before any byte of the reply.
     #[serde(default, skip_serializing_if = "is_none")]
     pub retried: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-/// The generator itself.
+/// CPU use of the generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// Threads.
+    /// Number of threads.
     pub threads: u32,
     /// CPU time of all threads in the measurement, s.
     pub cpu_s: f64,
@@ -358,20 +359,20 @@ pub struct Generator {
     pub saturated: bool,
 }
 
-/// One stage of an open load whose rate changes; of a ramp a tenth.
+/// One stage of an open load whose rate changes, or a tenth of a ramp.
 ///
-/// Replies belong to the stage in which they ended, to within an interval.
+/// Replies belong to the stage in which they ended, with the precision of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct StageRecording {
-    /// Begin, from the start of the measurement, s.
+    /// Start, from the start of the measurement, s.
     pub start_s: f64,
     /// Length, s.
     pub length_s: f64,
-    /// Requests that were due per second, by the profile.
+    /// Requests that were due per second according to the profile.
     pub offered_per_s: f64,
-    /// Valid replies.
+    /// Number of valid replies.
     pub valid: u64,
-    /// Requests that had no valid reply.
+    /// Number of requests without a valid reply.
     pub errors: u64,
     /// Median response time of all requests.
     pub p50: Option<Quantile>,
@@ -379,25 +380,25 @@ pub struct StageRecording {
     pub p99: Option<Quantile>,
 }
 
-/// One piece of the measurement.
+/// One interval of a phase.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Begin, from the start of the phase, s.
+    /// Start, from the start of the phase, s.
     pub start_s: f64,
     /// Length, s.
     pub length_s: f64,
-    /// Complete replies.
+    /// Number of complete replies.
     pub completed: u64,
-    /// Valid replies.
+    /// Number of valid replies.
     pub valid: u64,
-    /// Requests that failed, whatever the outcome.
+    /// Number of failed requests, whatever the outcome.
     pub errors: u64,
-    /// Messages of streams, where there are any.
+    /// Number of stream messages, if the replies are streams.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// Median response time of the valid replies that came, ns.
+    /// Median response time of the valid replies received, ns.
     pub response_time_ns_p50: Option<u64>,
-    /// 99th percentile of the response time of the valid replies that came, ns.
+    /// 99th percentile of the response time of the valid replies received, ns.
     pub response_time_ns_p99: Option<u64>,
 }
 
@@ -408,27 +409,27 @@ impl Interval {
     }
 }
 
-/// A reply that was not what was expected.
+/// A reply that differs from the expected one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WrongReply {
-    /// The operation.
+pub struct UnexpectedReply {
+    /// Name of the operation.
     pub operation: String,
-    /// What was looked at.
+    /// The part of the reply that was checked.
     pub what: String,
-    /// What should have come.
+    /// The expected value.
     pub expected: String,
-    /// What came.
+    /// The received value.
     pub got: String,
 }
 
 impl Recording {
-    /// The response times.
+    /// Decodes the histogram of response times.
     pub fn response_times(&self) -> Result<Histogram, HistogramError> {
         Histogram::decode(&self.histogram)
     }
 
-    /// The recording of a trial as it is kept: [rounded](Histogram::rounded) histograms, which pictures need. All numbers were
-    /// worked out before.
+    /// The recording as it is stored: with [rounded](Histogram::rounded) histograms, which only charts need. All other numbers
+    /// stay exact.
     #[must_use]
     pub fn rounded(mut self) -> Self {
         let of_operations = self

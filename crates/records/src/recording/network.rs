@@ -1,17 +1,17 @@
-//! What a load's connections went through below the protocol.
+//! Events of a load's connections below the protocol.
 
 use serde::{Deserialize, Serialize};
 
-/// What a load's connections went through below the protocol, from the first of them to the last, warm-up included.
+/// Events of a load's connections below the protocol, from the first connection to the last, warm-up included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Network {
-    /// The addresses of the target, in the resolver's order.
+    /// Addresses of the target, in the resolver's order.
     pub addresses: Vec<Address>,
-    /// TCP segments that the generator's side sent again; absent where the connections are none of TCP.
+    /// TCP segments that the generator's side retransmitted; `None` for connections that do not use TCP.
     pub retransmits: Option<u64>,
-    /// Connections that were not made because the generator's machine had no port, file or memory for them.
+    /// Connections that failed because the generator's machine ran out of ports, files or memory.
     pub own_shortages: u64,
-    /// TLS handshakes, where TLS is spoken.
+    /// TLS handshakes, if TLS is used.
     pub tls: Option<Handshakes>,
 }
 
@@ -20,17 +20,17 @@ pub struct Network {
 pub struct Address {
     /// Address and port, or `unix:` and a path.
     pub address: String,
-    /// Connections that were begun to it.
+    /// Number of connections that were opened to this address.
     pub connections: u64,
-    /// Why it was left out, where it took no connection before the load began.
+    /// Why the address is not used, if it accepted no connection before the load started.
     pub left_out: Option<String>,
 }
 
-/// TLS handshakes.
+/// Counts of TLS handshakes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Handshakes {
-    /// Completed.
+    /// Completed handshakes.
     pub completed: u64,
-    /// Of them, those that resumed an earlier session.
+    /// The part of `completed` that resumed an earlier session.
     pub resumed: u64,
 }

@@ -1,58 +1,64 @@
-//! What became of a request.
+//! Outcomes of requests.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a request. Each request has exactly one.
+/// The outcome of a request. Each request has exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The reply is what the contract expects.
+    /// The reply is as the contract expects.
     Valid,
-    /// Malformed, or its headers or body are not what was expected.
-    WrongReply,
-    /// A status (HTTP or gRPC) that was not expected.
+    /// Unexpected reply: malformed, or with unexpected headers or body.
+    #[serde(alias = "wrong_reply")]
+    Unexpected,
+    /// Unexpected status (HTTP or gRPC).
     Status,
-    /// No complete reply in time.
+    /// No complete reply within the timeout.
     Timeout,
-    /// No connection could be made.
-    Refused,
+    /// Connect error: no connection could be established.
+    #[serde(alias = "refused")]
+    ConnectError,
     /// The connection ended before the reply was complete.
     Reset,
-    /// Was due but never sent: the backlog was full, or the load ended first.
-    NotSent,
+    /// Dropped: due but never sent, because the backlog was full or the load ended first.
+    #[serde(alias = "not_sent")]
+    Dropped,
 }
 
 impl Outcome {
     /// Every outcome, in the order of [`Outcomes`].
     pub const ALL: [Self; 7] = [
         Self::Valid,
-        Self::WrongReply,
+        Self::Unexpected,
         Self::Status,
         Self::Timeout,
-        Self::Refused,
+        Self::ConnectError,
         Self::Reset,
-        Self::NotSent,
+        Self::Dropped,
     ];
 }
 
-/// How many requests had each outcome.
+/// Number of requests by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Outcomes {
     /// See [`Outcome::Valid`].
     pub valid: u64,
-    /// See [`Outcome::WrongReply`].
-    pub wrong_reply: u64,
+    /// See [`Outcome::Unexpected`].
+    #[serde(alias = "wrong_reply")]
+    pub unexpected: u64,
     /// See [`Outcome::Status`].
     pub status: u64,
     /// See [`Outcome::Timeout`].
     pub timeout: u64,
-    /// See [`Outcome::Refused`].
-    pub refused: u64,
+    /// See [`Outcome::ConnectError`].
+    #[serde(alias = "refused")]
+    pub connect_error: u64,
     /// See [`Outcome::Reset`].
     pub reset: u64,
-    /// See [`Outcome::NotSent`].
-    pub not_sent: u64,
+    /// See [`Outcome::Dropped`].
+    #[serde(alias = "not_sent")]
+    pub dropped: u64,
 }
 
 impl Outcomes {
@@ -61,40 +67,40 @@ impl Outcomes {
     pub const fn add(&mut self, outcome: Outcome, count: u64) {
         let place = match outcome {
             Outcome::Valid => &mut self.valid,
-            Outcome::WrongReply => &mut self.wrong_reply,
+            Outcome::Unexpected => &mut self.unexpected,
             Outcome::Status => &mut self.status,
             Outcome::Timeout => &mut self.timeout,
-            Outcome::Refused => &mut self.refused,
+            Outcome::ConnectError => &mut self.connect_error,
             Outcome::Reset => &mut self.reset,
-            Outcome::NotSent => &mut self.not_sent,
+            Outcome::Dropped => &mut self.dropped,
         };
         *place += count;
     }
 
-    /// How many requests had `outcome`.
+    /// Number of requests with `outcome`.
     pub const fn of(&self, outcome: Outcome) -> u64 {
         match outcome {
             Outcome::Valid => self.valid,
-            Outcome::WrongReply => self.wrong_reply,
+            Outcome::Unexpected => self.unexpected,
             Outcome::Status => self.status,
             Outcome::Timeout => self.timeout,
-            Outcome::Refused => self.refused,
+            Outcome::ConnectError => self.connect_error,
             Outcome::Reset => self.reset,
-            Outcome::NotSent => self.not_sent,
+            Outcome::Dropped => self.dropped,
         }
     }
 
-    /// Requests with any outcome.
+    /// Number of all requests.
     pub fn total(&self) -> u64 {
         Outcome::ALL.iter().map(|&outcome| self.of(outcome)).sum()
     }
 
-    /// Requests that were not `valid`.
+    /// Number of requests that were not `valid`.
     pub fn errors(&self) -> u64 {
         self.total() - self.valid
     }
 
-    /// Adds another count.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &Self) {
         for outcome in Outcome::ALL {
             self.add(outcome, other.of(outcome));

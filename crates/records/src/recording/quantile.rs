@@ -1,19 +1,19 @@
-//! Percentiles of the response time over every request that was due, whether or not it was answered.
+//! Percentiles of the response time over every request that was due, with or without a reply.
 
 use super::Latency;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use std::cmp::Ordering;
 
-/// One percentile, the mean or the maximum of the response times of all requests that were due.
+/// A percentile, the mean or the maximum of the response times of all requests that were due.
 ///
-/// In JSON an exact value is a number of ns, as in old records; the others are `{"at_least": ns}` and `"no_bound"`.
+/// An exact value is a JSON number of ns, like in old records; the other variants are `{"at_least": ns}` and `"no_bound"`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantile {
-    /// The request got a valid reply after this time, ns.
+    /// The request received a valid reply after this time, ns.
     Exact(u64),
     /// The request was still open when the load ended, at this age, ns.
     AtLeast(u64),
-    /// The request failed or was dropped: no time bounds it.
+    /// The request failed or was dropped, so there is no upper bound.
     Unbounded,
 }
 
@@ -26,7 +26,7 @@ impl Quantile {
         }
     }
 
-    /// The time in ns that it has at least; `None` without a bound.
+    /// The exact time or the lower bound, ns; `None` without either.
     pub const fn at_least(self) -> Option<u64> {
         match self {
             Self::Exact(ns) | Self::AtLeast(ns) => Some(ns),
@@ -34,13 +34,13 @@ impl Quantile {
         }
     }
 
-    /// Whether it is shown to be below `limit_ns`. A request that is still open never is.
+    /// Whether the time is known to be below `limit_ns`. A request that is still open never is.
     pub const fn is_below(self, limit_ns: u64) -> bool {
         matches!(self, Self::Exact(ns) if ns < limit_ns)
     }
 }
 
-/// By time. Of two equal times the exact one is shorter, and no bound is longer than any time.
+/// Ordered by time. An exact time sorts before an equal lower bound, and no bound sorts after every time.
 impl Ord for Quantile {
     fn cmp(&self, other: &Self) -> Ordering {
         let rank = |quantile: &Self| match *quantile {
@@ -81,7 +81,7 @@ impl Serialize for Quantile {
 impl<'de> Deserialize<'de> for Quantile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Written::deserialize(deserializer)? {
-            // The mean of an old record has a fraction.
+            // The mean in old records has a fraction.
             Written::Exact(ns) => Ok(Self::Exact(ns.round() as u64)),
             Written::AtLeast { at_least } => Ok(Self::AtLeast(at_least)),
             Written::Word(word) if word == NO_BOUND => Ok(Self::Unbounded),
@@ -92,10 +92,10 @@ impl<'de> Deserialize<'de> for Quantile {
     }
 }
 
-/// The response times of every request that was due. Has the JSON keys of [`Latency`].
+/// The response times of every request that was due. It has the JSON keys of [`Latency`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResponseTimes {
-    /// Arithmetic mean; has no bound once one request had no valid reply.
+    /// Arithmetic mean; without a bound if any request had no valid reply.
     pub mean: Quantile,
     /// Shortest.
     pub min: Quantile,
@@ -113,12 +113,12 @@ pub struct ResponseTimes {
     pub p99_9: Quantile,
     /// 99.99th percentile.
     pub p99_99: Quantile,
-    /// Longest; has no bound once one request had no valid reply.
+    /// Longest; without a bound if any request had no valid reply.
     pub max: Quantile,
 }
 
 impl From<Latency> for ResponseTimes {
-    /// The times of a load in which every request got a valid reply.
+    /// Converts the times of a load in which every request received a valid reply.
     fn from(times: Latency) -> Self {
         Self {
             mean: Quantile::Exact(times.mean.round() as u64),

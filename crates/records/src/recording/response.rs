@@ -1,28 +1,28 @@
-//! Percentiles over every request of a sample, answered or not.
+//! Percentiles over every request of a sample, with or without a reply.
 
 use super::{Histogram, HistogramError, OperationRecording, Outcomes, Quantile, Recording, ResponseTimes};
 
-/// Replies that must lie beyond a percentile for it to say something of the service.
+/// Number of replies that must be beyond a percentile for it to be meaningful.
 pub const BEYOND: u64 = 10;
 
-/// The response times of a sample: every request that was due in the measurement, and those that were due earlier and still
-/// open when it closed.
+/// The response times of a sample: every request that was due in the measurement, or earlier and still open when the measurement
+/// ended.
 ///
-/// Valid replies have a time, requests that were still open when the load ended have an age, and all others (a wrong
-/// reply, a timeout, a broken or refused connection, a dropped arrival) count above both. Counts and histograms are all
-/// there is, so the samples of threads, workers and windows merge without loss.
+/// Valid replies have a time, requests that were still open when the load ended have an age, and all others (unexpected replies,
+/// timeouts, resets, connect errors, dropped arrivals) count above both. A sample is only counts and histograms:
+/// the samples of threads, workers and windows merge without loss.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Responses {
     /// Times of valid replies.
     pub valid: Histogram,
     /// Ages of the requests that were still open when the load ended, if there were any.
     pub open: Option<Histogram>,
-    /// Requests without a valid reply.
+    /// Number of failed requests, which have neither a time nor an age.
     pub failed: u64,
 }
 
 impl Responses {
-    /// The sample of these outcomes: what has neither a time nor an age has failed.
+    /// A sample from its outcomes: requests with neither a time nor an age have failed.
     pub fn new(valid: Histogram, open: Option<Histogram>, outcomes: &Outcomes) -> Self {
         let open = open.filter(|open| !open.is_empty());
         let known = valid.len() + open.as_ref().map_or(0, Histogram::len);
@@ -33,7 +33,7 @@ impl Responses {
         }
     }
 
-    /// Those of a recording. In one that covers survivors only, requests without a complete reply have failed.
+    /// Reads the sample of a recording. If it covers survivors only, requests without a complete reply count as failed.
     pub fn of(recording: &Recording) -> Result<Self, HistogramError> {
         Self::read(
             &recording.histogram,
@@ -42,7 +42,7 @@ impl Responses {
         )
     }
 
-    /// Those of one operation of a recording.
+    /// Reads the sample of one operation of a recording.
     pub fn of_operation(one: &OperationRecording) -> Result<Self, HistogramError> {
         Self::read(&one.histogram, &one.open_histogram, &one.outcomes)
     }
@@ -61,12 +61,12 @@ impl Responses {
         self.failed += other.failed;
     }
 
-    /// Requests.
+    /// Number of requests.
     pub fn len(&self) -> u64 {
         self.valid.len() + self.open() + self.failed
     }
 
-    /// Whether there is no request.
+    /// Whether the sample contains no request.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -75,13 +75,13 @@ impl Responses {
         self.open.as_ref().map_or(0, Histogram::len)
     }
 
-    /// The time that a share `quantile` (0 to 1) of all requests does not exceed; `None` when there is no request.
+    /// The time that a share `quantile` (0 to 1) of all requests does not exceed; `None` without requests.
     pub fn quantile(&self, quantile: f64) -> Option<Quantile> {
         self.at_rank(rank(quantile, self.len())?)
     }
 
-    /// The request of a rank, from 1, by time. A request that is still open may take any time from its age on, so from the
-    /// first of them on times are lower bounds.
+    /// The request of a rank, from 1, by time. A request that is still open may take any time beyond its age, so times from the
+    /// first open request on are lower bounds.
     fn at_rank(&self, rank: u64) -> Option<Quantile> {
         if rank > self.len() {
             return None;
@@ -126,7 +126,7 @@ impl Responses {
         }
     }
 
-    /// The summary that reports show; `None` when there is no request.
+    /// The summary that reports show; `None` without requests.
     pub fn times(&self) -> Option<ResponseTimes> {
         let at = |quantile| self.quantile(quantile);
         Some(ResponseTimes {
@@ -144,26 +144,26 @@ impl Responses {
     }
 }
 
-/// The rank of a quantile among so many; `None` of none.
+/// The rank of a quantile among `all` requests; `None` without requests.
 fn rank(quantile: f64, all: u64) -> Option<u64> {
-    // A product as 297.00000000000006 is meant to be 297.
+    // A product such as 297.00000000000006 stands for 297.
     let wanted = (quantile * all as f64 * (1.0 - 1e-12)).ceil() as u64;
     (all > 0).then(|| wanted.clamp(1, all))
 }
 
-/// Whether a percentile of so many requests has [ten](BEYOND) beyond it: the reason to print it, and to rank by it.
+/// Whether a percentile of `requests` requests has [ten](BEYOND) beyond it, so that it may be printed and used for ranking.
 pub fn is_supported(quantile: f64, requests: u64) -> bool {
     rank(quantile, requests).is_some_and(|rank| requests - rank >= BEYOND)
 }
 
 impl Recording {
-    /// Complete replies that came within the measurement, whenever their requests were due: those that used the CPU time
-    /// of the measurement.
+    /// Number of complete replies received in the measurement, whenever their requests were due: these used the CPU time of the
+    /// measurement.
     pub fn replies(&self) -> u64 {
         (self.throughput_per_s * self.duration_s).round() as u64
     }
 
-    /// Valid ones among them.
+    /// Number of valid replies received in the measurement.
     pub fn valid_replies(&self) -> u64 {
         (self.goodput_per_s * self.duration_s).round() as u64
     }
@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(all.quantile(0.95), Some(Unbounded));
         let open = sample(&[10, 20], &[500], 0).times().expect("requests");
         assert_eq!((open.max, open.mean), (AtLeast(500), AtLeast(177)));
-        // It may still take longer than what is known to have taken longer than its age.
+        // The open request may still take longer than the 90.
         assert_eq!(sample(&[10, 90], &[50], 0).quantile(1.0), Some(AtLeast(90)));
     }
 
@@ -235,7 +235,7 @@ mod tests {
     }
 
     proptest! {
-        /// The definition, on a sorted list in which what failed is longer than all.
+        /// The definition of a quantile, on a sorted list in which failed requests are the longest.
         #[test]
         fn quantiles_are_those_of_the_sorted_list(
             valid in proptest::collection::vec(1..2_000_u64, 0..40),

@@ -1,72 +1,73 @@
-//! What each of several workers did.
+//! Results and states of workers.
 
 use serde::{Deserialize, Serialize};
 
-/// One worker's row of a load that several workers made together.
+/// The results of one worker, in a load that several workers made together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
-    /// The worker.
+    /// Name of the worker.
     pub name: String,
-    /// Its threads.
+    /// Number of its threads.
     pub threads: u32,
-    /// Its connections.
+    /// Number of its connections.
     pub connections: u32,
     /// Complete replies per second.
     pub throughput_per_s: f64,
     /// Valid replies per second.
     pub goodput_per_s: f64,
-    /// Requests that failed, whatever the outcome.
+    /// Number of failed requests, whatever the outcome.
     pub errors: u64,
     /// Median response time, ns.
     pub response_time_ns_p50: Option<u64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
-    /// 99th percentile of the time from the intended to the actual send, ns; in a closed loop there is none.
+    /// 99th percentile of the time from the intended to the actual send, ns; `None` in a closed loop.
     pub schedule_lag_ns_p99: Option<u64>,
-    /// The part of it that is the worker's own: what it noticed late, and what it did not send although there was a place.
+    /// The part of `schedule_lag_ns_p99` that the worker itself caused: arrivals noticed late, and requests not sent although a
+    /// slot was free.
     pub own_lag_ns_p99: Option<u64>,
     /// CPU time of its threads in the measurement, s.
     pub cpu_s: f64,
-    /// Its busiest thread's share of its CPU in the measurement, 0 to 1.
+    /// CPU share of its busiest thread in the measurement, 0 to 1.
     pub busiest_thread: f64,
-    /// How much later it began than it was told to, ns; absent where no time was told.
+    /// Delay of its start after the commanded time, ns; `None` if no time was commanded.
     pub late_start_ns: Option<u64>,
 }
 
-/// What one worker does while a load goes on.
+/// The current state of one worker during a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkerNow {
-    /// The worker.
+    /// Name of the worker.
     pub name: String,
-    /// What it does.
+    /// Current state.
     pub state: WorkerState,
-    /// Complete replies per second of late; `None` where it told of none.
+    /// Recent complete replies per second; `None` if it has not reported any.
     pub throughput_per_s: Option<f64>,
 }
 
-/// What a worker does.
+/// The state of a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkerState {
-    /// Its generator has begun no phase yet.
+    /// Its generator has not started a phase yet.
     Starting,
-    /// Load that is not part of the result.
+    /// It makes load that is not part of the result.
     WarmUp,
-    /// Load that is.
+    /// It makes load that is part of the result.
     Measurement,
-    /// It waits for the replies that are still due.
+    /// It waits for outstanding replies.
     Drain,
-    /// It has told all that it recorded.
+    /// It has sent its result.
     Done,
-    /// Nothing came from it for some time, though it makes load.
+    /// It should be making load, but has sent nothing for some time.
     Silent,
 }
 
-/// How far apart the workers of a load began their measurement.
+/// How far apart the workers of a load started their measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommonStart {
-    /// Between the first and the last begin, as the clocks of the workers say, ns.
+    /// Time between the first and the last start according to the clocks of the workers, ns.
     pub spread_ns: u64,
-    /// The true spread is not above this: the spread and what the clocks may be wrong, ns.
+    /// Upper limit of the true spread: `spread_ns` plus the uncertainty of the clocks, ns.
     pub bound_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! Whether a load has a result, and how far to trust it. Everything that shows or judges a load reads this.
+//! Decides whether a load has a result, and how far it can be trusted. Everything that shows or judges a load uses this.
 
 use crate::{
     Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, Stage, Warning, WarningKind,
@@ -7,18 +7,18 @@ use crate::{
 /// How far the figures of a recording can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict<'a> {
-    /// They are those of the service.
+    /// The figures describe the service.
     Valid,
-    /// A closed load was limited by something else: the service may be faster.
+    /// Something else limited a closed load: the service may be faster.
     LowerBound(&'a Warning),
-    /// Some of them may be wrong.
+    /// Some figures may be wrong.
     Doubtful(Vec<&'a Warning>),
     /// There is no result.
     Invalid(Vec<&'a Warning>),
 }
 
 impl<'a> Verdict<'a> {
-    /// What to do where there is no result.
+    /// What to do about a missing result.
     pub fn advice(&self) -> Option<&'a str> {
         match self {
             Self::Invalid(warnings) => warnings.iter().find_map(|one| one.advice.as_deref()),
@@ -26,7 +26,7 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// What was the limit instead of the service, in words.
+    /// The bottleneck that limited the load instead of the service: a phrase to show.
     pub fn limit(&self) -> Option<&'static str> {
         match self {
             Self::LowerBound(warning) => warning.kind.facts().bottleneck.map(Bottleneck::sentence),
@@ -42,7 +42,7 @@ pub fn verdict(recording: &Recording) -> Verdict<'_> {
     if !invalid.is_empty() {
         return Verdict::Invalid(invalid);
     }
-    // The rate of an open load does not depend on the bottleneck: there the response times are in doubt.
+    // The rate of an open load does not depend on the bottleneck; there the response times may be wrong.
     let is_closed = recording.load["kind"] == "closed";
     let limit = at(Level::Warning).find(|one| is_closed && one.kind.facts().bottleneck.is_some());
     if let Some(limit) = limit {
@@ -57,22 +57,23 @@ pub fn verdict(recording: &Recording) -> Verdict<'_> {
 }
 
 impl Recording {
-    /// Requests that were due.
+    /// Number of requests that were due.
     pub fn due(&self) -> u64 {
         let all = self.outcomes.total();
         all.max(self.requests.offered).max(self.requests.completed)
     }
 
-    /// The share of the requests that had a valid reply; `None` where none was due.
+    /// Share of the requests that received a valid reply; `None` if none was due.
     pub fn success(&self) -> Option<f64> {
         let due = self.due();
         (due > 0).then(|| self.outcomes.valid as f64 / due as f64)
     }
 
-    /// Why there is no result, from the counts alone; `None` where there is one. `connect_error` is why a connection failed.
+    /// Why there is no result, from the counts alone; `None` if there is one. `connect_error` is the reason for failed
+    /// connections.
     pub fn failure(&self, connect_error: Option<&str>) -> Option<Warning> {
         let (due, outcomes) = (self.due(), &self.outcomes);
-        // A stream that the end of the load cut is valid, though it is no complete reply.
+        // A stream cut by the end of the load is valid, although it is not a complete reply.
         if outcomes.valid > 0 {
             return (2 * outcomes.valid < due).then(|| self.few_valid());
         }
@@ -83,7 +84,7 @@ impl Recording {
         let in_flight = self.connections.established > 0 && due == 0;
         let (kind, text) = if self.requests.completed > 0 {
             (WarningKind::NoValidReply, self.none_valid())
-        } else if self.requests.sent > 0 || in_flight || (outcomes.refused > 0 && !own_fault) {
+        } else if self.requests.sent > 0 || in_flight || (outcomes.connect_error > 0 && !own_fault) {
             (WarningKind::NothingAnswered, self.none_answered(connect_error))
         } else {
             (WarningKind::NothingSent, self.none_answered(connect_error))
@@ -95,7 +96,7 @@ impl Recording {
         })
     }
 
-    /// The exclusion of a load without a result, by whose fault it is; `None` where there is a result.
+    /// The exclusion for a load without a result, with the cause of the failure; `None` if there is a result.
     pub fn exclusion(&self) -> Option<Exclusion> {
         let Verdict::Invalid(warnings) = verdict(self) else {
             return None;
@@ -108,7 +109,11 @@ impl Recording {
             stage: Stage::Measure,
             reason: why.join("; "),
             log_tail: Vec::new(),
-            fault: if of_machine { Fault::Lab } else { Fault::Service },
+            fault: if of_machine {
+                Fault::Infrastructure
+            } else {
+                Fault::Service
+            },
         })
     }
 
@@ -133,7 +138,7 @@ impl Recording {
             Some((code, _)) if outcomes.status == due && self.status_codes.len() == 1 => {
                 format!("all {} replies have {}", count(due), status(code))
             }
-            _ if outcomes.wrong_reply == due => match self.wrong_replies.first() {
+            _ if outcomes.unexpected == due => match self.unexpected_replies.first() {
                 Some(wrong) => format!("all {} replies are unexpected: {}", count(due), wrong.what),
                 None => format!("all {} replies are unexpected", count(due)),
             },
@@ -151,14 +156,14 @@ impl Recording {
             .map(|error| format!(" ({error})"))
             .unwrap_or_default();
         match worst(outcomes) {
-            Some((Outcome::Refused, _)) => {
+            Some((Outcome::ConnectError, _)) => {
                 format!("no connection for any of {} requests{because}", count(due))
             }
             Some((Outcome::Reset, _)) => format!(
                 "none of {} requests was answered: the server closed the connections",
                 count(due)
             ),
-            Some((Outcome::NotSent, _)) if outcomes.not_sent == due => {
+            Some((Outcome::Dropped, _)) if outcomes.dropped == due => {
                 format!("none of {} requests was sent{because}", count(due))
             }
             _ if due == 0 && self.connections.established > 0 => {
@@ -175,10 +180,10 @@ impl Recording {
         }
     }
 
-    /// The most common reason why a request had no valid reply.
+    /// The most common reason for requests without a valid reply.
     fn most_common(&self) -> String {
         let Some((outcome, number)) = worst(&self.outcomes) else {
-            return "the others are still open".to_owned();
+            return "the others are still in flight".to_owned();
         };
         let number = count(number);
         match outcome {
@@ -186,21 +191,25 @@ impl Recording {
                 Some((code, number)) => format!("{} have {}", count(number), status(code)),
                 None => format!("{number} have an unexpected status"),
             },
-            Outcome::WrongReply => match self.wrong_replies.first() {
+            Outcome::Unexpected => match self.unexpected_replies.first() {
                 Some(wrong) => format!("{number} replies are unexpected: {}", wrong.what),
                 None => format!("{number} replies are unexpected"),
             },
             Outcome::Timeout => format!("{number} timed out"),
-            Outcome::Refused => format!("{number} had no connection"),
+            Outcome::ConnectError => format!("{number} failed to connect"),
             Outcome::Reset => format!("the server closed the connections of {number}"),
-            Outcome::NotSent => format!("{number} were not sent"),
+            Outcome::Dropped => format!("{number} were dropped"),
             Outcome::Valid => String::new(),
         }
     }
 
-    /// The status that most of the replies with an unexpected one have; `None` where that cannot be told.
+    /// The most frequent unexpected status; `None` if it cannot be determined.
     fn worst_status(&self) -> Option<(&str, u64)> {
-        let enough = |code: &str| self.wrong_replies.iter().any(|wrong| wrong.got.starts_with(code));
+        let enough = |code: &str| {
+            self.unexpected_replies
+                .iter()
+                .any(|wrong| wrong.got.starts_with(code))
+        };
         let codes = self.status_codes.iter();
         let unexpected = codes.filter(|(code, _)| enough(code.trim_start_matches("grpc-")));
         let most = unexpected.max_by_key(|(_, number)| **number)?;
@@ -212,24 +221,24 @@ impl Recording {
             Some((Outcome::Status, _)) => {
                 "Check the path. prony follows no redirects; other statuses need --expect-status."
             }
-            Some((Outcome::Refused, _)) => "Check that the server is running and that this is its port.",
+            Some((Outcome::ConnectError, _)) => "Check that the server is running and that this is its port.",
             Some((Outcome::Timeout, _)) | None => {
                 "The server accepts connections but sends no complete reply. Try curl -v."
             }
             Some((Outcome::Reset, _)) => "Check the scheme (http or https) and the log of the server.",
-            Some((Outcome::NotSent, _)) => "Lower --rate or raise -c.",
-            Some((Outcome::WrongReply | Outcome::Valid, _)) => return None,
+            Some((Outcome::Dropped, _)) => "Lower --rate or raise -c.",
+            Some((Outcome::Unexpected | Outcome::Valid, _)) => return None,
         })
     }
 }
 
-/// The most common way to have no valid reply.
+/// The most common outcome other than `valid`.
 fn worst(outcomes: &Outcomes) -> Option<(Outcome, u64)> {
     let failed = Outcome::ALL
         .into_iter()
         .filter(|&outcome| outcome != Outcome::Valid);
     let counts = failed.map(|outcome| (outcome, outcomes.of(outcome)));
-    // Of equal counts the first.
+    // The first one of equal counts.
     counts
         .rev()
         .max_by_key(|&(_, number)| number)
@@ -251,7 +260,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A count with its thousands apart: `41,872`.
+/// Formats a count with thousands separators: `41,872`.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -2,18 +2,18 @@ use super::*;
 use crate::Figures;
 use serde_json::{Value, json};
 
-/// A recording with these outcomes; what completed, and was sent, follows from them.
+/// A recording with these outcomes; the counts of completed and sent requests follow from them.
 fn recording(outcomes: &Value, more: &Value) -> Recording {
     let of = |name: &str| outcomes[name].as_u64().unwrap_or(0);
-    let completed = of("valid") + of("wrong_reply") + of("status");
+    let completed = of("valid") + of("unexpected") + of("status");
     let sent = completed + of("timeout") + of("reset");
-    let offered = sent + of("refused") + of("not_sent");
+    let offered = sent + of("connect_error") + of("dropped");
     let mut all = json!({
         "schema": 1, "target": "http://127.0.0.1/", "protocol": "http1", "load": { "kind": "closed" },
         "duration_s": 2.0, "timeout_ns": 1_000_000_000,
         "requests": { "offered": offered, "sent": sent, "completed": completed, "valid": of("valid") },
         "throughput_per_s": 1.0, "goodput_per_s": 1.0,
-        "outcomes": { "valid": 0, "wrong_reply": 0, "status": 0, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 },
+        "outcomes": { "valid": 0, "unexpected": 0, "status": 0, "timeout": 0, "connect_error": 0, "reset": 0, "dropped": 0 },
         "status_codes": {}, "bytes": { "sent": 0, "received": 0 },
         "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
         "connections": { "asked": 4, "established": 4, "reconnects": 0 },
@@ -39,7 +39,7 @@ fn failure(outcomes: &Value, more: &Value) -> Option<(WarningKind, String)> {
     })
 }
 
-/// Asserts what the failure of loads with these outcomes is, in kind and words.
+/// Asserts kind and text of the failure of loads with these outcomes.
 fn assert_failures(cases: impl IntoIterator<Item = (Value, Value, WarningKind, &'static str)>) {
     for (outcomes, more, kind, text) in cases {
         assert_eq!(
@@ -62,16 +62,16 @@ fn replies_that_are_not_valid_are_no_result() {
             "all 41,872 replies have status 404",
         ),
         (
-            json!({ "wrong_reply": 7 }),
-            json!({ "wrong_replies": wrong }),
+            json!({ "unexpected": 7 }),
+            json!({ "unexpected_replies": wrong }),
             NoValidReply,
             "all 7 replies are unexpected: body",
         ),
         (
-            json!({ "valid": 49, "timeout": 11, "not_sent": 40 }),
+            json!({ "valid": 49, "timeout": 11, "dropped": 40 }),
             json!({}),
             FewValidReplies,
-            "only 49 of 100 requests had a valid reply; 40 were not sent",
+            "only 49 of 100 requests had a valid reply; 40 were dropped",
         ),
     ]);
 }
@@ -88,7 +88,7 @@ fn requests_without_an_answer_are_no_result() {
             NothingAnswered,
             "none of 64 requests was answered within 1.0 s",
         ),
-        // All were due before the measurement, and are still open.
+        // All requests were due before the measurement and are still in flight.
         (
             json!({}),
             json!({}),
@@ -96,13 +96,13 @@ fn requests_without_an_answer_are_no_result() {
             "no request was answered within 2.0 s",
         ),
         (
-            json!({ "refused": 100 }),
+            json!({ "connect_error": 100 }),
             dead.clone(),
             NothingAnswered,
             "no connection for any of 100 requests (Connection refused)",
         ),
         (
-            json!({ "refused": 9 }),
+            json!({ "connect_error": 9 }),
             own,
             NothingSent,
             "no connection for any of 9 requests (Connection refused)",
@@ -114,7 +114,7 @@ fn requests_without_an_answer_are_no_result() {
             "no request was sent (Connection refused)",
         ),
         (
-            json!({ "not_sent": 100 }),
+            json!({ "dropped": 100 }),
             dead,
             NothingSent,
             "none of 100 requests was sent (Connection refused)",
@@ -132,7 +132,7 @@ fn requests_without_an_answer_are_no_result() {
 fn half_of_the_requests_are_enough() {
     assert_eq!(failure(&json!({ "valid": 50, "status": 50 }), &json!({})), None);
     assert_eq!(failure(&json!({ "valid": 1 }), &json!({})), None);
-    // A stream that the end of the load cut is valid, and no complete reply.
+    // A stream cut by the end of the load is valid, although it is not a complete reply.
     let cut = json!({ "requests": { "offered": 4, "sent": 4, "completed": 0, "valid": 4 } });
     assert_eq!(failure(&json!({ "valid": 4 }), &cut), None);
 }
@@ -159,7 +159,7 @@ fn the_most_serious_warning_decides() {
     assert!(
         matches!(verdict(&limited), Verdict::LowerBound(one) if one.kind == WarningKind::GeneratorSaturated)
     );
-    // An open load offers what it offers: its times are in doubt.
+    // The rate of an open load does not depend on the generator: its response times may be wrong.
     let open = with(&["few_samples", "generator_saturated"], "open");
     assert!(matches!(verdict(&open), Verdict::Doubtful(all) if all.len() == 2));
     let invalid = with(&["generator_saturated", "nothing_sent"], "closed");

@@ -1,4 +1,4 @@
-//! Warnings travel with the figures that they are about. Each kind declares here what it means, and nowhere else.
+//! Warnings, which are stored with the figures they concern. The meaning of each kind is declared here and nowhere else.
 
 mod figures;
 
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize, Serializer};
 
 /// A reason not to rely on a figure, or a note.
 ///
-/// JSON also has what its kind declares (`level`, `affects`, …). These keys are derived: reading ignores them.
+/// The JSON also contains the facts of its kind (`level`, `affects`, …). These keys are derived, so reading ignores them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Warning {
-    /// The kind, for machines.
+    /// Machine-readable kind.
     pub kind: WarningKind,
-    /// What was seen and what it means, for people.
+    /// What was observed and what it means, for people.
     pub text: String,
     /// What to do about it.
     #[serde(default)]
@@ -22,7 +22,7 @@ pub struct Warning {
 }
 
 impl Warning {
-    /// A warning.
+    /// A warning without advice.
     pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
         Self {
             kind,
@@ -31,14 +31,14 @@ impl Warning {
         }
     }
 
-    /// The same with advice.
+    /// Adds advice.
     #[must_use]
     pub fn advise(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
-    /// The same in other words.
+    /// The same warning with another text.
     #[must_use]
     pub fn worded(&self, text: impl Into<String>) -> Self {
         Self {
@@ -47,13 +47,13 @@ impl Warning {
         }
     }
 
-    /// Puts it into a list, in place of any other of its kind.
+    /// Puts it into a list, replacing any other warning of its kind.
     pub fn replace_in(self, warnings: &mut Vec<Self>) {
         warnings.retain(|other| other.kind != self.kind);
         warnings.push(self);
     }
 
-    /// Text and advice in one line.
+    /// Text and advice on one line.
     pub fn whole(&self) -> String {
         match &self.advice {
             Some(advice) => format!("{} → {advice}", self.text),
@@ -61,24 +61,25 @@ impl Warning {
         }
     }
 
-    /// Whether it is about one of these figures.
+    /// Whether it affects one of these figures.
     pub const fn affects(&self, figures: Figures) -> bool {
         self.kind.facts().affects.intersects(figures)
     }
 
-    /// Its level.
+    /// Level of its kind.
     pub const fn level(&self) -> Level {
         self.kind.facts().level
     }
 
-    /// Whether it counts as one of the "2 warnings" of a headline: notes do not, nor does what the headline says itself.
+    /// Whether it counts as one of the "2 warnings" of a headline. Notes do not count, nor do warnings that repeat what the
+    /// headline says.
     pub fn counts(&self) -> bool {
         let facts = self.kind.facts();
         facts.level == Level::Warning && !facts.repeats_outcomes
     }
 
-    /// Whether it says what another says, up to values that differ from service to service. Warnings of a ranking begin with
-    /// whom they are about.
+    /// Whether it means the same as another, except for values that differ between services. Warnings of a ranking start with the
+    /// service they are about.
     pub fn says_the_same(&self, other: &Self) -> bool {
         self.kind == other.kind
             && (self.kind.facts().scope == Scope::Machine || self.text.contains(&other.text))
@@ -107,7 +108,7 @@ impl Serialize for Warning {
     }
 }
 
-/// How much a warning matters.
+/// How severe a warning is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -119,7 +120,7 @@ pub enum Level {
     Note,
 }
 
-/// What was the limit instead of the service: the figure is a lower bound.
+/// The limit of a load, if it was not the service: the figure is a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -132,7 +133,7 @@ pub enum Bottleneck {
 }
 
 impl Bottleneck {
-    /// It as a part of a sentence.
+    /// A phrase that names it as the limit.
     pub const fn sentence(self) -> &'static str {
         match self {
             Self::Generator => "the generator was the limit",
@@ -142,34 +143,34 @@ impl Bottleneck {
     }
 }
 
-/// What a warning is about.
+/// What a warning concerns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// One service: of an invalid result, the service is at fault.
+    /// One service. If the result is invalid, the service is at fault.
     Service,
-    /// The machine: said once for a whole ranking. Of an invalid result, the service is not at fault.
+    /// The machine: reported once for a whole ranking. If the result is invalid, the service is not at fault.
     Machine,
 }
 
-/// What a kind of warning declares.
+/// The facts that a kind of warning declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Facts {
-    /// How much it matters.
+    /// Severity.
     pub level: Level,
-    /// The figures that it affects.
+    /// Figures that may be wrong.
     pub affects: Figures,
-    /// What was the limit, where the figures are lower bounds.
+    /// The limit, if the figures are lower bounds.
     pub bottleneck: Option<Bottleneck>,
-    /// What it is about.
+    /// Whether it concerns the service or the machine.
     pub scope: Scope,
-    /// Whether the success rate and the outcomes say the same.
+    /// Whether the success rate and the outcomes show the same.
     pub repeats_outcomes: bool,
-    /// Whether reports find it in the figures themselves, so that records of older versions have it too.
+    /// Whether reports derive it from the figures, so that it also appears for records of older versions.
     pub recomputed: bool,
-    /// Whether it says how a run ended: continuing the run makes it void.
+    /// Whether it describes how a run ended: continuing the run removes it.
     pub of_ending: bool,
-    /// What it means for a reader. Values are in [`Warning::text`].
+    /// Its meaning in one sentence, without values. Values are in [`Warning::text`].
     pub sentence: &'static str,
 }
 
@@ -190,9 +191,9 @@ macro_rules! kinds {
 kinds! {
     /// No request was sent or in flight.
     NothingSent,
-    /// Requests were in flight, and none was answered.
+    /// Requests were in flight, but none was answered.
     NothingAnswered,
-    /// Replies came, and none was valid.
+    /// Replies arrived, but none was valid.
     NoValidReply,
     /// Fewer than half of the requests had a valid reply.
     FewValidReplies,
@@ -201,7 +202,8 @@ kinds! {
     /// The network between the hosts, not the service, was the limit.
     NetworkBound,
     /// A backing service was the limit.
-    CompanionBound,
+    #[serde(alias = "companion_bound")]
+    BackingServiceBound,
     /// Requests were sent too long after they were due.
     ScheduleLag,
     /// The offered rate was not reached.
@@ -218,17 +220,17 @@ kinds! {
     LittlesLaw,
     /// CPU time per request, throughput and busy CPUs contradict each other.
     CpuContradiction,
-    /// Response times cover complete replies only: an older version recorded them.
+    /// Response times cover only complete replies, since an older version recorded them.
     SurvivorsOnly,
     /// Requests without a valid reply, or a failure that a backing service or a start reports.
     Errors,
-    /// The server broke the protocol.
+    /// The server violated the protocol.
     ProtocolError,
     /// The service closes connections that should be kept alive, or speaks HTTP/1.0.
     ConnectionClosed,
-    /// Many requests were sent twice, because idle connections ended as they came.
+    /// Many requests were sent twice, because idle connections closed as they were sent.
     Retried,
-    /// A header that a good reply carries is missing.
+    /// An expected reply header is missing.
     MissingHeader,
     /// Warm-up ended at its limit without a steady state.
     NotSteady,
@@ -238,31 +240,31 @@ kinds! {
     NotIsolated,
     /// Generator and service share CPUs.
     SharedCpus,
-    /// Something else used the machine meanwhile.
+    /// Other programs used the machine during the measurement.
     Noise,
-    /// The machine's settings cost accuracy.
+    /// The machine's settings reduce accuracy.
     Environment,
     /// Too few trials for an interval.
     FewTrials,
-    /// Methods of estimation disagree.
+    /// Two methods of estimation disagree.
     EstimatesDisagree,
-    /// The service cannot use all CPUs that it was given.
+    /// The service cannot use all CPUs it was given.
     OneCpu,
     /// The trial was repeated because the first one was disturbed.
     Repeated,
-    /// Workers that loaded together measured different rates or times.
+    /// Workers of the same load measured different rates or times.
     WorkersDisagree,
-    /// Workers that loaded together may have started too far apart.
+    /// Workers of the same load may have started too far apart.
     StartSpread,
-    /// A reply changed between the check and the end.
+    /// A reply changed between the check before the load and the one after it.
     Degraded,
-    /// The budget of time ended the run before the requested precision.
+    /// The time budget ended the run before the requested precision was reached.
     BudgetSpent,
     /// The run was ended early.
     Interrupted,
-    /// Anything else worth knowing.
+    /// Other information.
     Note,
-    /// A kind of a newer version.
+    /// A kind that only a newer version knows.
     #[serde(other)]
     Unknown,
 }
@@ -329,7 +331,7 @@ impl Facts {
 }
 
 impl WarningKind {
-    /// What this kind means. One arm for each: a new kind does not compile without.
+    /// The facts of this kind. One match arm per kind, so that a new kind does not compile without its facts.
     #[deny(clippy::wildcard_enum_match_arm, clippy::match_wildcard_for_single_variants)]
     #[allow(clippy::too_many_lines, reason = "a table with a row for each kind")]
     pub const fn facts(self) -> Facts {
@@ -351,7 +353,7 @@ impl WarningKind {
                 Bottleneck::Network,
                 "The network was the limit; the service may be faster.",
             ),
-            Self::CompanionBound => limits(
+            Self::BackingServiceBound => limits(
                 Bottleneck::BackingService,
                 "A backing service was the limit; the service may be faster.",
             ),
@@ -382,17 +384,17 @@ impl WarningKind {
                 repeats_outcomes: true,
                 ..warns(LOAD, "Some requests had no valid reply.")
             },
-            Self::ProtocolError => warns(LOAD, "The server broke the protocol."),
+            Self::ProtocolError => warns(LOAD, "The server violated the protocol."),
             Self::ConnectionClosed => {
                 notes("Connections are not kept alive; reconnecting is part of the figures.")
             }
             Self::Retried => warns(LOAD, "Many requests were sent twice."),
-            Self::MissingHeader => notes("A header is missing that replies should have."),
+            Self::MissingHeader => notes("An expected reply header is missing."),
             Self::NotSteady => {
                 warns(LOAD_AND_CPU, "The service was not steady after its warm-up.").of_machine()
             }
             Self::SlowingDown => warns(LOAD_AND_CPU, "The service became slower."),
-            Self::NotIsolated => warns(Figures::ALL, "A limit that was requested was not enforced."),
+            Self::NotIsolated => warns(Figures::ALL, "A requested limit was not enforced."),
             Self::SharedCpus => warns(
                 LOAD,
                 "Generator and service share CPUs; the figures describe both.",
@@ -401,12 +403,12 @@ impl WarningKind {
             Self::Environment => notes("The machine's settings reduce accuracy.").of_machine(),
             Self::FewTrials => notes("There are too few trials for an interval."),
             Self::EstimatesDisagree => warns(Figures::ALL, "Two methods of estimation disagree."),
-            Self::OneCpu => notes("The service uses one CPU only."),
+            Self::OneCpu => notes("The service uses only one CPU."),
             Self::Repeated => {
                 notes("The trial was repeated because the first one was disturbed.").of_machine()
             }
             Self::WorkersDisagree => warns(LOAD, "The generator's workers measured different figures."),
-            Self::StartSpread => warns(LOAD, "The generator's workers started apart."),
+            Self::StartSpread => warns(LOAD, "The generator's workers did not start at the same time."),
             Self::Degraded => warns(Figures::ALL, "Replies changed during the trial."),
             Self::BudgetSpent => notes("The time budget ended the run.").of_machine().of_ending(),
             Self::Interrupted => notes("The run was ended early.").of_machine(),

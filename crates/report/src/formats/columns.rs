@@ -1,4 +1,4 @@
-//! What tables show: which numbers of a service, in which order, under which heads.
+//! The columns of tables: which numbers of a service they show, in which order, and under which headings.
 
 use super::{head_of, one_line, rate_of};
 use crate::number::{Unit, digits, with_interval};
@@ -6,41 +6,41 @@ use crate::{GroupReport, Row};
 use prony_statistics::{Metric, Quantity};
 use serde_json::Value;
 
-/// Confidence from which the score and error are shown that JMH prints, which are at 99.9 %.
+/// Minimum confidence at which the score and error of JMH are shown, which are at 99.9 %.
 const JMH: f64 = 0.999;
 
 /// A column of a table, with the unit of its numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Column {
-    what: What,
+    what: ColumnKind,
     unit: Unit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What {
+enum ColumnKind {
     /// The estimate of a metric.
     Of(Metric),
-    /// Score ± error of a rate, as JMH prints them.
+    /// Score ± error of a rate in the format of JMH.
     Score(Metric),
 }
 
 /// The columns of a group's table.
 pub(super) struct Columns {
-    /// Shown always.
+    /// Always shown.
     pub(super) first: Vec<Column>,
-    /// Shown where there is room.
+    /// Shown if they fit.
     pub(super) more: Vec<Column>,
 }
 
 impl Columns {
-    /// What matters under this kind of load. Where requests arrive on their own the quantiles of the response time tell
-    /// services apart, and what the service takes of the machine meanwhile.
+    /// The most important metrics for this kind of load. Where requests arrive independently of replies, these are the
+    /// quantiles of the response time, and the resources that the service uses meanwhile.
     pub(super) fn of(group: &GroupReport) -> Self {
         use Metric::{
-            CompanionCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy, FirstMessageNsP50 as First,
-            FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory, MessagesPerS as Messages,
-            ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50, ResponseTimeNsP75 as P75,
-            ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
+            BackingServiceCpuNsPerRequest as Beside, CpuNsPerRequest as Cpu, CpusBusy,
+            FirstMessageNsP50 as First, FirstMessageNsP99 as FirstP99, MemoryBytesPeak as Memory,
+            MessagesPerS as Messages, ResponseTimeNsMax as Longest, ResponseTimeNsP50 as P50,
+            ResponseTimeNsP75 as P75, ResponseTimeNsP95 as P95, ResponseTimeNsP99 as P99, StartMs as Start,
         };
         let rate = rate_of(group);
         let (first, more) = match group.load.get("kind").and_then(Value::as_str) {
@@ -55,7 +55,7 @@ impl Columns {
             _ => (vec![rate, P99, Cpu, Memory], vec![CpusBusy, P50, Start]),
         };
         let column = |metric| Column {
-            what: What::Of(metric),
+            what: ColumnKind::Of(metric),
             unit: unit_of(group, metric),
         };
         let mut first: Vec<Column> = first.into_iter().map(column).collect();
@@ -63,19 +63,21 @@ impl Columns {
             let mut rows = group.services.iter();
             rows.any(|row: &Row| row.summary.metrics.get(metric).is_some())
         };
-        // Of streams, what their messages did tells more than when the last of them was there.
+        // For streams, metrics of their messages say more than the time of the last message.
         if known(Messages) {
-            let after = first.iter().position(|column| column.what == What::Of(rate));
+            let after = first
+                .iter()
+                .position(|column| column.what == ColumnKind::Of(rate));
             let at = after.map_or(0, |place| place + 1);
             first.splice(at..at, [Messages, First, FirstP99].map(column));
         }
         if known(Beside) {
-            let after = first.iter().position(|column| column.what == What::Of(Cpu));
+            let after = first.iter().position(|column| column.what == ColumnKind::Of(Cpu));
             first.insert(after.map_or(1, |place| place + 1), column(Beside));
         }
         if group.confidence >= JMH && !group.is_open() {
             let score = Column {
-                what: What::Score(rate),
+                what: ColumnKind::Score(rate),
                 unit: unit_of(group, rate),
             };
             first.insert(1, score);
@@ -86,47 +88,48 @@ impl Columns {
         }
     }
 
-    /// All of them.
     pub(super) fn all(self) -> Vec<Column> {
         [self.first, self.more].concat()
     }
 }
 
 impl Column {
-    /// The head, with the unit where it is not clear without it.
+    /// The heading, with the unit where it is not obvious.
     pub(super) fn head(self, group: &GroupReport) -> String {
         match (self.what, self.unit.symbol) {
-            (What::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
-            (What::Of(Metric::CompanionCpuNsPerRequest), symbol) if !group.companions.is_empty() => {
+            (ColumnKind::Score(_), _) => "score ± error at 99.9 %, op/s".to_owned(),
+            (ColumnKind::Of(Metric::BackingServiceCpuNsPerRequest), symbol)
+                if !group.backing_services.is_empty() =>
+            {
                 format!(
                     "{} CPU/request, {symbol}",
-                    one_line(&group.companions.join(" + "))
+                    one_line(&group.backing_services.join(" + "))
                 )
             }
             _ => self.short_head(),
         }
     }
 
-    /// The head in few words, whatever companions are called.
+    /// A short heading, regardless of the names of backing services.
     pub(super) fn short_head(self) -> String {
         match (self.what, self.unit.symbol) {
-            (What::Score(_), _) => "score ± error, op/s".to_owned(),
-            (What::Of(metric), "") => head_of(metric).to_owned(),
-            (What::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
+            (ColumnKind::Score(_), _) => "score ± error, op/s".to_owned(),
+            (ColumnKind::Of(metric), "") => head_of(metric).to_owned(),
+            (ColumnKind::Of(metric), symbol) => format!("{}, {symbol}", head_of(metric)),
         }
     }
 
-    /// What a service has in this column. A rate that the generator limited is a lower bound.
+    /// The value of a service in this column. A rate that the generator limited is a lower bound.
     pub(super) fn cell(self, row: &Row) -> String {
         let (metric, shown) = match self.what {
-            What::Of(metric) => (
+            ColumnKind::Of(metric) => (
                 metric,
                 row.summary
                     .metrics
                     .get(metric)
                     .and_then(|quantity| with_interval(quantity, self.unit)),
             ),
-            What::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
+            ColumnKind::Score(metric) => (metric, row.summary.metrics.get(metric).and_then(score)),
         };
         match shown {
             None => "not known".to_owned(),

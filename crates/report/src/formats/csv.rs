@@ -1,4 +1,4 @@
-//! Tidy CSV: a line per service × metric, so that any tool can filter and pivot it.
+//! Tidy CSV: one line per service × metric, so that any tool can filter and pivot it.
 
 use super::write;
 use crate::{GroupReport, Report, ReportError, Row};
@@ -79,7 +79,7 @@ fn lines(report: &Report, group: &GroupReport, row: &Row) -> Vec<Vec<String>> {
         .iter()
         .map(|(metric, quantity)| numbers(metric, quantity))
         .collect();
-    // An excluded service without any number still has its line.
+    // An excluded service without any numbers still gets a line.
     let all = if known.is_empty() {
         vec![vec![String::new(); 7]]
     } else {

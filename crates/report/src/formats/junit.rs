@@ -1,4 +1,4 @@
-//! `JUnit` XML of contract checks: a suite per service and contract, a case per case.
+//! `JUnit` XML of contract checks: a suite per service and contract, a test case per case of the contract.
 
 use super::escaped;
 use prony_records::{CheckMatrix, ServiceCheck};

@@ -1,4 +1,4 @@
-//! One workload under several numbers of connections: the rate of each service at each of them.
+//! One workload under several numbers of connections: the rate of each service for each of them.
 
 use super::columns::{Column, Columns};
 use super::workload_title;
@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 /// A workload under several numbers of connections.
 pub(super) struct Levels<'a> {
-    /// What is loaded, and what is told of it.
+    /// The workload and the metric.
     pub(super) title: String,
-    /// The numbers of connections, the least first.
+    /// The numbers of connections, in ascending order.
     pub(super) heads: Vec<String>,
-    /// Services with a cell for each number, in the order of the least.
+    /// Services with a cell for each number, in the order of their ranks at the lowest one.
     pub(super) rows: Vec<(&'a ServiceId, Vec<String>)>,
 }
 
 impl<'a> Levels<'a> {
-    /// Those of a report; none where each workload was loaded with one number of connections.
+    /// Returns nothing for a report that loads each workload with a single number of connections.
     pub(super) fn of(report: &'a Report) -> Vec<Self> {
         let mut families: Vec<(Value, Vec<(u64, &'a GroupReport)>)> = Vec::new();
         for group in &report.groups {
@@ -59,7 +59,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-/// What a closed load is but for its connections, and these.
+/// The properties of a closed load apart from its connections, and their number.
 fn place(group: &GroupReport) -> Option<(Value, u64)> {
     let mut load = group.load.as_object()?.clone();
     if load.get("kind")? != "closed" {

@@ -1,4 +1,4 @@
-//! One file per format. Each turns a [`Report`] into text; none computes a number.
+//! One file per format. Each renders a [`Report`] as text; none computes a number.
 #![expect(
     clippy::format_push_string,
     reason = "a report is small, and writing into a String has no error to handle"
@@ -20,13 +20,13 @@ pub use html::{page, page_data, served_page};
 pub use junit::junit;
 pub use prometheus::{RunProgress, exposition, progress};
 pub use svg::charts;
-pub use terminal::{Look, standings};
+pub use terminal::{TerminalStyle, standings};
 
 use crate::{GroupReport, Report, ReportError, Row};
 use prony_records::Warning;
 use prony_statistics::Metric;
 
-/// The forms of a report.
+/// The output formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
     /// Aligned text.
@@ -39,7 +39,7 @@ pub enum Format {
     Json,
     /// One self-contained page.
     Html,
-    /// The throughput of the first group as a bar chart; [`charts`] gives all.
+    /// The throughput of the first group as a bar chart; [`charts`] returns all charts.
     Svg,
     /// The text format of Prometheus.
     Prometheus,
@@ -47,8 +47,8 @@ pub enum Format {
     OpenTelemetry,
 }
 
-/// The report in a format. `look` matters to the terminal alone.
-pub fn render(report: &Report, format: Format, look: Look) -> Result<String, ReportError> {
+/// Renders the report in a format. `look` affects only the terminal format.
+pub fn render(report: &Report, format: Format, look: TerminalStyle) -> Result<String, ReportError> {
     match format {
         Format::Terminal => Ok(terminal::render(report, look)),
         Format::Markdown => Ok(markdown::render(report)),
@@ -74,7 +74,7 @@ fn write(format: &'static str, error: &impl ToString) -> ReportError {
     }
 }
 
-/// Text between tags or in an attribute of HTML, SVG or XML. Control characters, which XML forbids, become `�`.
+/// Escapes text for HTML, SVG or XML, in elements and in attributes. Control characters, which XML forbids, become `�`.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -105,17 +105,17 @@ pub(crate) fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// What tells a group from the others of its report.
+/// The title that distinguishes a group from the others in its report.
 fn group_title(group: &GroupReport) -> String {
     title_of(&group.contract, &group.workload, &group.load_text)
 }
 
-/// The title of what did this work under this load.
+/// The title of this work under this load.
 pub(crate) fn title_of(contract: &str, workload: &str, load_text: &str) -> String {
     format!("{} · {load_text}", work(contract, workload))
 }
 
-/// The contract, and the workload where it has another name.
+/// The contract, and the workload if its name is different.
 fn workload_title(group: &GroupReport) -> String {
     work(&group.contract, &group.workload)
 }
@@ -128,7 +128,7 @@ fn work(contract: &str, workload: &str) -> String {
     }
 }
 
-/// The rate that a group shows: what it is ranked by where that is one, else goodput.
+/// The rate that a group shows: its ranking metric if that is a rate, otherwise goodput.
 fn rate_of(group: &GroupReport) -> Metric {
     if group.ranked_by.unit() == "1/s" {
         group.ranked_by
@@ -137,7 +137,7 @@ fn rate_of(group: &GroupReport) -> Metric {
     }
 }
 
-/// The warnings of a row that say more than the group's own, which are said once for all.
+/// The warnings of a row that its group does not already show for all rows.
 fn own_warnings<'a>(group: &'a GroupReport, row: &'a Row) -> impl Iterator<Item = &'a Warning> {
     row.summary
         .warnings
@@ -145,12 +145,12 @@ fn own_warnings<'a>(group: &'a GroupReport, row: &'a Row) -> impl Iterator<Item 
         .filter(move |warning| !group.says_for_all(row, warning))
 }
 
-/// A short head of a column.
+/// A short heading of a column.
 pub(crate) fn head_of(metric: Metric) -> &'static str {
     let title = metric.title();
     match metric {
         Metric::CpuNsPerRequest => "CPU/request",
-        Metric::CompanionCpuNsPerRequest => "companions' CPU/request",
+        Metric::BackingServiceCpuNsPerRequest => "backing CPU/request",
         Metric::CpusBusy => "CPU",
         Metric::MemoryBytesPeak => "memory",
         Metric::ResponseTimeNsMax => "longest",

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 
 pub(super) fn render(report: &Report) -> Result<String, ReportError> {
     let time = report.ended_at.as_ref().unwrap_or(&report.started_at);
-    // OTLP writes 64-bit numbers as text.
+    // OTLP encodes 64-bit numbers as text.
     let at = nanoseconds(time)?.to_string();
     let metrics: Vec<Value> = Metric::ALL
         .iter()
@@ -53,7 +53,7 @@ fn gauge(report: &Report, metric: Metric, at: &str) -> Option<Value> {
     })
 }
 
-/// The unit in the code that OpenTelemetry asks for (UCUM).
+/// The unit as a UCUM code, which OpenTelemetry requires.
 fn unit(metric: Metric) -> &'static str {
     match metric.unit() {
         "bytes" => "By",

@@ -1,18 +1,18 @@
-//! The text exposition format of Prometheus: a gauge per metric, its interval as labels.
+//! The text exposition format of Prometheus: a gauge per metric, with its interval as labels.
 
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
-/// A row with the report and the group that it stands in.
-type Place<'a> = (&'a Report, &'a GroupReport, &'a Row);
+/// A row with its report and its group.
+type RowContext<'a> = (&'a Report, &'a GroupReport, &'a Row);
 
-/// The samples of several reports: each metric is named once, with the rows of all of them.
+/// The samples of several reports: each metric is declared once, with the rows of all reports.
 pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
     let rows_of = |report: &'a Report| {
         let groups = report.groups.iter();
         groups.flat_map(move |group| group.services.iter().map(move |row| (report, group, row)))
     };
-    let rows: Vec<Place<'_>> = reports.into_iter().flat_map(rows_of).collect();
+    let rows: Vec<RowContext<'_>> = reports.into_iter().flat_map(rows_of).collect();
     let mut out = String::new();
     for &metric in Metric::ALL {
         let lines: String = rows
@@ -32,43 +32,41 @@ pub fn exposition<'a>(reports: impl IntoIterator<Item = &'a Report>) -> String {
         &rows,
         (
             "rank",
-            "Rank in its group; services that cannot be told apart share one.",
+            "Rank in its group; services that are statistically tied share one.",
         ),
         |row| row.summary.rank,
     );
-    out += &gauge(&rows, ("trials", "Trials that gave numbers."), |row| {
+    out += &gauge(&rows, ("trials", "Trials with a measurement."), |row| {
         Some(row.summary.trials)
     });
     out += &gauge(
         &rows,
-        ("excluded", "1 where the service is excluded from the ranking."),
+        ("excluded", "1 if the service is excluded from the ranking."),
         |row| Some(u32::from(row.summary.excluded.is_some())),
     );
     out += &gauge(
         &rows,
         (
             "generator_bound",
-            "1 where the generator was the limit, so that rates are lower bounds.",
+            "1 if the generator was the limit, so that rates are lower bounds.",
         ),
         |row| Some(u32::from(row.summary.generator_bound)),
     );
     out
 }
 
-/// How far a run is that goes on.
+/// The progress of a run that has not ended.
 #[derive(Debug, Clone)]
 pub struct RunProgress {
-    /// The suite.
     pub suite: String,
-    /// The run's name.
     pub run: String,
-    /// Trials that ended.
+    /// Trials that have ended.
     pub trials: u32,
-    /// Trials that its plan holds.
+    /// Trials in its plan.
     pub planned: u32,
 }
 
-/// The samples of runs that go on.
+/// The samples of runs in progress.
 pub fn progress(runs: &[RunProgress]) -> String {
     let gauge = |name: &str, help: &str, value: fn(&RunProgress) -> u32| {
         let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
@@ -78,16 +76,18 @@ pub fn progress(runs: &[RunProgress]) -> String {
         }
         out
     };
-    gauge("run_trials", "Trials of a run in progress that ended.", |run| {
-        run.trials
-    }) + &gauge(
+    gauge(
+        "run_trials",
+        "Trials of a run in progress that have ended.",
+        |run| run.trials,
+    ) + &gauge(
         "run_trials_planned",
-        "Trials that a run in progress has in all.",
+        "Trials in the plan of a run in progress.",
         |run| run.planned,
     )
 }
 
-fn samples(place: &Place<'_>, metric: Metric, quantity: &Quantity) -> String {
+fn samples(place: &RowContext<'_>, metric: Metric, quantity: &Quantity) -> String {
     let labels = labels(place);
     let line = |statistic: &str, value: f64| {
         format!(
@@ -105,7 +105,7 @@ fn samples(place: &Place<'_>, metric: Metric, quantity: &Quantity) -> String {
     }
 }
 
-fn gauge(rows: &[Place<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
+fn gauge(rows: &[RowContext<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option<u32>) -> String {
     let (name, help) = about;
     let mut out = format!("# HELP prony_{name} {help}\n# TYPE prony_{name} gauge\n");
     for place in rows {
@@ -116,7 +116,7 @@ fn gauge(rows: &[Place<'_>], about: (&str, &str), value: impl Fn(&Row) -> Option
     out
 }
 
-fn labels((report, group, row): &Place<'_>) -> String {
+fn labels((report, group, row): &RowContext<'_>) -> String {
     let pairs = [
         ("suite", &report.suite),
         ("run", &report.run),
@@ -131,7 +131,7 @@ fn labels((report, group, row): &Place<'_>) -> String {
         .join(",")
 }
 
-/// Label values escape the backslash, the quote and the line feed.
+/// Escapes the backslash, the quote and the line feed in a label value.
 fn quoted(value: &str) -> String {
     value
         .replace('\\', "\\\\")

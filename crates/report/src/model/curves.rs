@@ -1,4 +1,4 @@
-//! The shape of a distribution, as few points as a picture needs.
+//! The shape of a distribution, in as few points as a chart needs.
 
 use prony_records::{Histogram, Responses};
 
@@ -6,14 +6,15 @@ use prony_records::{Histogram, Responses};
 const PER_NINE: u32 = 10;
 /// The curve ends at 99.99 %.
 const NINES: u32 = 4;
-/// Requests that a point of the curve needs above it: one outlier is no percentile.
+/// Minimum number of requests above a point of the curve: one outlier is not a percentile.
 const LEAST_ABOVE: f64 = 5.0;
-/// Bins per power of ten of the density.
+/// Bins of the density per power of ten.
 const PER_DECADE: f64 = 24.0;
 /// Share of the requests on either side that the density leaves out.
 const OUTSIDE: f64 = 0.000_5;
 
-/// Share of the requests and the time in ns that it does not exceed, evenly spaced in nines. It ends where there is no bound.
+/// Shares of the requests, evenly spaced in nines, and the time in ns that each does not exceed. Ends where there is no
+/// bound.
 pub(super) fn curve(responses: &Responses) -> Vec<(f64, u64)> {
     let count = responses.len() as f64;
     (0..=NINES * PER_NINE)
@@ -23,7 +24,8 @@ pub(super) fn curve(responses: &Responses) -> Vec<(f64, u64)> {
         .collect()
 }
 
-/// Lower and upper bound in ns of bins of equal width on the logarithmic scale, and the share of the valid replies in each.
+/// Bins of equal width on the logarithmic scale: lower and upper bound in ns, and the share of the valid replies in
+/// each.
 pub(super) fn density(histogram: &Histogram) -> Vec<(u64, u64, f64)> {
     let bounds = histogram.quantile(OUTSIDE).zip(histogram.quantile(1.0 - OUTSIDE));
     let Some((low, high)) = bounds.map(|(low, high)| (bin_of(low), bin_of(high))) else {
@@ -86,7 +88,7 @@ mod tests {
         };
         responses.valid.record_many(1000, 50);
         assert_eq!(curve(&responses).last().map(|point| point.0), Some(0.99));
-        // A request in ten has no valid reply.
+        // One in ten requests has no valid reply.
         responses.valid = Histogram::new();
         responses.valid.record_many(1000, 450);
         responses.failed = 50;

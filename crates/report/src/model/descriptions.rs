@@ -7,7 +7,7 @@ use prony_statistics::{Better, Group, Metric, NoBound, Precision, Quantity, Serv
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// A load, as the load crate writes it, in words. Where the workload is of `sequences`, a rate counts whole ones.
+/// Describes a load as the load crate serialises it. For a workload of `sequences`, a rate counts whole ones.
 pub fn describe_load(load: &Value, sequences: bool) -> String {
     let due = if sequences {
         "sequences per second"
@@ -32,7 +32,7 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
     match load.get("kind").and_then(Value::as_str) {
         Some("closed") => format!("closed loop{on}"),
         Some("open") => format!("open loop: {}{on}", arrival(due)),
-        // A search for the rate: what it found stands in the row.
+        // A search for the highest rate: its result is in the row.
         Some("capacity") => {
             let objective = load.get("objective").and_then(Value::as_str).unwrap_or_default();
             format!("highest offered rate with {objective}{on}")
@@ -49,7 +49,7 @@ pub fn describe_load(load: &Value, sequences: bool) -> String {
     }
 }
 
-/// `what` is what a rate counts, and in which time.
+/// `what` names the counted things and the unit of time of a rate.
 fn describe_arrival(arrival: &Value, what: &str) -> String {
     let profile = &arrival["profile"];
     let rate = |key: &str| profile[key].as_f64().map_or_else(String::new, as_written);
@@ -65,7 +65,7 @@ fn describe_arrival(arrival: &Value, what: &str) -> String {
             rate("to"),
             seconds("over_ns")
         ),
-        Some("staircase") => format!(
+        Some("step_load" | "staircase") => format!(
             "{} {what}, {} more every {} s",
             rate("from"),
             rate("step"),
@@ -80,7 +80,7 @@ fn describe_arrival(arrival: &Value, what: &str) -> String {
     }
 }
 
-/// A number that somebody chose: whole where it is.
+/// A number from a plan; without decimals if it is whole.
 fn as_written(number: f64) -> String {
     if number.fract() == 0.0 {
         grouped(number)
@@ -89,27 +89,27 @@ fn as_written(number: f64) -> String {
     }
 }
 
-/// The rate of an open load that has one all the time.
+/// The rate of an open load with a constant rate.
 pub(super) fn one_rate(load: &Value) -> Option<f64> {
     let profile = &load["arrival"]["profile"];
     let constant = load["kind"] == "open" && profile["kind"] == "constant";
     constant.then(|| profile["rate"].as_f64()).flatten()
 }
 
-/// The highest rate that a closed load allows in front of a backend that takes its time, and why.
+/// The highest rate that a closed load allows with a slow backend, and why.
 pub(super) fn ceiling(load: &Value, per_s: f64) -> String {
     let count = |key: &str| load.get(key).and_then(Value::as_f64).unwrap_or(1.0);
     let under_way = count("connections") * count("in_flight");
     let waiting = under_way / per_s * 1e9;
     format!(
-        "No service can do more than {}/s here: {} requests under way ÷ {} that the backend takes for each on average (Little’s law).",
+        "No service can do more than {}/s here: {} requests in flight ÷ {} of backend time for each on average (Little’s law).",
         grouped(per_s),
         grouped(under_way),
         Unit::for_ns(waiting).show_with(waiting)
     )
 }
 
-/// The result of a group in words: who is first, then what the generator kept from being ranked.
+/// The result of a group in words: the best service, then those that the generator kept from being ranked.
 pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> String {
     let bounds: Vec<&ServiceSummary> = group
         .services
@@ -150,13 +150,13 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     let ranked: Vec<&ServiceSummary> = group.services.iter().filter(|row| row.rank.is_some()).collect();
     let Some(first) = ranked.first() else {
         return match group.services.iter().filter(|row| row.excluded.is_none()).count() {
-            0 => "No service gave a number that can be ranked.".to_owned(),
+            0 => "No service has a number that can be ranked.".to_owned(),
             _ => "Too few trials yet to rank the services.".to_owned(),
         };
     };
     let best = name(&first.id);
     let value = value_in_words(group, first);
-    // Who is not proven worse than another one may be the best.
+    // A service that is not proven worse than another one may be the best.
     let tied = ranked[1..]
         .iter()
         .filter(|row| row.rank_low <= first.rank_low)
@@ -186,7 +186,7 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
     format!("{best} leads: {value}{times}.")
 }
 
-/// `a, b and c`; of many only the first ones.
+/// `a, b and c`; only the first ones of a long list.
 fn listed(names: &[String]) -> String {
     const SHOWN: usize = 4;
     match names {
@@ -203,7 +203,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// In how many trials there is no bound, where there is one in others.
+/// In how many trials there is no bound, if others have one.
 fn in_some(none: NoBound) -> String {
     if none.without_bound == none.trials {
         return String::new();
@@ -245,7 +245,7 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
     let rounds = groups.iter().map(|group| group.rounds).max().unwrap_or(0) as usize;
     let confidence = groups.first().map_or(0.95, |group| group.confidence);
     let starts = if input.run.plan["starts"] == "shared" {
-        "In each round a fresh start of a service serves all loads of a contract, one after the other, in an order drawn at random."
+        "In each round a fresh start of a service serves all loads of a contract, one after the other, in random order."
     } else {
         "Every trial is a fresh start of one service."
     };
@@ -255,7 +255,7 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
             percent(confidence)
         ),
         format!(
-            "{}{}; each holds every service once, in an order drawn at random, so that a drift of the machine meets all alike.",
+            "{}{}; each contains every service once, in random order, so that drift of the machine affects all of them alike.",
             plural(rounds, "round"),
             if input.run.ended_at.is_some() {
                 ""
@@ -267,7 +267,7 @@ pub(super) fn method(input: &Input<'_>) -> Vec<String> {
     said.extend(comparing(groups));
     said.extend(loading(groups));
     said.push(
-        "A service must fulfil its contract before it is loaded, and its replies are checked under load; one that breaks it is excluded, with the reason."
+        "A service must pass its contract before it is loaded, and its replies are checked under load; a service that breaks the contract is excluded, with the reason."
             .to_owned(),
     );
     let measured: Vec<&Measurement> = that_count(input.trials)
@@ -282,13 +282,13 @@ fn comparing(groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
     if groups.iter().any(|group| group.adjustment.is_some()) {
         said.push(
-            "Services are compared by the ratio of the same rounds on the logarithmic scale, adjusted for the number of pairs (Bonferroni). A rank is a range: it begins at 1 + the number of services proven better, and ends at the number of compared services less those proven worse."
+            "Services are compared by their ratio within the same rounds on the logarithmic scale, adjusted for the number of pairs (Bonferroni). A rank is a range: it starts at 1 + the number of services proven better, and ends at the number of compared services minus those proven worse."
                 .to_owned(),
         );
     }
     if let Some(band) = groups.iter().map(|group| group.tie_band).find(|&band| band > 0.0) {
         said.push(format!(
-            "A difference proven to lie under {} counts as none.",
+            "A difference that is proven smaller than {} counts as none.",
             percent(band)
         ));
     }
@@ -299,13 +299,13 @@ fn loading(groups: &[Group]) -> Vec<String> {
     let mut said = Vec::new();
     if groups.iter().any(|group| !group.is_open()) {
         said.push(
-            "Closed loop: each connection sends its next request when the last reply is complete. The service sets the pace, so throughput compares services; its response times hold for that many callers only."
+            "Closed loop: each connection sends its next request when the previous reply is complete. The service sets the pace, so throughput compares services; its response times hold only for this number of callers."
                 .to_owned(),
         );
     }
     if groups.iter().any(Group::is_open) {
         said.push(
-            "Open load: requests are due at times that do not depend on replies, and response time counts from the moment at which a request was due, so that a stall counts for every request that it delays."
+            "Open load: requests are due at times that do not depend on replies, and response time counts from when a request was due, so that a stall counts for every request that it delays."
                 .to_owned(),
         );
     }
@@ -322,7 +322,7 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
     if !sources.is_empty() {
         let from: Vec<&str> = sources.into_iter().collect();
         said.push(format!(
-            "CPU time and memory are those of the service’s whole process tree, from {}.",
+            "CPU time and memory cover the service’s whole process tree, from {}.",
             from.join(", ")
         ));
     }
@@ -340,21 +340,21 @@ fn measuring(measured: &[&Measurement]) -> Vec<String> {
                 list(&one.generator_cpus)
             ));
         }
-        for companion in &one.companions {
-            let version = companion.version.as_deref().unwrap_or_default();
-            let settings = companion.settings.iter();
+        for backing_service in &one.backing_services {
+            let version = backing_service.version.as_deref().unwrap_or_default();
+            let settings = backing_service.settings.iter();
             let settings = settings.map(|(name, value)| format!("{name} = {value}"));
             said.push(format!(
-                "Beside each service: {} on CPU {} ({}), with data that was made for the run.",
-                format!("{} {version}", companion.title).trim_end(),
-                list(&companion.cpus),
+                "Backing service: {} on CPU {} ({}), with data that was generated for the run.",
+                format!("{} {version}", backing_service.title).trim_end(),
+                list(&backing_service.cpus),
                 settings.collect::<Vec<_>>().join(", ")
             ));
         }
         let requests: u64 = measured.iter().map(|one| one.recording.replies()).sum();
         let seconds: f64 = measured.iter().map(|one| one.recording.duration_s).sum();
         said.push(format!(
-            "{} of measurement, {} complete replies, sent by prony’s own generator ({}).",
+            "{} measured, with {} complete replies; prony’s own generator ({}) made the load.",
             plural(measured.len(), "trial"),
             grouped(requests as f64),
             one.recording.generator.transport

@@ -1,48 +1,44 @@
-//! What lies behind a row: distributions, each trial, one trial over time.
+//! Details of a row: distributions, each trial, one trial over time.
 
-use super::companion::{CompanionPoint, companions};
+use super::backing_service::{BackingPoint, backing_services};
 use super::curves;
 use crate::ReportError;
 use prony_records::{
     AfterLoad, Classification, CommonStart, Histogram, Interval, Measurement, Messages, Outcomes, Quantile,
-    ResourceSample, Responses, SharedStart, TrialRecord, TurnWindow, WorkerRow, that_count,
+    ResourceSample, Responses, SharedStart, TrialRecord, WorkerRow, that_count,
 };
 use prony_statistics::{Group, Metric, ServiceSummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Points of one resource line, at most: more cannot be seen and make the page heavy.
+/// Maximum number of points of a resource line: more cannot be seen and make the page heavy.
 const MOST_POINTS: usize = 48;
 
-/// What lies behind a row.
+/// Details of a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Details {
-    /// Share of the requests, response time in ns that it does not exceed, as far as it has a bound. Of all trials together, for
-    /// pictures.
+    /// Shares of the requests, each with the response time in ns that it does not exceed, as far as that has a bound.
+    /// Over all trials, for charts.
     pub response_time_curve: Vec<(f64, u64)>,
-    /// Lower and upper bound in ns, share of the valid replies between them.
+    /// Lower and upper bound in ns, and the share of the valid replies between them.
     pub response_time_density: Vec<(u64, u64, f64)>,
-    /// What became of the requests of all trials.
+    /// Outcomes of the requests of all trials.
     pub outcomes: Outcomes,
-    /// The operations of the workload, where it has several.
+    /// The operations of the workload, if it has several.
     pub operations: Vec<OperationRow>,
-    /// Each trial.
     pub points: Vec<Point>,
     /// The trial with the median throughput, over time.
     pub series: Option<Series>,
-    /// Its windows, where it took turns with others.
+    /// Its windows, if it was interleaved with others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub turns: Vec<Turn>,
-    /// CPUs of the service.
+    pub interleaved: Vec<InterleavedWindow>,
     pub service_cpus: Vec<usize>,
-    /// CPUs of the generator.
     pub generator_cpus: Vec<usize>,
 }
 
 /// An operation over all trials.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperationRow {
-    /// Its name.
     pub name: String,
     /// Complete replies.
     pub completed: u64,
@@ -57,92 +53,90 @@ pub struct OperationRow {
 /// One trial.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Point {
-    /// The round, from 0.
+    /// From 0.
     pub round: u32,
-    /// Start, RFC 3339 in UTC.
+    /// RFC 3339, UTC.
     pub started_at: String,
-    /// What it gave of each metric, under the metric's key.
+    /// The value of each metric, under the metric's key.
     #[serde(flatten)]
     pub metrics: BTreeMap<&'static str, Option<f64>>,
-    /// Place in the order of the whole run, from 0.
+    /// Position in the order of the whole run, from 0.
     pub order: u32,
-    /// Which process start it had, where that one served other trials too.
+    /// The process start of the trial, if it served other trials too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
-    /// Time that the hypervisor took from the machine in the measurement, ns.
+    /// Time that the hypervisor took from the machine during the measurement, ns.
     pub steal_ns: Option<u64>,
-    /// CPU time of everything else on the machine in the measurement, ns.
+    /// CPU time of everything else on the machine during the measurement, ns.
     pub other_cpu_ns: Option<u64>,
-    /// CPU time of the generator in the measurement, s.
+    /// CPU time of the generator during the measurement, s.
     pub generator_cpu_s: Option<f64>,
-    /// The messages of its streams, where there were any.
+    /// The messages of its streams, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
-    /// What each companion used in the measurement.
+    /// Resource use of each backing service during the measurement.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<CompanionPoint>,
-    /// What was looked at behind the service when the load was over.
+    pub backing_services: Vec<BackingPoint>,
+    /// Checks in the backing services after the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<AfterLoad>,
-    /// What each worker did, where several hosts made the load.
+    /// Results of each worker, if several hosts made the load.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<WorkerRow>,
-    /// How far apart the workers began, where several hosts made the load.
+    /// How far apart the workers started, if several hosts made the load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workers_start: Option<CommonStart>,
-    /// Why it gave nothing.
+    /// Why it has no measurement.
     pub excluded: Option<String>,
 }
 
-/// A window of a service that took turns with others.
+/// A window of a service that was interleaved with others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Turn {
-    /// The round, from 0.
+pub struct InterleavedWindow {
+    /// From 0.
     pub round: u32,
-    /// The cycle, from 0: windows of the same round and cycle lie within seconds of each other.
+    /// From 0. Windows of the same round and cycle are within seconds of each other.
     pub cycle: u32,
     /// CPU time of the service per complete reply, ns.
     pub cpu_ns_per_request: Option<f64>,
     /// Valid replies per second.
     pub goodput_per_s: f64,
-    /// CPUs that neither the service nor the generator kept busy, the hypervisor's with them.
+    /// CPUs kept busy by anything but the service and the generator, including the hypervisor.
     pub others_cpus: Option<f64>,
-    /// CPU time of the yardstick, ns: the longer, the slower the service's CPUs were.
-    pub yardstick_ns: Option<f64>,
+    /// CPU time of the CPU speed probe, ns: the longer, the slower the service's CPUs were.
+    pub cpu_speed_probe_ns: Option<f64>,
 }
 
-/// One trial over time. Times count from the begin of the measurement; those of the warm-up are negative.
+/// One trial over time. Times count from the start of the measurement; those of the warm-up are negative.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// The round, from 0.
+    /// From 0.
     pub round: u32,
-    /// Length of the measurement, s.
     pub duration_s: f64,
-    /// Length of the warm-up, s.
     pub warm_up_s: Option<f64>,
-    /// How it warmed up.
+    /// Whether and how it warmed up.
     pub classification: Option<Classification>,
-    /// What the generator saw.
+    /// Results of the generator.
     pub intervals: Vec<SeriesInterval>,
-    /// What the service used.
+    /// Resource use of the service.
     pub resources: Vec<SeriesResource>,
 }
 
-/// What the generator saw in a piece of a trial.
+/// Results of the generator in an interval of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesInterval {
-    /// Begin, s.
+    /// Start, s.
     pub at_s: f64,
     /// Complete replies per second.
     pub throughput_per_s: f64,
-    /// Messages of streams per second, where there are any.
+    /// Messages of streams per second, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages_per_s: Option<f64>,
     /// 99th percentile of the response time, ns.
     pub response_time_ns_p99: Option<u64>,
 }
 
-/// What the service used in a piece of a trial.
+/// Resource use of the service in an interval of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SeriesResource {
     /// End, s.
@@ -153,7 +147,7 @@ pub struct SeriesResource {
     pub memory_bytes: Option<u64>,
 }
 
-/// The details of a service in a group; `None` where it has no trial.
+/// The details of a service in a group; `None` if it has no trial.
 pub(super) fn details(
     trials: &[TrialRecord],
     group: &Group,
@@ -189,9 +183,9 @@ pub(super) fn details(
         operations: operations(&measured).map_err(damaged)?,
         points: trials.iter().map(|trial| point(trial)).collect(),
         series: median.map(|(trial, measured)| series(trial, measured)),
-        turns: measured
+        interleaved: measured
             .iter()
-            .flat_map(|(trial, one)| turns(trial, one))
+            .flat_map(|(trial, one)| windows(trial, one))
             .collect(),
         service_cpus: median
             .map(|(_, one)| one.service_cpus.clone())
@@ -282,7 +276,7 @@ fn point(trial: &TrialRecord) -> Point {
             .map(|&metric| (metric.key(), of(metric)))
             .collect(),
         messages: measured.and_then(|measured| measured.recording.messages),
-        companions: measured.map_or_else(Vec::new, companions),
+        backing_services: measured.map_or_else(Vec::new, backing_services),
         after: measured.map_or_else(Vec::new, |measured| measured.after.clone()),
         workers: measured.map_or_else(Vec::new, |measured| measured.recording.workers.clone()),
         workers_start: measured.and_then(|measured| measured.recording.start),
@@ -294,17 +288,20 @@ fn point(trial: &TrialRecord) -> Point {
     }
 }
 
-fn turns(trial: &TrialRecord, measured: &Measurement) -> Vec<Turn> {
-    let windows = measured.turns.iter().flat_map(|turns| &turns.windows);
-    let turn = |window: &TurnWindow| Turn {
+fn windows(trial: &TrialRecord, measured: &Measurement) -> Vec<InterleavedWindow> {
+    let windows = measured
+        .interleaved
+        .iter()
+        .flat_map(|interleaved| &interleaved.windows);
+    let row = |window: &prony_records::InterleavedWindow| InterleavedWindow {
         round: trial.round,
         cycle: window.cycle,
         cpu_ns_per_request: window.cpu_ns_per_request().map(|ns| rounded(ns, 10.0)),
         goodput_per_s: rounded(window.goodput_per_s(), 10.0),
         others_cpus: window.others_cpus().map(|cpus| rounded(cpus, 1000.0)),
-        yardstick_ns: window.yardstick_ns.map(|ns| rounded(ns, 1.0)),
+        cpu_speed_probe_ns: window.cpu_speed_probe_ns.map(|ns| rounded(ns, 1.0)),
     };
-    windows.map(turn).collect()
+    windows.map(row).collect()
 }
 
 fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
@@ -340,7 +337,7 @@ fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
     }
 }
 
-/// CPU time is a counter: what lies between two kept samples is the mean of that stretch, so that thinning loses nothing.
+/// CPU time is a counter, so thinning loses nothing: the difference of two kept samples yields the mean between them.
 fn thinned(samples: &[ResourceSample]) -> Vec<SeriesResource> {
     let step = samples.len().div_ceil(MOST_POINTS).max(1);
     let kept: Vec<&ResourceSample> = samples.iter().step_by(step).collect();

@@ -1,71 +1,69 @@
-//! A group of the report: the services that did the same work under the same load.
+//! A group of the report: services with the same work under the same load.
 
 use super::descriptions;
 use super::details::{Details, details};
 use crate::{Input, ReportError, service_names};
 use prony_records::{Bottleneck, Scope, Warning};
-use prony_statistics::{Adjustment, Group, Metric, Pair, ServiceSummary};
+use prony_statistics::{Adjustment, Group, Metric, PairwiseComparison, ServiceSummary};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The services that did the same work under the same load.
+/// Services with the same work under the same load.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GroupReport {
-    /// The contract.
     pub contract: String,
-    /// The workload.
     pub workload: String,
-    /// The load, as the load crate writes it.
+    /// The load as the load crate serialises it.
     pub load: Value,
     /// The load in words.
     pub load_text: String,
-    /// Requests offered per second, where the load has one rate.
+    /// Requests offered per second, if the load has a single rate.
     pub offered_per_s: Option<f64>,
-    /// The highest rate that any service can reach under this load, where a backend sets one.
+    /// The highest rate that any service can reach under this load, if a backend limits it.
     pub ceiling_per_s: Option<f64>,
     /// The ceiling and its reason in words.
     pub ceiling_text: Option<String>,
-    /// What the services are ranked by.
+    /// The metric by which the services are ranked.
     pub ranked_by: Metric,
-    /// What people call what stood beside each service, in the order of the contract.
+    /// Display names of the backing services, in the order of the contract.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub companions: Vec<String>,
-    /// Confidence of the intervals, and of all comparisons together, 0 to 1.
+    pub backing_services: Vec<String>,
+    /// Confidence of the intervals, and of all comparisons jointly, 0 to 1.
     pub confidence: f64,
-    /// Relative difference that counts as none.
+    /// Relative difference up to which services count as equal.
     pub tie_band: f64,
     /// How the comparisons were adjusted for their number.
     pub adjustment: Option<Adjustment>,
-    /// Rounds with a trial that gave numbers.
+    /// Rounds with a measurement.
     pub rounds: u32,
     /// The result in a sentence.
     pub finding: String,
-    /// Those that the generator kept from their rank first, then best first, excluded ones last.
+    /// Services that the generator kept from their rank first, then the best first, excluded ones last.
     pub services: Vec<Row>,
     /// All pairs of ranked services.
-    pub pairs: Vec<Pair>,
-    /// Reasons to doubt the whole group.
+    pub pairs: Vec<PairwiseComparison>,
+    /// Warnings about the whole group.
     pub warnings: Vec<Warning>,
 }
 
 /// A service in a group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
-    /// Rank, estimates, warnings, and the reason where it is excluded.
+    /// Rank, estimates, warnings, and the reason if it is excluded.
     #[serde(flatten)]
     pub summary: ServiceSummary,
-    /// Where the numbers come from; `None` where no trial gave any.
+    /// Data behind the numbers; `None` if no trial has a measurement.
     pub details: Option<Details>,
 }
 
 impl Row {
-    /// The ranks that the data allows, `2–5`; of one alone `2`.
+    /// The ranks that the data allows: `2–5`, or `2` for a single one.
     pub(crate) fn ranks(&self) -> Option<String> {
         ranks(&self.summary)
     }
 }
 
-/// The ranks that the data allows a service, `2–5`; of one alone `2`.
+/// The ranks that the data allows a service: `2–5`, or `2` for a single one.
 pub(crate) fn ranks(summary: &ServiceSummary) -> Option<String> {
     let (low, high) = (summary.rank_low?, summary.rank_high?);
     Some(if low == high {
@@ -76,13 +74,13 @@ pub(crate) fn ranks(summary: &ServiceSummary) -> Option<String> {
 }
 
 impl GroupReport {
-    /// The group with all that the run knows of it.
+    /// The group with everything that the run knows about it.
     pub(super) fn of(input: &Input<'_>, group: &Group) -> Result<Self, ReportError> {
         let mut report = Self::bare(group);
         for row in &mut report.services {
             row.details = details(input.trials, group, &row.summary)?;
         }
-        report.companions = beside(&report.services);
+        report.backing_services = beside(&report.services);
         report.warnings.extend(warnings_of_all(&report.services, input));
         report.finding = descriptions::finding(group, |id| service_names::name(input.services, id));
         let entry = planned(&input.run.plan)
@@ -95,7 +93,7 @@ impl GroupReport {
         Ok(report)
     }
 
-    /// What the summary alone says: without details, and with services called by their ids.
+    /// The group from its summary alone: without details, and with IDs as the names of services.
     pub(crate) fn bare(group: &Group) -> Self {
         let row = |summary: &ServiceSummary| Row {
             summary: summary.clone(),
@@ -110,7 +108,7 @@ impl GroupReport {
             ceiling_per_s: None,
             ceiling_text: None,
             ranked_by: group.ranked_by,
-            companions: Vec::new(),
+            backing_services: Vec::new(),
             confidence: group.confidence,
             tie_band: group.tie_band,
             adjustment: group.adjustment,
@@ -122,19 +120,20 @@ impl GroupReport {
         }
     }
 
-    /// Whether the group says what a row's warning says: that the generator was the limit, or what holds for all services.
+    /// Whether the group already says what a row's warning says: that the generator was the limit, or a warning about
+    /// all services.
     pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
         said_for_all(&self.warnings, row.summary.generator_bound, warning)
     }
 
-    /// Whether requests arrive on their own (open, users) rather than after replies.
+    /// Whether requests arrive independently of replies (open, users).
     pub(crate) fn is_open(&self) -> bool {
         self.load.get("kind").and_then(Value::as_str) != Some("closed")
     }
 }
 
-/// Whether what a ranking is warned of says what a warning of one of its services says: that the generator was the limit (of
-/// this service: `generator_bound`), or what holds for all services.
+/// Whether the warnings of a ranking already say what a warning of one of its services says: that the generator was the
+/// limit (for this service: `generator_bound`), or a warning about all services.
 pub(crate) fn said_for_all(of_group: &[Warning], generator_bound: bool, warning: &Warning) -> bool {
     match warning.kind.facts().bottleneck {
         Some(Bottleneck::Generator) => generator_bound,
@@ -142,14 +141,14 @@ pub(crate) fn said_for_all(of_group: &[Warning], generator_bound: bool, warning:
     }
 }
 
-/// What stood beside the services: the same beside each.
+/// Names of the backing services, which are the same for each service.
 fn beside(rows: &[Row]) -> Vec<String> {
     let points = rows
         .iter()
         .filter_map(|row| row.details.as_ref())
         .flat_map(|details| &details.points);
-    let mut there = points.map(|point| &point.companions);
-    let first = there.find(|companions| !companions.is_empty());
+    let mut there = points.map(|point| &point.backing_services);
+    let first = there.find(|backing_services| !backing_services.is_empty());
     let titles = first.into_iter().flatten().map(|one| one.title.clone());
     titles.collect()
 }
@@ -171,14 +170,14 @@ pub(super) fn is_planned_as(entry: &Value, group: &Group) -> bool {
         && (entry["load"] == group.load || searched)
 }
 
-/// What every service that gave numbers is warned of, each kind once: a reader who meets it at every row reads none.
+/// Warnings that every measured service has, each kind once: readers skip what is repeated on every row.
 fn warnings_of_all(rows: &[Row], input: &Input<'_>) -> Vec<Warning> {
     let measured: Vec<&Row> = rows.iter().filter(|row| row.summary.excluded.is_none()).collect();
     let Some((first, others)) = measured.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Vec::new();
     };
     let said = |warning: &Warning| {
-        // Where the generator was the limit, the group says it with the consequences.
+        // If the generator was the limit, the group says so together with the consequences.
         let facts = warning.kind.facts();
         if facts.bottleneck == Some(Bottleneck::Generator) {
             return None;

@@ -1,10 +1,10 @@
-//! What each metric is called, measured in, and which warnings are about it: for readers of the JSON.
+//! The name, the unit and the relevant warnings of each metric, for readers of the JSON.
 
 use prony_statistics::Metric;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-/// A table of every metric. It is derived: nothing but the version of prony decides what is in it.
+/// A table of all metrics. Its content depends only on the version of prony.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MetricTable;
 

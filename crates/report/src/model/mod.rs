@@ -1,6 +1,6 @@
-//! The report: every number, word and picture's data that a format shows.
+//! The report: every number, text and chart data that a format shows.
 
-mod companion;
+mod backing_service;
 mod curves;
 mod descriptions;
 mod details;
@@ -9,7 +9,7 @@ mod metrics;
 mod published;
 mod report;
 
-pub use companion::{CompanionPoint, WatchedPoint};
+pub use backing_service::{BackingPoint, WatchedPoint};
 pub use descriptions::describe_load;
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
 pub(crate) use group::ranks;

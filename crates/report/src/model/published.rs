@@ -1,4 +1,4 @@
-//! Published figures of others beside ours.
+//! Published results of others, next to ours.
 
 use super::{GroupReport, Row};
 use crate::{PublishedFigure, References, service_names};
@@ -6,41 +6,37 @@ use prony_records::ServiceId;
 use prony_statistics::Metric;
 use serde::Serialize;
 
-/// What a source published of one service.
+/// The results of a source for one service.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferenceRow {
     /// Short name of the source.
     pub source: String,
-    /// Its title and date.
+    /// Title and date of the source.
     pub title: String,
-    /// The contract.
     pub contract: String,
-    /// The workload.
     pub workload: String,
-    /// The load of ours that comes nearest to the source's, in words.
+    /// Our load that is closest to that of the source, in words.
     pub load_text: String,
-    /// The name that the source prints.
+    /// The name as the source prints it.
     pub name: String,
-    /// Our service that it is about; `None` where none was measured.
+    /// Our corresponding service; `None` if it was not measured.
     pub service: Option<String>,
-    /// The variant of it.
     pub variant: Option<String>,
     /// Replies per second, as published: a single value without an interval, on another machine.
     pub throughput_per_s: Option<f64>,
-    /// All that the source prints and prony estimates too, throughput included.
+    /// All published figures that prony estimates too, including throughput.
     pub figures: Vec<ReferenceFigure>,
-    /// What to know about the figure.
+    /// Remarks on the figure.
     pub notes: Vec<String>,
 }
 
-/// One number of a source.
+/// One published number.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReferenceFigure {
-    /// What it is of.
     pub metric: Metric,
     /// As published, in the unit of the metric.
     pub published: f64,
-    /// Our estimate's point; `None` where we have none.
+    /// The point of our estimate; `None` if we have none.
     pub ours: Option<f64>,
 }
 
@@ -54,18 +50,16 @@ impl ReferenceRow {
     }
 }
 
-/// How the order of a source and ours agree in one group.
+/// Agreement between the order of a source and ours in one group.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Agreement {
     /// Short name of the source.
     pub source: String,
-    /// The contract.
     pub contract: String,
-    /// The workload.
     pub workload: String,
     /// The load in words.
     pub load_text: String,
-    /// Services that both have.
+    /// Number of services that both have.
     pub services: u32,
     /// Spearman's rank correlation, -1 to 1; `None` with fewer than three services, or where all share one rank.
     pub rank_correlation: Option<f64>,
@@ -111,8 +105,8 @@ pub(super) fn reference(references: &[References], groups: &[GroupReport]) -> Ve
     rows
 }
 
-/// Whether a figure is of the same contract, workload and kind of load: users who arrive as fast, or a closed loop. Throughput
-/// at an offered rate is that rate, and compares with nothing.
+/// Whether a figure has the same contract, workload and kind of load: users who arrive at the same rate, or a closed
+/// loop. Throughput at an offered rate equals that rate, so it is not compared.
 fn concerns(source: &References, figure: &PublishedFigure, group: &GroupReport) -> bool {
     let profile = &group.load["arrival"]["profile"];
     let same_load = match figure.users_per_s {
@@ -154,8 +148,8 @@ pub(super) fn agreement(references: &[References], groups: &[GroupReport]) -> Ve
     all
 }
 
-/// Our service that a figure is about: the era variant where there is one, being the version that was published, else the
-/// one that stands highest.
+/// Our service for a figure: the pinned variant if there is one, since it has the published version, otherwise the one
+/// that is highest in the ranking.
 fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<&'a Row> {
     let fitting = || {
         group.services.iter().filter(|row| {
@@ -165,7 +159,7 @@ fn ours<'a>(group: &'a GroupReport, figure: &PublishedFigure) -> Option<&'a Row>
         })
     };
     fitting()
-        .find(|row| row.summary.id.variant.contains("era"))
+        .find(|row| row.summary.id.variant.starts_with("pinned"))
         .or_else(|| fitting().next())
 }
 

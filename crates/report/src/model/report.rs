@@ -11,44 +11,39 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// What the trials of a run say. Keys are added, never renamed.
+/// The results of a run. Keys may be added, but are never renamed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Version of the JSON.
     pub schema: u32,
-    /// The run's name.
     pub run: String,
-    /// The suite.
     pub suite: String,
-    /// Start, RFC 3339 in UTC.
+    /// RFC 3339, UTC.
     pub started_at: String,
-    /// End; `None` while it runs or when it was killed.
+    /// RFC 3339, UTC; `None` while it runs, or if it was killed.
     pub ended_at: Option<String>,
-    /// Whether it ended.
     pub state: State,
-    /// Trials that the plan holds.
+    /// Trials in the plan.
     pub planned_trials: u32,
-    /// Trials that ended.
+    /// Trials that have ended; a repeated one counts once.
     pub trials: u32,
-    /// Seed of every random choice: as text, since it does not fit the numbers of JavaScript.
+    /// Seed of every random choice. It is text because it exceeds the number range of JavaScript.
     pub seed: String,
     /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
-    /// Where and with what it happened.
+    /// The machine and software of the run.
     pub environment: Environment,
-    /// The plan.
     pub plan: Value,
-    /// How it was measured, a sentence each.
+    /// How the run was measured, in one sentence each.
     pub method: Vec<String>,
-    /// What is known of the services.
+    /// Metadata of the services.
     pub services: Vec<ServiceInfo>,
     /// A group for each contract × workload × load.
     pub groups: Vec<GroupReport>,
-    /// The contract checks.
     pub checks: Option<CheckMatrix>,
-    /// Published figures of others.
+    /// Published results of others.
     pub reference: Vec<ReferenceRow>,
-    /// How their order and ours agree.
+    /// Agreement of their order with ours.
     pub agreement: Vec<Agreement>,
     /// Every metric.
     pub metrics: MetricTable,
@@ -56,15 +51,14 @@ pub struct Report {
     pub warnings: Vec<Warning>,
 }
 
-/// Whether a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It ended as planned or by its budget.
+    /// It ended as planned, or because its budget was used up.
     Ended,
-    /// It still goes on.
+    /// It is still in progress.
     Running,
-    /// It has no end and does not go on: it was killed.
+    /// It has no end and is not in progress: it was killed.
     Unfinished,
 }
 
@@ -110,30 +104,30 @@ impl Report {
         })
     }
 
-    /// What a service is called in this report.
+    /// The display name of a service in this report.
     pub(crate) fn name(&self, id: &ServiceId) -> String {
         service_names::name(&self.services, id)
     }
 
-    /// What is known of a service.
+    /// Metadata of a service.
     pub(crate) fn info(&self, id: &ServiceId) -> Option<&ServiceInfo> {
         service_names::info(&self.services, id)
     }
 }
 
-/// A trial that was repeated counts once.
+/// A repeated trial counts once.
 fn ended(trials: &[TrialRecord]) -> u32 {
     let places: BTreeSet<u32> = trials.iter().map(|trial| trial.place).collect();
     places.len() as u32
 }
 
-/// The trials of a round come in random order; readers expect the order that they wrote.
+/// The trials of a round run in random order; readers expect the order of the plan.
 fn place_in_plan(plan: &Value, group: &Group) -> usize {
     let found = planned(plan).iter().position(|entry| is_planned_as(entry, group));
     found.unwrap_or(usize::MAX)
 }
 
-/// Only what the report speaks of.
+/// Only services that occur in the report.
 fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
     let named = |info: &&ServiceInfo| {
         let same = |service: &str, variant: &str| info.service == service && info.variant == variant;

@@ -1,21 +1,21 @@
-//! A badge: what was ranked on the left, rank range and value on the right, as one picture.
+//! A badge: the ranked work on the left, rank range and value on the right.
 
-use super::run::{Board, value};
+use super::run::{Ranking, value};
 use crate::formats::escaped;
 use crate::model::ranks;
 use prony_statistics::ServiceSummary;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Width of a character at this size, px, on average; the text is fitted to what follows from it, whatever the font.
+/// Average width of a character at this size, px; the text is fitted to the resulting width, whatever the font.
 const CHARACTER: f64 = 6.6;
-/// Room beside a text, px.
+/// Space on either side of a text, px.
 const ROOM: f64 = 7.0;
 const HEIGHT: f64 = 20.0;
-/// Columns of the longest label.
+/// Maximum width of a label, columns.
 const LONGEST: usize = 40;
 
-/// What the badge of a service on a board says of it.
-pub(super) fn words(board: &Board, row: &ServiceSummary) -> String {
+/// The text of the badge of a service in a ranking.
+pub(super) fn words(board: &Ranking, row: &ServiceSummary) -> String {
     if row.excluded.is_some() {
         return "excluded".to_owned();
     }
@@ -26,8 +26,8 @@ pub(super) fn words(board: &Board, row: &ServiceSummary) -> String {
     }
 }
 
-/// The picture. The colour says whether the service may be the best: it is never the only one to say so.
-pub(super) fn badge(board: &Board, row: &ServiceSummary) -> String {
+/// The SVG. Its colour shows whether the service may be the best, which the text says too.
+pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
     let label = shortened(&label(board));
     let words = words(board, row);
     let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
@@ -57,7 +57,7 @@ pub(super) fn badge(board: &Board, row: &ServiceSummary) -> String {
     )
 }
 
-fn label(board: &Board) -> String {
+fn label(board: &Ranking) -> String {
     let (contract, workload) = (&board.group.contract, &board.group.workload);
     if contract == workload {
         contract.clone()

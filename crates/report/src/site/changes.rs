@@ -1,4 +1,4 @@
-//! What changed from one run of a suite to the next.
+//! Changes from one run of a suite to the next.
 
 use super::order::Study;
 use super::run::{SiteRun, day};
@@ -11,7 +11,7 @@ use prony_records::ServiceId;
 use prony_statistics::{Change, ChangeOptions, Estimate, GroupChange, Mismatch, RunChange, Verdict, compare};
 
 /// Two successive runs of a suite.
-pub(super) struct Changed<'a> {
+pub(super) struct RunComparison<'a> {
     before: &'a SiteRun,
     pub(super) now: &'a SiteRun,
     differs: Vec<Mismatch>,
@@ -19,13 +19,13 @@ pub(super) struct Changed<'a> {
     confidence: f64,
 }
 
-/// Every run that has one before it in its suite.
-pub(super) fn all<'a>(studies: &[Study<'a>]) -> Result<Vec<Changed<'a>>, ReportError> {
+/// Every run that has a previous one in its suite.
+pub(super) fn all<'a>(studies: &[Study<'a>]) -> Result<Vec<RunComparison<'a>>, ReportError> {
     let pairs = studies.iter().flat_map(|study| study.runs.windows(2));
-    pairs.map(|pair| Changed::of(pair[0], pair[1])).collect()
+    pairs.map(|pair| RunComparison::of(pair[0], pair[1])).collect()
 }
 
-impl<'a> Changed<'a> {
+impl<'a> RunComparison<'a> {
     fn of(before: &'a SiteRun, now: &'a SiteRun) -> Result<Self, ReportError> {
         let options = ChangeOptions::default();
         Ok(Self {
@@ -37,12 +37,11 @@ impl<'a> Changed<'a> {
         })
     }
 
-    /// How many services moved in what their board is ranked by: `3 better, 1 worse, 11 without a proven change`.
+    /// How many services changed in the ranking metric: `3 better, 1 worse, 11 without a proven change`.
     pub(super) fn words(&self) -> String {
         words(&self.change.groups)
     }
 
-    /// Its page.
     pub(super) fn page(&self) -> SiteFile {
         let run = |run: &SiteRun| {
             let page = format!("../{}", paths::run_page(&run.run));
@@ -66,8 +65,8 @@ impl<'a> Changed<'a> {
             body += &format!("<h2>Not compared</h2>\n<ul>\n{lines}</ul>\n");
         }
         body += &format!(
-            "<p class=\"quiet\">A ratio is the new value over the old one, with its interval; all that the boards are ranked by hold \
-             together at {} confidence, and so do all other metrics.</p>\n",
+            "<p class=\"quiet\">A ratio is the new value over the old one, with its interval; those of all ranking metrics hold \
+             together at {} confidence, and so do those of all other metrics.</p>\n",
             percent(self.confidence)
         );
         SiteFile {
@@ -85,7 +84,7 @@ impl<'a> Changed<'a> {
             .map(|mismatch| format!("<li>{}</li>\n", escaped(&mismatch.to_string())))
             .collect();
         format!(
-            "<div class=\"doubt\"><p>The two runs differ in more than the services, so a change may come from there:</p>\n<ul>\n{lines}</ul></div>\n"
+            "<div class=\"doubt\"><p>The two runs differ in more than the services, which may explain a change:</p>\n<ul>\n{lines}</ul></div>\n"
         )
     }
 
@@ -141,7 +140,7 @@ impl<'a> Changed<'a> {
 
 fn words(groups: &[GroupChange]) -> String {
     let services = groups.iter().flat_map(|group| &group.services);
-    // What a board is ranked by is what may fail a comparison.
+    // Only the ranking metric can fail a comparison.
     let ranked: Vec<Verdict> = services
         .filter_map(|service| service.changes.iter().find(|change| change.gated))
         .map(|change| change.verdict)

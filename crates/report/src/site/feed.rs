@@ -1,4 +1,4 @@
-//! The feed: an entry for each run, in Atom (RFC 4287).
+//! The feed in Atom (RFC 4287), with an entry for each run.
 
 use super::order::{Study, in_time};
 use super::run::{SiteRun, time};
@@ -7,11 +7,11 @@ use crate::formats::escaped;
 use sha2::{Digest as _, Sha256};
 use std::time::SystemTime;
 
-/// Newest runs that the feed holds.
+/// Maximum number of runs in the feed, the newest ones.
 const MOST: usize = 100;
 
-/// The feed of all runs. With a base its addresses are whole; without they are relative to where the feed lies. An entry keeps
-/// its id wherever the site moves.
+/// The feed of all runs. With a base its links are absolute; otherwise they are relative to the feed. The ID of an
+/// entry stays the same when the site moves.
 pub(super) fn feed(studies: &[Study<'_>], base_url: Option<&str>) -> SiteFile {
     let runs = in_time(
         studies
@@ -23,7 +23,7 @@ pub(super) fn feed(studies: &[Study<'_>], base_url: Option<&str>) -> SiteFile {
     let own = base_url.map_or_else(String::new, |base| {
         format!("<link rel=\"self\" href=\"{}{}\"/>\n", escaped(base), paths::FEED)
     });
-    // The oldest run stays the oldest when others come.
+    // The oldest run stays the oldest when more runs are added.
     let oldest = runs.first().map_or("", |run| run.run.as_str());
     let updated = runs.iter().map(|run| changed(run)).max();
     let entries: String = runs.iter().rev().take(MOST).map(|run| entry(run, base)).collect();
@@ -61,7 +61,7 @@ fn entry(run: &SiteRun, base: &str) -> String {
     )
 }
 
-/// When something was last said of a run.
+/// Time of the last change to a run.
 fn changed(run: &SiteRun) -> SystemTime {
     run.ended_at.as_deref().map_or_else(|| run.began(), time)
 }
@@ -70,7 +70,7 @@ fn written(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time).to_string()
 }
 
-/// A UUID of version 8 (RFC 9562), from what it stands for alone.
+/// A version 8 UUID (RFC 9562) that depends only on the arguments.
 fn id(what: &str, name: &str) -> String {
     let digest = Sha256::digest(format!("prony {what} {name}"));
     let mut bytes = [0_u8; 16];

@@ -1,14 +1,14 @@
-//! A service on one board over time: a picture, where its level changed, and every run.
+//! A service in one ranking over time: a chart, its changes of level, and every run.
 
 use super::html;
-use super::order::{Entry, Line};
+use super::order::{Entry, VariantHistory};
 use super::run::{day, value};
 use crate::ReportError;
 use crate::formats::{escaped, head_of};
 use crate::number::{Unit, ratio};
 use prony_statistics::{ChangePoint, Metric, change_points};
 
-/// What is followed beside what the board is ranked by.
+/// Metrics that are followed in addition to the ranking metric.
 const FOLLOWED: [Metric; 3] = [
     Metric::ResponseTimeNsP99,
     Metric::CpuNsPerRequest,
@@ -23,20 +23,21 @@ const LEFT: f64 = 84.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 16.0;
 const BOTTOM: f64 = 30.0;
-/// How far beyond the points intervals are drawn, as a share of them: one without bound must not press all flat.
+/// How far beyond the points intervals are drawn, as a share of them: an unbounded interval must not flatten the
+/// others.
 const FARTHEST: f64 = 0.5;
 
-/// A change of level: from which entry on, and how much.
-struct Changed {
+/// A change of level: the first entry with the new level, and the size of the change.
+struct LevelChange {
     metric: Metric,
     at: usize,
     found: ChangePoint,
 }
 
-/// The section of a line with two runs or more; `name` is what the variant is called.
-pub(super) fn section(line: &Line<'_>, name: &str) -> Result<String, ReportError> {
+/// The section of a line with two or more runs; `name` is the display name of the variant.
+pub(super) fn section(line: &VariantHistory<'_>, name: &str) -> Result<String, ReportError> {
     let latest = line.latest();
-    // Another machine or another version of prony is no change of the service.
+    // Another machine or another version of prony is not a change of the service.
     let alike: Vec<bool> = line
         .entries
         .iter()
@@ -60,7 +61,11 @@ fn metrics(entry: &Entry<'_>) -> impl Iterator<Item = Metric> {
     std::iter::once(ranked_by).chain(others)
 }
 
-fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Changed>, ReportError> {
+fn changed(
+    line: &VariantHistory<'_>,
+    alike: &[bool],
+    metric: Metric,
+) -> Result<Vec<LevelChange>, ReportError> {
     let known: Vec<(usize, f64)> = line
         .entries
         .iter()
@@ -71,7 +76,7 @@ fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Change
         .collect();
     let points: Vec<f64> = known.iter().map(|(_, point)| *point).collect();
     let found = change_points(&points, CONFIDENCE)?;
-    let changed = |found: ChangePoint| Changed {
+    let changed = |found: ChangePoint| LevelChange {
         metric,
         at: known[found.index].0,
         found,
@@ -79,7 +84,7 @@ fn changed(line: &Line<'_>, alike: &[bool], metric: Metric) -> Result<Vec<Change
     Ok(found.into_iter().map(changed).collect())
 }
 
-fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
+fn sentences(line: &VariantHistory<'_>, alike: &[bool], changes: &[LevelChange]) -> String {
     let mut lines: Vec<String> = changes
         .iter()
         .map(|change| {
@@ -95,14 +100,14 @@ fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
     let comparable = alike.iter().filter(|&&alike| alike).count();
     if changes.is_empty() {
         lines.push(if comparable < 6 {
-            "A change of level can be told from six runs under the same circumstances on.".to_owned()
+            "A change of level can be found once there are six runs under the same conditions.".to_owned()
         } else {
             "No level changed.".to_owned()
         });
     }
     if comparable < alike.len() {
         lines.push(
-            "Runs with a hollow point were made under other circumstances than the newest one, such as another machine or another version of prony; they are left out of the search for changes."
+            "Runs with a hollow point were made under other conditions than the newest one, such as another machine or another version of prony; the search for changes leaves them out."
                 .to_owned(),
         );
     }
@@ -112,11 +117,11 @@ fn sentences(line: &Line<'_>, alike: &[bool], changes: &[Changed]) -> String {
         .collect()
 }
 
-fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
+fn table(line: &VariantHistory<'_>, alike: &[bool], title: &str) -> String {
     let latest = line.latest();
     let mut heads = vec!["run", "rank"];
     heads.extend(metrics(&latest).map(head_of));
-    heads.push("circumstances");
+    heads.push("conditions");
     let rows: Vec<Vec<String>> = line
         .entries
         .iter()
@@ -131,21 +136,21 @@ fn table(line: &Line<'_>, alike: &[bool], title: &str) -> String {
             cells.extend(metrics(&latest).map(|metric| {
                 value(entry.row, metric).map_or_else(|| "–".to_owned(), |text| escaped(&text))
             }));
-            cells.push(if alike { "the same" } else { "others" }.to_owned());
+            cells.push(if alike { "same" } else { "different" }.to_owned());
             cells
         })
         .collect();
     html::table(&format!("Runs of {title}"), &heads, &rows)
 }
 
-/// Where a run and a value lie.
-struct Plane {
+/// Positions of a run and of a value.
+struct HistoryPlot {
     low: f64,
     high: f64,
     runs: usize,
 }
 
-impl Plane {
+impl HistoryPlot {
     fn x(&self, at: usize) -> f64 {
         LEFT + (WIDTH - LEFT - RIGHT) * (at as f64 + 0.5) / self.runs as f64
     }
@@ -156,8 +161,8 @@ impl Plane {
     }
 }
 
-/// The metric that the board is ranked by, run by run.
-fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) -> String {
+/// The ranking metric, run by run.
+fn picture(line: &VariantHistory<'_>, alike: &[bool], changes: &[LevelChange], title: &str) -> String {
     let metric = line.latest().board.group.ranked_by;
     let points: Vec<(usize, f64, f64, f64)> = line
         .entries
@@ -178,7 +183,7 @@ fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) ->
         .iter()
         .map(|&(_, point, _, high)| high.min(point * (1.0 + FARTHEST)));
     let (low, high) = (lows.fold(f64::INFINITY, f64::min), highs.fold(0.0, f64::max));
-    let plane = Plane {
+    let plane = HistoryPlot {
         low,
         high: high.max(low * 1.01 + f64::MIN_POSITIVE),
         runs: line.entries.len(),
@@ -216,7 +221,7 @@ fn picture(line: &Line<'_>, alike: &[bool], changes: &[Changed], title: &str) ->
     )
 }
 
-fn axes(plane: &Plane, metric: Metric, line: &Line<'_>) -> String {
+fn axes(plane: &HistoryPlot, metric: Metric, line: &VariantHistory<'_>) -> String {
     let unit = Unit::for_metric(metric, &[plane.low, plane.high]);
     let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
     let mut out = format!("<path class=\"axis\" d=\"M{LEFT} {TOP}H{right}M{LEFT} {bottom}H{right}\"/>");

@@ -1,13 +1,13 @@
-//! The frame of every page, and tables. Whatever is text becomes markup here and nowhere else.
+//! The frame of every page, and tables. Text becomes markup only here.
 
 use super::paths;
 use crate::formats::escaped;
 use std::sync::LazyLock;
 
-/// The colours of the report page: light ones, then dark ones for where a reader wishes them.
+/// The colours of the report page: light ones, then dark ones for readers who prefer them.
 const PALETTE: &str = include_str!("../../web/src/palette.css");
 const DARK: &str = ":root[data-theme=\"dark\"] {";
-/// Nothing runs on these pages that could know of a wish: they follow the system.
+/// These pages run no script that could know a preference: they follow the system.
 static STYLE: LazyLock<String> = LazyLock::new(|| {
     let (light, dark) = PALETTE
         .split_once(DARK)
@@ -15,11 +15,11 @@ static STYLE: LazyLock<String> = LazyLock::new(|| {
     let own = include_str!("style.css");
     format!("{light}@media screen and (prefers-color-scheme: dark) {{\n:root {{{dark}}}\n{own}")
 });
-/// Pages run nothing and load nothing, not even from their own host.
+/// Pages run no scripts and load nothing, not even from their own host.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
-/// A page of the site. `up` leads from it to the first page's folder: empty, or `../`.
+/// A page of the site. `up` leads from it to the folder of the first page: empty, or `../`.
 pub(super) fn page(title: &str, up: &str, body: &str) -> String {
     let title = escaped(title);
     let (first, services, feed) = (paths::FIRST, paths::SERVICES, paths::FEED);
@@ -33,7 +33,7 @@ pub(super) fn page(title: &str, up: &str, body: &str) -> String {
          <link rel=\"alternate\" type=\"application/atom+xml\" title=\"Runs\" href=\"{up}{feed}\">\n\
          <style>{style}</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n\
          <header class=\"bar\"><div><a class=\"mark\" href=\"{up}{first}\">prony</a>\
-         <nav aria-label=\"Site\"><a href=\"{up}{first}\">Boards</a> <a href=\"{up}{services}\">Services</a> \
+         <nav aria-label=\"Site\"><a href=\"{up}{first}\">Rankings</a> <a href=\"{up}{services}\">Services</a> \
          <a href=\"{up}{feed}\">Feed</a></nav></div></header>\n\
          <main id=\"main\">\n<h1>{title}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
@@ -44,8 +44,8 @@ pub(super) fn link(address: &str, text: &str) -> String {
     format!("<a href=\"{}\">{}</a>", escaped(address), escaped(text))
 }
 
-/// A table that scrolls inside itself on a narrow screen. The first cell of each row names it; cells are markup. `label` must
-/// not occur twice on a page.
+/// A table that scrolls by itself on a narrow screen. The first cell of each row is its heading; cells are markup.
+/// `label` must be unique on the page.
 pub(super) fn table(label: &str, heads: &[&str], rows: &[Vec<String>]) -> String {
     let label = escaped(label);
     let heads: String = heads

@@ -1,8 +1,8 @@
-//! The first page: the studies, and of each board who leads, in words and as the first few bars.
+//! The first page: the studies, and for each ranking its result in words and its first few bars.
 
-use super::changes::Changed;
+use super::changes::RunComparison;
 use super::order::Study;
-use super::run::{Board, SiteRun, day};
+use super::run::{Ranking, SiteRun, day};
 use super::{SiteFile, html, paths};
 use crate::formats::{escaped, head_of, one_line};
 use crate::model::ranks;
@@ -11,11 +11,10 @@ use prony_records::{Level, Warning};
 use prony_statistics::{Better, Quantity, ServiceSummary};
 use std::collections::BTreeSet;
 
-/// Services that a board shows here.
+/// Number of services shown per ranking.
 const SHOWN: usize = 5;
 
-/// The first page.
-pub(super) fn page(studies: &[Study<'_>], changes: &[Changed<'_>]) -> SiteFile {
+pub(super) fn page(studies: &[Study<'_>], changes: &[RunComparison<'_>]) -> SiteFile {
     let latest = || studies.iter().map(Study::latest);
     let services: BTreeSet<&str> = latest()
         .flat_map(|run| &run.boards)
@@ -29,7 +28,7 @@ pub(super) fn page(studies: &[Study<'_>], changes: &[Changed<'_>]) -> SiteFile {
             1 => "1 study".to_owned(),
             count => format!("{count} studies"),
         },
-        plural(boards, "board"),
+        plural(boards, "ranking"),
         paths::SERVICES,
         plural(services.len(), "service")
     );
@@ -63,7 +62,7 @@ fn contents(studies: &[Study<'_>]) -> String {
     )
 }
 
-fn section(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
+fn section(study: &Study<'_>, changes: &[RunComparison<'_>]) -> String {
     let run = study.latest();
     let report = paths::run_page(&run.run);
     let mut out = format!("<h2>{}</h2>\n{}", escaped(&run.title), facts(run, &report));
@@ -72,7 +71,7 @@ fn section(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
         let page = paths::changes_page(&run.run);
         out += &format!(
             "<p>{}: {}.</p>\n",
-            html::link(&page, "Since the run before"),
+            html::link(&page, "Since the previous run"),
             escaped(&step.words())
         );
     }
@@ -105,7 +104,7 @@ fn facts(run: &SiteRun, report: &str) -> String {
     )
 }
 
-fn shown(run: &SiteRun, board: &Board) -> String {
+fn shown(run: &SiteRun, board: &Ranking) -> String {
     let metric = board.group.ranked_by;
     let ranked: Vec<&ServiceSummary> = board
         .group
@@ -154,7 +153,7 @@ fn shown(run: &SiteRun, board: &Board) -> String {
     )
 }
 
-/// Reasons to doubt all numbers of a board or of a run.
+/// Warnings that affect all numbers of a ranking or of a run.
 fn doubts(warnings: &[Warning]) -> String {
     let told = warnings.iter().filter(|warning| warning.level() != Level::Note);
     told.map(|warning| format!("<p class=\"doubt\">⚠ {}</p>\n", escaped(&warning.whole())))
@@ -162,7 +161,7 @@ fn doubts(warnings: &[Warning]) -> String {
 }
 
 /// The runs before the newest one, newest first.
-fn earlier(study: &Study<'_>, changes: &[Changed<'_>]) -> String {
+fn earlier(study: &Study<'_>, changes: &[RunComparison<'_>]) -> String {
     let before = study.runs.iter().rev().skip(1);
     let lines: String = before
         .map(|run| {

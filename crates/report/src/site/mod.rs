@@ -1,7 +1,7 @@
-//! Many runs as static pages: a first page, the report of each run, each service over all boards and time, what changed from
-//! one run of a suite to the next, badges and a feed.
+//! Static pages of many runs: a first page, the report of each run, each service over all rankings and over time,
+//! changes from one run of a suite to the next, badges and a feed.
 //!
-//! Pure: runs go in, files come out. Pages run no script of their own, load nothing and link to each other relatively, so
+//! Pure: runs in, files out. Pages have no scripts of their own, load nothing and link to each other relatively, so
 //! that they work from a file system and from any host.
 #![expect(
     clippy::format_push_string,
@@ -23,19 +23,18 @@ mod service;
 pub use run::SiteRun;
 
 use crate::ReportError;
-use changes::Changed;
+use changes::RunComparison;
 
 /// A file of a site.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SiteFile {
-    /// Where it lies in the folder of the site, with `/` between folders. It never leaves that folder.
+    /// Path within the folder of the site, with `/` as separator. It never leaves that folder.
     pub path: String,
-    /// What stands in it.
     pub text: String,
 }
 
-/// Every file of a site but the reports of the runs, which [`SiteRun::read`] gives one by one. `base_url` ends in `/`; without
-/// it no file names a host.
+/// Every file of a site except the reports of the runs, which [`SiteRun::read`] returns one by one. `base_url` ends
+/// with `/`; without it no file names a host.
 pub fn site(runs: &[SiteRun], base_url: Option<&str>) -> Result<Vec<SiteFile>, ReportError> {
     let studies = order::studies(runs);
     let services = order::services(&studies);
@@ -45,7 +44,7 @@ pub fn site(runs: &[SiteRun], base_url: Option<&str>) -> Result<Vec<SiteFile>, R
         service::list(&services),
         feed::feed(&studies, base_url),
     ];
-    files.extend(changes.iter().map(Changed::page));
+    files.extend(changes.iter().map(RunComparison::page));
     for (name, lines) in &services {
         files.push(service::page(name, lines, base_url)?);
         files.extend(service::badge_files(lines));

@@ -1,7 +1,9 @@
-//! Runs in order: the studies, each with its runs over time, and the services, each with all boards that it ever stood on.
+//! Runs in order: the studies, each with its runs over time, and the services, each with all rankings that ever
+//! included it.
 
 use super::paths;
-use super::run::{Board, SiteRun};
+use super::run::{Ranking, SiteRun};
+use crate::service_names;
 use prony_records::ServiceId;
 use prony_statistics::ServiceSummary;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,18 +13,18 @@ pub(super) struct Study<'a> {
     pub(super) runs: Vec<&'a SiteRun>,
 }
 
-/// A service on a board in one run.
+/// A service in a ranking of one run.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'a> {
     pub(super) run: &'a SiteRun,
-    pub(super) board: &'a Board,
+    pub(super) board: &'a Ranking,
     pub(super) row: &'a ServiceSummary,
 }
 
-/// A variant of a service on the same board in all runs of a suite, the oldest first; there is always one.
-pub(super) struct Line<'a> {
+/// A variant of a service in the same ranking in all runs of a suite, the oldest first; there is always one.
+pub(super) struct VariantHistory<'a> {
     pub(super) entries: Vec<Entry<'a>>,
-    /// Where its badge lies.
+    /// Path of its badge.
     pub(super) badge: String,
 }
 
@@ -32,7 +34,7 @@ impl<'a> Study<'a> {
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> VariantHistory<'a> {
     pub(super) fn latest(&self) -> Entry<'a> {
         self.entries
             .last()
@@ -43,7 +45,9 @@ impl<'a> Line<'a> {
     fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
         let mine = self.latest();
         mine.run.suite == entry.run.suite
-            && mine.row.id == entry.row.id
+            && (mine.row.id == entry.row.id
+                || service_names::info(&entry.run.services, &entry.row.id)
+                    .is_some_and(|info| info.is_or_was(&mine.row.id)))
             && mine.board.is_same_work(entry.board)
     }
 }
@@ -67,8 +71,8 @@ pub(super) fn in_time(mut runs: Vec<&SiteRun>) -> Vec<&SiteRun> {
 }
 
 /// The lines of each service, by its name.
-pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<'a>>> {
-    let mut all: BTreeMap<&str, Vec<Line<'_>>> = BTreeMap::new();
+pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<VariantHistory<'a>>> {
+    let mut all: BTreeMap<&str, Vec<VariantHistory<'_>>> = BTreeMap::new();
     let mut taken = BTreeSet::new();
     for &run in studies.iter().flat_map(|study| &study.runs) {
         for board in &run.boards {
@@ -77,7 +81,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<
                 let lines = all.entry(&row.id.service).or_default();
                 match lines.iter_mut().find(|line| line.goes_on_with(&entry)) {
                     Some(line) => line.entries.push(entry),
-                    None => lines.push(Line {
+                    None => lines.push(VariantHistory {
                         badge: free(&mut taken, &row.id, &run.suite, &board.title()),
                         entries: vec![entry],
                     }),
@@ -88,7 +92,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Line<
     all
 }
 
-/// Two loads may have the same words.
+/// Two loads may have the same description, so a path may need a number.
 fn free(taken: &mut BTreeSet<String>, id: &ServiceId, suite: &str, board: &str) -> String {
     let numbered = |number: u32| match number {
         1 => paths::badge(id, suite, board),

@@ -1,36 +1,35 @@
-//! Where the files of a site lie. A name becomes a file name that every file system and every address takes as it stands, and
-//! two names never become the same one.
+//! Paths of the files of a site. A name becomes a file name that every file system and every URL accepts unchanged, and
+//! different names never become the same one.
 
 use prony_records::ServiceId;
 
-/// The page of all boards.
+/// The page of all rankings.
 pub(super) const FIRST: &str = "index.html";
 /// The page of all services.
 pub(super) const SERVICES: &str = "services.html";
-/// The feed.
 pub(super) const FEED: &str = "feed.xml";
 
-/// Characters from which on a name is cut: a file system takes 255 with the ending.
+/// Longer names are cut, characters: a file system accepts 255 including the extension.
 const LONG: usize = 120;
-/// What is kept of a name that is cut.
+/// Characters that are kept of a name that is cut.
 const KEPT: usize = 96;
 
-/// The report of a run.
+/// The page with the report of a run.
 pub(super) fn run_page(run: &str) -> String {
     format!("boards/{}.html", name(run))
 }
 
-/// A service over all boards.
+/// The page of a service over all rankings.
 pub(super) fn service_page(service: &str) -> String {
     format!("services/{}.html", name(service))
 }
 
-/// What changed from the run before to this one.
+/// The page of the changes from the previous run to this one.
 pub(super) fn changes_page(run: &str) -> String {
     format!("changes/{}.html", name(run))
 }
 
-/// The badge of a service on a board. It says nothing of a run: it stays where it is when the next one comes.
+/// The badge of a service in a ranking. Its path does not contain the run, so it stays valid after the next run.
 pub(super) fn badge(id: &ServiceId, suite: &str, board: &str) -> String {
     let board = format!("{}-{}", name(suite), worded(board));
     format!(
@@ -45,7 +44,7 @@ pub(super) fn badge(id: &ServiceId, suite: &str, board: &str) -> String {
 fn name(text: &str) -> String {
     let mut out = String::new();
     for (at, byte) in text.bytes().enumerate() {
-        // A file that begins with a dot is hidden, and two dots are the folder above.
+        // A file whose name starts with a dot is hidden, and two dots are the parent folder.
         let plain = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || (byte == b'.' && at > 0);
         if plain {
             out.push(char::from(byte));
@@ -59,7 +58,7 @@ fn name(text: &str) -> String {
     cut(out)
 }
 
-/// What is too long keeps its begin, and a number that tells it from others.
+/// Cuts a name that is too long, and appends a number that distinguishes it from others.
 fn cut(text: String) -> String {
     if text.len() <= LONG {
         return text;
@@ -71,7 +70,7 @@ fn cut(text: String) -> String {
     format!("{}~{number:016x}", &text[..KEPT])
 }
 
-/// Words with `-` between them.
+/// Words joined by `-`.
 fn worded(text: &str) -> String {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     words
@@ -80,7 +79,7 @@ fn worded(text: &str) -> String {
         .join("-")
 }
 
-/// Text as a part of an address.
+/// Text as part of a URL.
 pub(super) fn encoded(text: &str) -> String {
     let mut out = String::new();
     for byte in text.bytes() {

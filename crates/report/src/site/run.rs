@@ -1,12 +1,11 @@
-//! A run as a site tells of it, read from the JSON of its report: that of a run in a store and that of an exported one are the
-//! same.
+//! A run for a site. It is read from the JSON of its report: a stored run and an exported one are then the same.
 
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
 use crate::model::{ranks, said_for_all};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
-use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning};
+use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
 use prony_statistics::{
     Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
 };
@@ -15,35 +14,34 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-/// A run of a site: what its pages say of it, without distributions and pairs, so that many fit into memory.
+/// A run of a site: the content of its pages, without distributions and pairs, so that many fit into memory.
 #[derive(Debug, Clone)]
 pub struct SiteRun {
-    /// Its name.
     pub(super) run: String,
     pub(super) suite: String,
-    /// What people call the suite.
+    /// Display name of the suite.
     pub(super) title: String,
     pub(super) started_at: String,
     pub(super) ended_at: Option<String>,
     pub(super) environment: Environment,
     pub(super) services: Vec<ServiceInfo>,
-    pub(super) boards: Vec<Board>,
-    /// Reasons to doubt all of it.
+    pub(super) boards: Vec<Ranking>,
+    /// Warnings about the whole run.
     pub(super) warnings: Vec<Warning>,
 }
 
 /// The services of one workload under one load, ranked.
 #[derive(Debug, Clone)]
-pub(super) struct Board {
+pub(super) struct Ranking {
     pub(super) group: Group,
     pub(super) load_text: String,
     /// The result in a sentence.
     pub(super) finding: String,
 }
 
-/// What is read of the JSON.
+/// The parts of the JSON that are read.
 #[derive(Deserialize)]
-struct Exported {
+struct ReportJson {
     run: String,
     suite: String,
     started_at: String,
@@ -68,7 +66,10 @@ impl SiteRun {
     /// Reads the JSON of a report, and makes the page of the run.
     pub fn read(mut report: Value) -> Result<(Self, SiteFile), ReportError> {
         let version = &report["schema"];
-        if version.is_number() && version.as_u64() != Some(u64::from(SCHEMA)) {
+        if version
+            .as_u64()
+            .is_some_and(|version| !(1..=u64::from(SCHEMA)).contains(&version))
+        {
             return Err(ReportError::Version {
                 found: version.to_string(),
                 read: SCHEMA,
@@ -76,7 +77,7 @@ impl SiteRun {
         }
         bring_up_to_date(&mut report);
         let title = report["plan"]["title"].as_str().map(str::to_owned);
-        let exported = Exported::deserialize(&report).map_err(ReportError::NoReport)?;
+        let exported = ReportJson::deserialize(&report).map_err(ReportError::NoReport)?;
         let page = page(report, &exported)?;
         let mut boards = Vec::new();
         for told in exported.groups {
@@ -85,7 +86,7 @@ impl SiteRun {
             for row in &mut group.services {
                 row.histogram = None;
             }
-            boards.push(Board {
+            boards.push(Ranking {
                 group,
                 load_text: told.load_text,
                 finding: told.finding,
@@ -107,22 +108,21 @@ impl SiteRun {
         Ok((run, page))
     }
 
-    /// The run's name.
     pub fn name(&self) -> &str {
         &self.run
     }
 
-    /// What a service is called in this run.
+    /// The display name of a service in this run.
     pub(super) fn called(&self, id: &ServiceId) -> String {
         service_names::name(&self.services, id)
     }
 
-    /// When it began; a damaged time is before all others.
+    /// Start of the run; an invalid time sorts before all others.
     pub(super) fn began(&self) -> SystemTime {
         time(&self.started_at)
     }
 
-    /// In what it differs from another one beside the services.
+    /// Differences from another run, apart from the services.
     pub(super) fn differs(&self, before: &Self) -> Vec<Mismatch> {
         mismatches(&before.circumstances(), &self.circumstances())
     }
@@ -137,7 +137,7 @@ impl SiteRun {
         }
     }
 
-    /// Its boards as the statistics know them.
+    /// Its rankings in the form that the statistics use.
     pub(super) fn summary(&self) -> Summary {
         Summary {
             groups: self.boards.iter().map(|board| board.group.clone()).collect(),
@@ -145,13 +145,13 @@ impl SiteRun {
     }
 }
 
-impl Board {
-    /// What tells it from the other boards of its run.
+impl Ranking {
+    /// The title that distinguishes it from the other rankings of its run.
     pub(super) fn title(&self) -> String {
         title_of(&self.group.contract, &self.group.workload, &self.load_text)
     }
 
-    /// Where the page of its run shows it.
+    /// Its address on the page of its run.
     pub(super) fn address(&self, run: &SiteRun) -> String {
         let key = [
             self.group.contract.as_str(),
@@ -168,7 +168,7 @@ impl Board {
         one.contract == other.contract && one.workload == other.workload && one.load == other.load
     }
 
-    /// The ranks of a service among all that have one: `2–5 of 14`.
+    /// The ranks of a service among all ranked services: `2–5 of 14`.
     pub(super) fn rank(&self, row: &ServiceSummary) -> String {
         let compared = self
             .group
@@ -179,7 +179,7 @@ impl Board {
         ranks(row).map_or_else(|| "–".to_owned(), |ranks| format!("{ranks} of {compared}"))
     }
 
-    /// What is known of a metric of a service, beside the warnings of the board: what they say of all services marks none.
+    /// The value of a metric of a service, marked only for its own warnings: those about all services mark none.
     pub(super) fn own_value(&self, row: &ServiceSummary, metric: Metric) -> Option<String> {
         let own = |warning: &Warning| {
             warning.affects(metric.figures())
@@ -189,7 +189,7 @@ impl Board {
     }
 }
 
-/// What is known of a metric of a service, in its unit, with a sign where something puts it in doubt: `72,086/s ± 2.3 % ⚠`.
+/// The value of a metric of a service, in its unit, with a sign if it is in doubt: `72,086/s ± 2.3 % ⚠`.
 pub(super) fn value(row: &ServiceSummary, metric: Metric) -> Option<String> {
     marked(
         row,
@@ -219,7 +219,7 @@ fn shown(row: &ServiceSummary, metric: Metric) -> Option<String> {
     Some(format!("{sign}{value}"))
 }
 
-/// A time of RFC 3339; what is none is the begin of 1970.
+/// Parses a time of RFC 3339; an invalid one becomes the start of 1970.
 pub(super) fn time(text: &str) -> SystemTime {
     humantime::parse_rfc3339_weak(text).unwrap_or(SystemTime::UNIX_EPOCH)
 }
@@ -230,8 +230,8 @@ pub(super) fn day(text: &str) -> String {
     written.chars().take("2026-11-21".len()).collect()
 }
 
-/// The report page of the run, which leads on to the first page and to those of its services.
-fn page(mut report: Value, exported: &Exported) -> Result<SiteFile, ReportError> {
+/// The report page of the run, with links to the first page and to those of its services.
+fn page(mut report: Value, exported: &ReportJson) -> Result<SiteFile, ReportError> {
     let all = exported.groups.iter().flat_map(|told| &told.group.services);
     let pages: BTreeMap<String, String> = all
         .map(|row| {
@@ -249,8 +249,9 @@ fn page(mut report: Value, exported: &Exported) -> Result<SiteFile, ReportError>
     })
 }
 
-/// What earlier versions wrote otherwise: ranks as one range.
+/// Converts the format of earlier versions: renamed keys, and ranks as one range.
 fn bring_up_to_date(report: &mut Value) {
+    upgrade(report);
     let rows = list(report, "groups")
         .iter_mut()
         .flat_map(|group| list(group, "services"));

@@ -1,7 +1,7 @@
-//! The list of services, and a page for each: every board that it stands on, its history, and its badges.
+//! The list of services, and a page for each: all rankings with it, its history, and its badges.
 
 use super::badge::badge;
-use super::order::{Entry, Line};
+use super::order::{Entry, VariantHistory};
 use super::run::{day, value};
 use super::{SiteFile, history, html, paths};
 use crate::formats::escaped;
@@ -10,7 +10,7 @@ use crate::{ReportError, ServiceInfo, service_names};
 use prony_statistics::Metric;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the table of a service shows beside what a board is ranked by.
+/// Metrics in the table of a service, in addition to the ranking metric.
 const SHOWN: [(Metric, &str); 3] = [
     (Metric::ResponseTimeNsP99, "p99"),
     (Metric::CpuNsPerRequest, "CPU/request"),
@@ -18,12 +18,12 @@ const SHOWN: [(Metric, &str); 3] = [
 ];
 
 /// The page of all services.
-pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
+pub(super) fn list(services: &BTreeMap<&str, Vec<VariantHistory<'_>>>) -> SiteFile {
     let heads = [
         "service",
         "language",
         "class",
-        "boards",
+        "rankings",
         "may be first on",
         "newest run",
     ];
@@ -47,7 +47,7 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
         })
         .collect();
     let body = format!(
-        "<p class=\"facts\">{}</p>\n{}<p class=\"quiet\">Each variant counts its boards apart. A service may be first where none is \
+        "<p class=\"facts\">{}</p>\n{}<p class=\"quiet\">Each variant counts its rankings separately. A service may be first if none is \
          proven better.</p>\n",
         plural(services.len(), "service"),
         html::table("All services", &heads, &rows)
@@ -59,15 +59,19 @@ pub(super) fn list(services: &BTreeMap<&str, Vec<Line<'_>>>) -> SiteFile {
 }
 
 /// The page of a service.
-pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Result<SiteFile, ReportError> {
+pub(super) fn page(
+    name: &str,
+    lines: &[VariantHistory<'_>],
+    base_url: Option<&str>,
+) -> Result<SiteFile, ReportError> {
     let title = title(name, lines);
     let mut body = facts(name, lines);
-    body += "<h2>On every board</h2>\n";
+    body += "<h2>In every ranking</h2>\n";
     body += &standings(lines, &title);
     body += "<h2>Over time</h2>\n";
-    let long: Vec<&Line<'_>> = lines.iter().filter(|line| line.entries.len() > 1).collect();
+    let long: Vec<&VariantHistory<'_>> = lines.iter().filter(|line| line.entries.len() > 1).collect();
     if long.is_empty() {
-        body += "<p class=\"quiet\">Each board was measured once so far.</p>\n";
+        body += "<p class=\"quiet\">Each ranking was measured once so far.</p>\n";
     }
     for line in long {
         body += &history::section(line, &called(&line.latest()))?;
@@ -80,38 +84,38 @@ pub(super) fn page(name: &str, lines: &[Line<'_>], base_url: Option<&str>) -> Re
     })
 }
 
-/// The badge of each of its boards.
-pub(super) fn badge_files(lines: &[Line<'_>]) -> impl Iterator<Item = SiteFile> {
+/// The badge of each of its rankings.
+pub(super) fn badge_files(lines: &[VariantHistory<'_>]) -> impl Iterator<Item = SiteFile> {
     lines.iter().map(|line| SiteFile {
         path: line.badge.clone(),
         text: badge(line.latest().board, line.latest().row),
     })
 }
 
-fn newest<'a>(lines: &[Line<'a>]) -> Option<Entry<'a>> {
-    let all = lines.iter().map(Line::latest);
+fn newest<'a>(lines: &[VariantHistory<'a>]) -> Option<Entry<'a>> {
+    let all = lines.iter().map(VariantHistory::latest);
     all.max_by_key(|entry| entry.run.began())
 }
 
-/// What the newest run knew of the service.
-fn info<'a>(lines: &[Line<'a>]) -> Option<&'a ServiceInfo> {
+/// Metadata of the service from the newest run that has any.
+fn info<'a>(lines: &[VariantHistory<'a>]) -> Option<&'a ServiceInfo> {
     let entry = newest(lines)?;
     service_names::info(&entry.run.services, &entry.row.id)
 }
 
-fn title(name: &str, lines: &[Line<'_>]) -> String {
+fn title(name: &str, lines: &[VariantHistory<'_>]) -> String {
     let title = info(lines).map(|info| info.title.clone());
     title
         .filter(|title| !title.trim().is_empty())
         .unwrap_or_else(|| name.to_owned())
 }
 
-/// What people call the variant of an entry.
+/// The display name of the variant of an entry.
 fn called(entry: &Entry<'_>) -> String {
     entry.run.called(&entry.row.id)
 }
 
-fn facts(name: &str, lines: &[Line<'_>]) -> String {
+fn facts(name: &str, lines: &[VariantHistory<'_>]) -> String {
     let variants: BTreeSet<&str> = lines
         .iter()
         .map(|line| line.latest().row.id.variant.as_str())
@@ -130,7 +134,7 @@ fn facts(name: &str, lines: &[Line<'_>]) -> String {
         ]);
     }
     told.push(plural(variants.len(), "variant"));
-    told.push(plural(lines.len(), "board"));
+    told.push(plural(lines.len(), "ranking"));
     told.retain(|fact| !fact.is_empty());
     let told: Vec<String> = told
         .iter()
@@ -139,11 +143,11 @@ fn facts(name: &str, lines: &[Line<'_>]) -> String {
     format!("<p class=\"facts\">{}</p>\n", told.join(" · "))
 }
 
-fn standings(lines: &[Line<'_>], title: &str) -> String {
-    let mut heads = vec!["board", "study", "variant", "rank", "ranked by"];
+fn standings(lines: &[VariantHistory<'_>], title: &str) -> String {
+    let mut heads = vec!["ranking", "study", "variant", "rank", "ranked by"];
     heads.extend(SHOWN.map(|(_, head)| head));
     heads.push("measured");
-    let row = |line: &Line<'_>| {
+    let row = |line: &VariantHistory<'_>| {
         let entry = line.latest();
         let address = format!("../{}", entry.board.address(entry.run));
         let mut cells = vec![
@@ -164,12 +168,12 @@ fn standings(lines: &[Line<'_>], title: &str) -> String {
         cells
     };
     let rows: Vec<Vec<String>> = lines.iter().map(row).collect();
-    html::table(&format!("Boards of {title}"), &heads, &rows)
+    html::table(&format!("Rankings of {title}"), &heads, &rows)
         + "<p class=\"quiet\">⚠ marks a number in doubt; the details of the service in the report say why.</p>\n"
 }
 
-/// Each badge with what puts it into a README.
-fn badges(lines: &[Line<'_>], base_url: Option<&str>) -> String {
+/// Each badge with the Markdown for a README.
+fn badges(lines: &[VariantHistory<'_>], base_url: Option<&str>) -> String {
     let shown = lines.iter().map(|line| {
         let entry = line.latest();
         let address = match base_url {

@@ -1,9 +1,9 @@
-//! What reports say of runs that are out of the ordinary: limited by the generator or by a backend, loaded by users, at the
-//! confidence of JMH, with services that break their contract.
+//! Reports of unusual runs: limited by the generator or by a backend, loaded by users, at the confidence of JMH, with
+//! services that break their contract.
 
 use crate::sample;
 use prony_records::{CheckMatrix, RunRecord, ServiceCheck, TrialRecord, Warning, WarningKind};
-use prony_report::{Format, Input, Look, Report, charts, render};
+use prony_report::{Format, Input, Report, TerminalStyle, charts, render};
 use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ fn report_of(
 }
 
 fn shown(report: &Report, format: Format) -> String {
-    let text = render(report, format, Look::default()).expect("renders");
+    let text = render(report, format, TerminalStyle::default()).expect("renders");
     if format == Format::Terminal {
         let wide = text.lines().find(|line| line.chars().count() > 100);
         assert_eq!(wide, None, "wider than 100 columns:\n{text}");
@@ -46,7 +46,7 @@ fn closed() -> Vec<TrialRecord> {
     trials
 }
 
-/// The line of a service, without the blanks between its cells.
+/// The line of a service, without the spaces between its cells.
 fn line_of<'a>(text: &'a str, service: &str) -> Vec<&'a str> {
     let line = text.lines().find(|line| line.contains(service));
     line.unwrap_or_else(|| panic!("no {service}:\n{text}"))
@@ -76,13 +76,13 @@ fn a_run_of_nothing_but_failures_is_a_report_too() {
     for format in [Format::Terminal, Format::Markdown] {
         let text = shown(&report, format);
         assert!(
-            text.contains("No service gave a number that can be ranked."),
+            text.contains("No service has a number that can be ranked."),
             "{text}"
         );
         assert!(text.contains("the body is one byte"), "{text}");
     }
     let text = shown(&report, Format::Terminal);
-    assert!(!text.contains("longest"), "a head over nothing:\n{text}");
+    assert!(!text.contains("longest"), "a heading without rows:\n{text}");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn the_ceiling_that_a_backend_sets_is_in_words_and_in_the_chart() {
     for format in [Format::Terminal, Format::Markdown] {
         let text = shown(&report, format).replace('\n', " ");
         assert!(
-            text.contains("more than 80,000/s here: 64 requests under way ÷ 800 µs"),
+            text.contains("more than 80,000/s here: 64 requests in flight ÷ 800 µs"),
             "{text}"
         );
     }
@@ -239,7 +239,7 @@ fn users_are_told_by_quantiles_with_what_the_service_takes_beside_them() {
     insta::assert_snapshot!("users", shown(&report, Format::Terminal));
 }
 
-/// At 99.9 % the report says what JMH would: score ± error, in operations per second.
+/// At 99.9 % the report shows what JMH would: score ± error, in operations per second.
 #[test]
 fn a_report_at_the_confidence_of_jmh_has_its_score_and_error() {
     let report = report_of(&sample::run(), &closed(), 0.999, None);
@@ -301,7 +301,7 @@ fn checks_show_failed_cases_and_warnings_apart() {
     insta::assert_snapshot!("checks", checks);
 }
 
-/// Three workloads or more of one contract and load are a radar chart, drawn once.
+/// Three or more workloads of one contract and load form a radar chart, which is drawn once.
 #[test]
 fn the_workloads_of_a_contract_are_a_radar_chart() {
     let mut all = Vec::new();

@@ -11,7 +11,7 @@ use prony_statistics::{Options, summarise};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// A name and text that would do harm where they are taken for markup.
+/// A name and text that would do harm if they were taken for markup.
 pub(crate) const HOSTILE: &str = "<script>document.title='harmed'</script>|\"'`*\u{1b}[31m";
 
 const ROUNDS: u32 = 4;
@@ -156,7 +156,8 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
         version: Some("1.2.3".to_owned()),
         workers: Some("a thread per CPU".to_owned()),
         note: None,
-        era: false,
+        pinned: false,
+        formerly: Vec::new(),
         image: None,
         source: Some(format!("services/{}", made.name)),
     };
@@ -243,7 +244,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
 }
 
 fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement {
-    // A spread of some per mille that depends on the place alone.
+    // A spread of a few per mille that depends only on the number of the trial.
     let wobble = 1.0 + (f64::from(place * 37 % 11) - 5.0) / 1000.0;
     let throughput = if load["kind"] == "open" {
         20_000.0
@@ -274,7 +275,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
@@ -285,7 +286,7 @@ fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
-        turns: None,
+        interleaved: None,
         warm_up_samples: (-4..0).map(sample).collect(),
         warnings: Vec::new(),
         recording,
@@ -305,7 +306,7 @@ fn interval(second: u32, throughput: f64) -> Interval {
     }
 }
 
-/// Quantiles of a lognormal-like shape: a body, and a tail that is longer.
+/// Quantiles of a roughly lognormal shape: a body, and a longer tail.
 fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     let mut histogram = Histogram::new();
     for step in 0..200u32 {
@@ -407,7 +408,7 @@ fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recordi
         histogram: histogram.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: Vec::new(),
+        unexpected_replies: Vec::new(),
         interrupted: false,
         network: None,
         log: None,

@@ -1,10 +1,10 @@
-//! What is looked at behind the server: numbers of its companions before a load, and what must have become of them after it;
+//! What is looked at behind the server: numbers of its backing services before a load, and what must have become of them after it;
 //! and what was seen there meanwhile.
 
-use super::process::Companions;
+use super::process::BackingProcesses;
 use crate::{Cancel, Failure};
 use prony_config::contract::{After, Contract, Counts};
-use prony_records::{AfterLoad, Answers, CompanionUse, Stage};
+use prony_records::{AfterLoad, Answers, BackingUsage, Stage};
 use std::thread;
 use std::time::Duration;
 
@@ -23,9 +23,12 @@ pub(crate) struct Invariants {
 
 impl Invariants {
     /// Asks all that the contract wants to know again after the load.
-    pub(crate) fn before(companions: &mut Companions, contract: &Contract) -> Result<Self, Failure> {
+    pub(crate) fn before(
+        backing_services: &mut BackingProcesses,
+        contract: &Contract,
+    ) -> Result<Self, Failure> {
         let asked = contract.after().iter();
-        let asked = asked.map(|after| number(companions, after, Stage::WarmUp));
+        let asked = asked.map(|after| number(backing_services, after, Stage::WarmUp));
         Ok(Self {
             before: asked.collect::<Result<_, _>>()?,
             found: Vec::new(),
@@ -35,7 +38,7 @@ impl Invariants {
     /// Asks again after the load, of which `answers` came, and judges. The error says which rule is broken.
     pub(crate) fn judge(
         &mut self,
-        companions: &mut Companions,
+        backing_services: &mut BackingProcesses,
         contract: &Contract,
         answers: Option<&Answers>,
         cancel: &Cancel,
@@ -45,11 +48,11 @@ impl Invariants {
             return Ok(());
         }
         let uncounted = "the generator did not count the replies that `[[after]]` needs";
-        let answers = answers.ok_or_else(|| Failure::lab(Stage::Recheck, uncounted))?;
+        let answers = answers.ok_or_else(|| Failure::infrastructure(Stage::Recheck, uncounted))?;
         let judged = rules
             .iter()
             .zip(&self.before)
-            .map(|(after, &before)| judged(companions, after, before, answers, cancel));
+            .map(|(after, &before)| judged(backing_services, after, before, answers, cancel));
         self.found = judged.collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -57,19 +60,21 @@ impl Invariants {
 
 /// Judges what was seen behind a service while its load went on. The error says which rule is broken.
 pub(crate) fn judge_during(
-    companions: &Companions,
+    backing_services: &BackingProcesses,
     contract: &Contract,
-    used: &[CompanionUse],
+    used: &[BackingUsage],
 ) -> Result<(), Failure> {
     for during in contract.during() {
-        let failed = |reason| Failure::lab(Stage::Measure, format!("`during` `{}`: {reason}", during.name()));
-        let most = companions.number(during.companion(), during.connections());
+        let failed = |reason| {
+            Failure::infrastructure(Stage::Measure, format!("`during` `{}`: {reason}", during.name()))
+        };
+        let most = backing_services.number(during.backing_service(), during.connections());
         let most = most.map_err(failed)?;
-        let one = used.iter().find(|one| one.name == during.companion());
+        let one = used.iter().find(|one| one.name == during.backing_service());
         let seen = one.and_then(|one| Some((one, one.watched.as_ref()?.connections_most)));
         if let Some((one, seen)) = seen.filter(|(_, seen)| *seen > most) {
             let text = format!(
-                "under the load it breaks its contract: `{}`: {seen} connections to companion `{}` ({}) at one time, where {most} are allowed",
+                "under the load it breaks its contract: `{}`: {seen} connections to backing service `{}` ({}) at one time, where {most} are allowed",
                 during.name(),
                 one.name,
                 one.title
@@ -94,7 +99,7 @@ impl Counts for Counted<'_> {
 }
 
 fn judged(
-    companions: &mut Companions,
+    backing_services: &mut BackingProcesses,
     after: &After,
     before: i64,
     answers: &Answers,
@@ -103,7 +108,7 @@ fn judged(
     let expected = after.expected(before, &Counted(answers));
     let mut looks = 0;
     let found = loop {
-        let found = number(companions, after, Stage::Recheck)?;
+        let found = number(backing_services, after, Stage::Recheck)?;
         looks += 1;
         if (expected.low..=expected.high).contains(&found) || looks == LOOKS {
             break found;
@@ -115,7 +120,7 @@ fn judged(
     };
     let looked = AfterLoad {
         name: after.name().to_owned(),
-        companion: after.companion().to_owned(),
+        backing_service: after.backing_service().to_owned(),
         equals: after.equals().to_owned(),
         before,
         low: expected.low,
@@ -132,7 +137,7 @@ fn judged(
 fn broken(looked: &AfterLoad, numbers: &str) -> String {
     let AfterLoad {
         name,
-        companion,
+        backing_service,
         equals,
         low,
         high,
@@ -148,14 +153,17 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
         )
     };
     format!(
-        "after the load it breaks its contract: `{name}`: {found} in companion `{companion}`, where it must be {wanted}"
+        "after the load it breaks its contract: `{name}`: {found} in backing service `{backing_service}`, where it must be {wanted}"
     )
 }
 
 /// The one whole number that a query finds. That there is none is no fault of the service.
-fn number(companions: &mut Companions, after: &After, stage: Stage) -> Result<i64, Failure> {
-    let failed = |reason: String| Failure::lab(stage, format!("`after` `{}`: {reason}", after.name()));
-    let (_, rows) = companions.ask(after.companion(), after.query()).map_err(failed)?;
+fn number(backing_services: &mut BackingProcesses, after: &After, stage: Stage) -> Result<i64, Failure> {
+    let failed =
+        |reason: String| Failure::infrastructure(stage, format!("`after` `{}`: {reason}", after.name()));
+    let (_, rows) = backing_services
+        .ask(after.backing_service(), after.query())
+        .map_err(failed)?;
     let one = match rows.as_slice() {
         [row] => match row.as_slice() {
             [value] => value.parse().ok(),

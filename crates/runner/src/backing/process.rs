@@ -1,4 +1,4 @@
-//! Companions that run.
+//! Backing services that run.
 
 use super::ANSWER;
 use super::query::{self, Table};
@@ -12,7 +12,7 @@ use prony_check::BackingControl;
 use prony_config::Ready;
 use prony_config::contract::{Contract, Most};
 use prony_host::{HostError, Process};
-use prony_records::{CompanionUse, Resources, Stage};
+use prony_records::{BackingUsage, Resources, Stage};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -28,12 +28,12 @@ const LINES: usize = 200;
 
 /// All that stands beside one service, in the order of its contract.
 #[derive(Default)]
-pub struct Companions {
-    all: Vec<Companion>,
+pub struct BackingProcesses {
+    all: Vec<BackingProcess>,
 }
 
 /// One that runs.
-pub struct Companion {
+pub struct BackingProcess {
     recipe: Recipe,
     port: u16,
     /// `None` only while it is started anew.
@@ -44,7 +44,7 @@ pub struct Companion {
     watch: Option<Watch>,
 }
 
-impl Companions {
+impl BackingProcesses {
     /// Starts all that a contract needs, and waits until each is ready.
     pub fn start(
         bench: &RunContext<'_>,
@@ -53,8 +53,8 @@ impl Companions {
         seat: &TrialPlacement,
     ) -> Result<Self, Failure> {
         let mut all = Vec::new();
-        for wanted in contract.companions() {
-            all.push(Companion::start(Recipe::new(
+        for wanted in contract.backing_services() {
+            all.push(BackingProcess::start(Recipe::new(
                 bench, contract, wanted, seed, seat,
             )?)?);
         }
@@ -68,7 +68,7 @@ impl Companions {
 
     /// What they add to the environment of the service.
     pub fn exports(&self) -> BTreeMap<String, String> {
-        let exports = |one: &Companion| {
+        let exports = |one: &BackingProcess| {
             let exports = one.recipe.definition.exports.iter();
             let filled = exports.map(|(name, value)| (name.clone(), one.recipe.address(value, one.port)));
             filled.collect::<Vec<_>>()
@@ -76,14 +76,14 @@ impl Companions {
         self.all.iter().flat_map(exports).collect()
     }
 
-    fn named(&mut self, name: &str) -> Option<&mut Companion> {
+    fn named(&mut self, name: &str) -> Option<&mut BackingProcess> {
         self.all.iter_mut().find(|one| one.recipe.name == name)
     }
 
     /// What a query finds at one of them.
     pub(crate) fn ask(&mut self, name: &str, query: &str) -> Result<Table, String> {
         let one = self.named(name);
-        let one = one.ok_or_else(|| format!("there is no companion `{name}`"))?;
+        let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
         let Some(asked_at) = &one.recipe.definition.asked_at else {
             return Err(format!("{} answers no queries", one.recipe.label()));
         };
@@ -93,7 +93,7 @@ impl Companions {
     /// The number that a contract bounds by at one of them.
     pub(crate) fn number(&self, name: &str, most: &Most) -> Result<u64, String> {
         let one = self.all.iter().find(|one| one.recipe.name == name);
-        let one = one.ok_or_else(|| format!("there is no companion `{name}`"))?;
+        let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
         one.recipe.definition.number(most)
     }
 
@@ -109,22 +109,22 @@ impl Companions {
 
     /// Why one of them failed, where one did: nothing is known of the service then.
     pub(crate) fn fault(&mut self) -> Option<String> {
-        self.all.iter_mut().find_map(Companion::fault)
+        self.all.iter_mut().find_map(BackingProcess::fault)
     }
 
     /// The same without a look at their logs.
     pub(crate) fn ended(&mut self) -> Option<String> {
-        self.all.iter_mut().find_map(Companion::ended)
+        self.all.iter_mut().find_map(BackingProcess::ended)
     }
 
     /// What they say that the service asked too much of.
     pub(crate) fn blames(&self) -> Option<String> {
-        self.all.iter().find_map(Companion::blame)
+        self.all.iter().find_map(BackingProcess::blame)
     }
 
     /// Gets ready to see what the service's connections do in them.
     pub(crate) fn watch(&mut self) -> Result<(), Failure> {
-        self.all.iter_mut().try_for_each(Companion::watch)
+        self.all.iter_mut().try_for_each(BackingProcess::watch)
     }
 
     /// From here on their resources count, and what the service's connections do there is seen.
@@ -138,22 +138,23 @@ impl Companions {
     }
 
     /// What they used since then.
-    pub(crate) fn end_window(&mut self) -> Vec<(CompanionUse, Option<Spent>)> {
-        self.all.iter_mut().map(Companion::end_window).collect()
+    pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<Spent>)> {
+        self.all.iter_mut().map(BackingProcess::end_window).collect()
     }
 }
 
-impl BackingControl<Failure> for Companions {
-    fn stop(&mut self, companion: &str) -> Result<(), Failure> {
-        self.named(companion).map_or(Ok(()), Companion::go_away)
+impl BackingControl<Failure> for BackingProcesses {
+    fn stop(&mut self, backing_service: &str) -> Result<(), Failure> {
+        self.named(backing_service)
+            .map_or(Ok(()), BackingProcess::go_away)
     }
 
-    fn start(&mut self, companion: &str) -> Result<(), Failure> {
-        self.named(companion).map_or(Ok(()), Companion::run)
+    fn start(&mut self, backing_service: &str) -> Result<(), Failure> {
+        self.named(backing_service).map_or(Ok(()), BackingProcess::run)
     }
 }
 
-impl Companion {
+impl BackingProcess {
     fn start(recipe: Recipe) -> Result<Self, Failure> {
         let mut one = Self {
             process: None,
@@ -344,7 +345,7 @@ impl Companion {
         }
     }
 
-    fn end_window(&mut self) -> (CompanionUse, Option<Spent>) {
+    fn end_window(&mut self) -> (BackingUsage, Option<Spent>) {
         let watched = self.watch.as_mut().and_then(Watch::end);
         let recipe = &self.recipe;
         let usage = self
@@ -354,7 +355,7 @@ impl Companion {
         let beside = recipe.place.host == recipe.seat.placement.service.host;
         let spent = usage.map(|usage| Spent::of(usage, beside));
         let resources: Option<Resources> = spent.as_ref().map(|spent| spent.resources.clone());
-        let used = CompanionUse {
+        let used = BackingUsage {
             name: recipe.name.clone(),
             uses: recipe.definition.name.clone(),
             title: recipe.definition.title.clone(),
@@ -369,7 +370,7 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for BackingProcess {
     /// Ends it, and removes what it wrote.
     fn drop(&mut self) {
         self.watch = None;

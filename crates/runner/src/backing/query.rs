@@ -1,8 +1,8 @@
-//! Asking a companion: queries by the protocol of `postgres`, and one GET over HTTP.
+//! Asking a backing service: queries by the protocol of `postgres`, and one GET over HTTP.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
-use std::time::Duration;
+use prony_load::{Body, ConnectOptions, Header, Protocol, Request, Target, Template};
+use prony_protocols::client::Client;
+use std::time::{Duration, Instant};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
 /// Names of columns, and rows of texts; what is missing is `null`.
@@ -59,12 +59,25 @@ fn table(messages: &[SimpleQueryMessage]) -> Table {
 
 /// The status of the reply to a GET.
 pub(super) fn get(host: &str, port: u16, path: &str, within: Duration) -> Option<u16> {
-    let address = (host, port).to_socket_addrs().ok()?.next()?;
-    let mut stream = TcpStream::connect_timeout(&address, within).ok()?;
-    stream.set_read_timeout(Some(within)).ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).ok()?;
-    line.split(' ').nth(1)?.parse().ok()
+    let authority = format!("{host}:{port}");
+    let target = Target {
+        url: format!("http://{authority}{path}"),
+        host: host.to_owned(),
+        port,
+        authority,
+        tls: None,
+        connect: ConnectOptions::default(),
+    };
+    let request = Request {
+        method: "GET".to_owned(),
+        path: Template::literal(path),
+        headers: vec![Header {
+            name: "Connection".to_owned(),
+            value: Template::literal("close"),
+        }],
+        body: Body::None,
+    };
+    let client = Client::new(&target, Protocol::Http1).ok()?;
+    let reply = client.ask(&request, Instant::now() + within).ok()?;
+    Some(reply.status)
 }

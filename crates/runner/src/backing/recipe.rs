@@ -1,4 +1,4 @@
-//! How one companion of a contract is made and run on its host: the words of its scripts, without running them.
+//! How one backing service of a contract is made and run on its host: the words of its scripts, without running them.
 
 use super::lock;
 use crate::Seeds;
@@ -8,7 +8,7 @@ use crate::testbed::Member;
 use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
-use prony_config::{Companion as Definition, StopSignal};
+use prony_config::{BackingDefinition as Definition, StopSignal};
 use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
 use prony_records::Stage;
 use sha2::{Digest as _, Sha256};
@@ -28,7 +28,7 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(500);
 /// Numbers of seeds that every language of a seed file can hold.
 const SEED_BITS: u32 = 31;
 
-/// One companion of a contract, on its host.
+/// One backing service of a contract, on its host.
 #[derive(Clone)]
 pub(super) struct Recipe {
     /// The contract's word for it.
@@ -68,18 +68,18 @@ impl Recipe {
     pub(super) fn new(
         bench: &RunContext<'_>,
         contract: &Contract,
-        wanted: &prony_config::contract::Companion,
+        wanted: &prony_config::contract::BackingRequirement,
         seed: u64,
         seat: &TrialPlacement,
     ) -> Result<Self, Failure> {
-        let failed = |reason: String| Failure::lab(Stage::Start, reason);
-        let definition = bench.catalogue.companions.get(wanted.uses()).cloned();
+        let failed = |reason: String| Failure::infrastructure(Stage::Start, reason);
+        let definition = bench.catalogue.backing_services.get(wanted.uses()).cloned();
         let definition =
-            definition.ok_or_else(|| failed(format!("there is no companion `{}`", wanted.uses())))?;
-        let member = bench.lab.companion().clone();
+            definition.ok_or_else(|| failed(format!("there is no backing service `{}`", wanted.uses())))?;
+        let member = bench.testbed.backing_service().clone();
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
-            Some(reached) => reached.remote().hello().cache.join("companions"),
+            Some(reached) => reached.remote().hello().cache.join("backing_services"),
         };
         let tools = tools(bench, &definition, member.is_here());
         let tools = tools.map_err(|reason| failed(format!("{} cannot run: {reason}", definition.title)))?;
@@ -100,7 +100,7 @@ impl Recipe {
                 .collect(),
             contract: contract.folder.clone(),
             seat: seat.clone(),
-            place: seat.placement.companion.clone().unwrap_or_default(),
+            place: seat.placement.backing_service.clone().unwrap_or_default(),
             key: None,
             token: token(),
         };
@@ -110,11 +110,11 @@ impl Recipe {
 
     /// The contract's word for it, and what it is.
     pub(super) fn label(&self) -> String {
-        format!("companion `{}` ({})", self.name, self.definition.title)
+        format!("backing service `{}` ({})", self.name, self.definition.title)
     }
 
     pub(super) fn failed(&self, reason: &str) -> Failure {
-        Failure::lab(Stage::Start, format!("{} {reason}", self.label()))
+        Failure::infrastructure(Stage::Start, format!("{} {reason}", self.label()))
     }
 
     pub(super) fn host_failed(error: &HostError) -> Failure {
@@ -181,7 +181,7 @@ impl Recipe {
         all.extend(self.places());
         all.extend(environment);
         let script = format!("{}{PRELUDE}{text}", self.tools.locates);
-        let words = ["sh", "-euc", script.as_str(), "companion"].map(str::to_owned);
+        let words = ["sh", "-euc", script.as_str(), "backing_service"].map(str::to_owned);
         ProcessSpec {
             name: self.label(),
             command: words.into_iter().chain(arguments).collect(),
@@ -199,7 +199,7 @@ impl Recipe {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 
@@ -213,7 +213,7 @@ impl Recipe {
             ("WORKERS".to_owned(), workers.to_string()),
             ("RUNNING".to_owned(), self.filled(&self.definition.run, port)),
         ]);
-        let log = format!("companion-{}", self.name);
+        let log = format!("backing-{}", self.name);
         let spec = self.script((&log, include_str!("run.sh")), Vec::new(), environment);
         let limits = self.definition.limits;
         ProcessSpec {
@@ -263,10 +263,7 @@ impl Recipe {
         let digits = short(&digest);
         BTreeMap::from([
             ("BASE".to_owned(), self.base.to_string_lossy().into_owned()),
-            (
-                "OTHERWISE".to_owned(),
-                format!("/var/tmp/prony-companions-{digits}"),
-            ),
+            ("OTHERWISE".to_owned(), format!("/var/tmp/prony-backing-{digits}")),
             ("USERS".to_owned(), self.definition.users.join(" ")),
             ("TOKEN".to_owned(), self.token.clone()),
         ])
@@ -285,7 +282,7 @@ fn token() -> String {
     )
 }
 
-/// What finds the toolchains of a companion on its host, and, where that is this machine, what was found.
+/// What finds the toolchains of a backing service on its host, and, where that is this machine, what was found.
 fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Result<Tools, String> {
     let (mut tools, mut path) = (Tools::default(), Vec::new());
     for requirement in &definition.toolchains {

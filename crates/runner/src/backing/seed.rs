@@ -1,4 +1,4 @@
-//! Data of companions, made once and kept.
+//! Data of backing services, made once and kept.
 
 use super::lock;
 use super::recipe::{self, Recipe};
@@ -15,11 +15,11 @@ const LONGEST: Duration = Duration::from_mins(5);
 /// Data that is kept: that of the newest runs.
 const KEPT: u32 = 4;
 
-/// Makes the data of a companion, unless it is there.
+/// Makes the data of a backing service, unless it is there.
 pub(super) fn make(
     bench: &RunContext<'_>,
     contract: &Contract,
-    wanted: &prony_config::contract::Companion,
+    wanted: &prony_config::contract::BackingRequirement,
     seed: u64,
     seat: &TrialPlacement,
 ) -> Result<(), Failure> {

@@ -25,7 +25,7 @@ impl<'a> SeededContracts<'a> {
         let catalogue = context.catalogue;
         let names: BTreeSet<&str> = plan.groups.iter().map(|group| group.contract.as_str()).collect();
         let contracts = names.into_iter().filter_map(|name| catalogue.contracts.get(name));
-        let with_data = contracts.filter(|contract| !contract.companions().is_empty());
+        let with_data = contracts.filter(|contract| !contract.backing_services().is_empty());
         let seeded: BTreeMap<_, _> = with_data
             .map(|contract| {
                 watch(Progress::Seeds(contract.name.clone()));

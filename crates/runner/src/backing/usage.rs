@@ -1,4 +1,4 @@
-//! Watching what a service's connections do in a companion while a load goes on: a query, asked a few times a second over one
+//! Watching what a service's connections do in a backing service while a load goes on: a query, asked a few times a second over one
 //! connection of prony's own, in a thread of its own.
 
 use super::ANSWER;
@@ -15,10 +15,10 @@ use tokio_postgres::{Client, NoTls, Statement};
 
 /// Time between two samples: often enough for a measurement of a second, and below a hundredth of what a busy database uses.
 const EVERY: Duration = Duration::from_millis(100);
-/// Time for the thread to give what it has seen, and to part from the companion.
+/// Time for the thread to give what it has seen, and to part from the backing service.
 const PARTING: Duration = Duration::from_secs(2);
 
-/// A companion that is watched: in windows, and not between them.
+/// A backing service that is watched: in windows, and not between them.
 pub(super) struct Watch {
     /// `None` only when it ends.
     windows: Option<UnboundedSender<Window>>,
@@ -132,11 +132,11 @@ async fn watch(
         let _ = window.seen.send(sampler.during(window.over).await);
     }
     drop(sampler);
-    // The session is over when this returns, unless the companion is gone or stuck.
+    // The session is over when this returns, unless the backing service is gone or stuck.
     let _ = timeout(PARTING, driven).await;
 }
 
-/// The query, prepared: the companion plans it once.
+/// The query, prepared: the backing service plans it once.
 struct Sampler {
     client: Client,
     statement: Statement,
@@ -171,7 +171,7 @@ impl Sampler {
         sample.collect()
     }
 
-    /// What is seen until it is over. A companion that fails meanwhile is noticed by whoever runs it.
+    /// What is seen until it is over. A backing service that fails meanwhile is noticed by whoever runs it.
     async fn during(&self, over: oneshot::Receiver<()>) -> Watched {
         let mut seen = Watched::default();
         let mut ticks = interval(EVERY);

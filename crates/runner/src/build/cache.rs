@@ -1,4 +1,4 @@
-//! The folder of one build: locked while somebody builds in it, and while somebody runs from it.
+//! The folder of one build, locked exclusively while a process builds in it and shared while processes run from it.
 
 use super::{MARK, copy};
 use crate::{Cancel, Failure};
@@ -13,42 +13,38 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at a folder in which somebody else builds.
+/// Interval at which a folder is checked while another process builds in it.
 const LOOK: Duration = Duration::from_millis(50);
-/// A wait that is shorter is not worth a word.
+/// Shorter waits are not reported.
 const WORTH_SAYING: Duration = Duration::from_millis(500);
 
-/// What is looked for.
-pub(super) struct Wanted<'a> {
-    /// Folder of all builds.
+pub(super) struct CacheKey<'a> {
+    /// The folder of all builds.
     pub(super) builds: &'a Path,
-    /// Name of the folder of this one.
+    /// The name of the folder of this build.
     pub(super) name: &'a str,
-    /// Whether one that is there already will not do.
+    /// Build again even if a complete build exists.
     pub(super) fresh: bool,
-    /// Ends a wait.
+    /// Ends the wait.
     pub(super) cancel: &'a Cancel,
-    /// Told once that somebody else builds it, with the number of that process.
+    /// Called once if another process is building it, with the process ID if the lock file contains one.
     pub(super) waits: &'a dyn Fn(Option<u32>),
 }
 
-/// What was found.
-pub(super) enum Found {
-    /// A whole build.
+pub(super) enum CacheLookup {
     Complete(PathBuf, InUse),
-    /// A folder to build in, which nobody else builds in or runs from.
+    /// A folder to build in, which no other process builds in or runs from.
     Empty(Entry),
 }
 
-/// A folder to build in.
 pub(super) struct Entry {
     folder: PathBuf,
     path: PathBuf,
     lock: Lock,
 }
 
-/// The locked file of a folder. To close it is not enough: a process that is being started has a copy of it until it runs its
-/// program.
+/// The locked file of a folder. It is unlocked explicitly, because closing it is not enough: a child process that is being
+/// started holds a copy of the file descriptor until it executes its program.
 struct Lock(File);
 
 impl Drop for Lock {
@@ -57,16 +53,16 @@ impl Drop for Lock {
     }
 }
 
-/// Keeps the folder of a build as it is: nobody builds anew in it as long as a clone of this lives.
+/// Protects the folder of a build: no process rebuilds in it while a clone of this value exists.
 #[derive(Clone, Default)]
 pub struct InUse {
     _lock: Option<Arc<Lock>>,
-    /// What keeps it so on another host.
+    /// Protects a folder on another host.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl InUse {
-    /// A build that somebody else keeps as it is.
+    /// A build that another process protects.
     pub(super) fn kept_by(keeper: impl Any + Send + Sync) -> Self {
         Self {
             _lock: None,
@@ -89,11 +85,11 @@ impl PartialEq for InUse {
 
 impl Eq for InUse {}
 
-impl Wanted<'_> {
-    /// Finds a whole build or a folder to build in. Waits while somebody else builds the same. A fresh build waits for nobody: it
-    /// takes the next folder, since who runs from one may do so for hours.
-    pub(super) fn find(&self) -> Result<Found, Failure> {
-        fs::create_dir_all(self.builds).map_err(|error| failed("make", self.builds, &error))?;
+impl CacheKey<'_> {
+    /// Finds a complete build or a folder to build in. Waits while another process builds the same. A fresh build does not wait
+    /// but takes the next free folder, because a process may run from the first one for hours.
+    pub(super) fn find(&self) -> Result<CacheLookup, Failure> {
+        fs::create_dir_all(self.builds).map_err(|error| failed("create", self.builds, &error))?;
         let mut names = (1_u32..).map(|number| match number {
             1 => self.name.to_owned(),
             _ => format!("{}~{number}", self.name),
@@ -112,24 +108,24 @@ impl Wanted<'_> {
                 return self.wait(folder, lock, &path);
             }
             if take(lock.try_lock(), &path)? {
-                return Entry::new(folder, lock, path).map(Found::Empty);
+                return Entry::new(folder, lock, path).map(CacheLookup::Empty);
             }
         }
     }
 
-    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<Found, Failure> {
+    fn wait(&self, folder: PathBuf, lock: File, path: &Path) -> Result<CacheLookup, Failure> {
         let began = Instant::now();
         let mut said = false;
         loop {
             if take(lock.try_lock(), path)? {
                 if !is_complete(&folder) {
-                    return Entry::new(folder, lock, path.to_owned()).map(Found::Empty);
+                    return Entry::new(folder, lock, path.to_owned()).map(CacheLookup::Empty);
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
             if take(lock.try_lock_shared(), path)? {
                 if is_complete(&folder) {
-                    return Ok(Found::Complete(folder, InUse::of(Lock(lock))));
+                    return Ok(CacheLookup::Complete(folder, InUse::of(Lock(lock))));
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
@@ -150,7 +146,7 @@ impl Wanted<'_> {
 }
 
 impl Entry {
-    /// Says in the lock who builds.
+    /// Writes the ID of this process into the lock file.
     fn new(folder: PathBuf, mut lock: File, path: PathBuf) -> Result<Self, Failure> {
         let said = lock.set_len(0).and_then(|()| lock.rewind());
         said.and_then(|()| writeln!(lock, "{}", std::process::id()))
@@ -166,8 +162,8 @@ impl Entry {
         &self.folder
     }
 
-    /// Removes what was there and copies the sources, those too that several services share. A build must not move afterwards:
-    /// many tools write their own path into what they make.
+    /// Removes the old contents and copies the sources, including files that several services share. A build must not be moved
+    /// afterwards: many tools write their own path into their output.
     pub(super) fn renew(&self, service: &Service) -> Result<(), Failure> {
         if self.folder.exists() {
             fs::remove_dir_all(&self.folder).map_err(|error| failed("remove", &self.folder, &error))?;
@@ -182,11 +178,11 @@ impl Entry {
         Ok(())
     }
 
-    /// Marks the build as whole. From here on others may run from it, too.
+    /// Marks the build as complete. From now on other processes may run from it, too.
     pub(super) fn complete(self, version: Option<&str>) -> Result<(PathBuf, InUse), Failure> {
         let mark = self.folder.join(MARK);
         fs::write(&mark, version.unwrap_or_default()).map_err(|error| failed("write", &mark, &error))?;
-        // The kernel turns a lock of one's own into a shared one.
+        // The kernel converts a lock that this process already holds into a shared one.
         self.lock
             .0
             .lock_shared()
@@ -204,18 +200,17 @@ impl InUse {
     }
 }
 
-/// Whether a whole build is there.
 fn is_complete(folder: &Path) -> bool {
     folder.join(MARK).is_file()
 }
 
-/// The version that a build told, kept in its mark.
+/// The version that the build reported; it is stored in the mark.
 pub(super) fn version(folder: &Path) -> Option<String> {
     let kept = fs::read_to_string(folder.join(MARK)).ok()?;
     (!kept.is_empty()).then_some(kept)
 }
 
-/// Whether the lock was free.
+/// Whether the lock was acquired.
 fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> {
     match locked {
         Ok(()) => Ok(true),
@@ -224,7 +219,7 @@ fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> 
     }
 }
 
-/// The disk's fault, not the service's.
+/// An error of the disk is an infrastructure failure; the service is not to blame.
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::lab(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
+    Failure::infrastructure(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
 }

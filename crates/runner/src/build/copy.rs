@@ -1,11 +1,12 @@
-//! Copying a service's folder to where it is built.
+//! Copies the folder of a service to the place where it is built.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use walkdir::WalkDir;
 
-/// What somebody's own build in the service's folder leaves there; it is no source.
+/// Left in the folder of the service by manual builds; these are not sources.
 const LEFT_BEHIND: [&str; 8] = [
     ".git",
     "node_modules",
@@ -21,28 +22,27 @@ pub(crate) fn is_left_behind(name: &str) -> bool {
     LEFT_BEHIND.contains(&name)
 }
 
-/// Copies one file, into a folder that need not be there yet.
+/// Copies one file and creates the destination folder if necessary.
 pub(super) fn file(from: &Path, to: &Path) -> io::Result<()> {
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::copy(from, to).map(|_| ())
 }
 
-/// Copies all but what a build left behind. Permissions come along; symbolic links stay links.
+/// Copies everything except the output of manual builds. Keeps permissions and symbolic links.
 pub(super) fn tree(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
+    let entries = WalkDir::new(from)
+        .into_iter()
+        .filter_entry(|entry| entry.depth() == 0 || !is_left_behind(&entry.file_name().to_string_lossy()));
+    for entry in entries {
         let entry = entry?;
-        if is_left_behind(&entry.file_name().to_string_lossy()) {
-            continue;
-        }
-        let (source, copy) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type()?;
+        let copy = to.join(entry.path().strip_prefix(from).unwrap_or(entry.path()));
+        let kind = entry.file_type();
         if kind.is_symlink() {
-            symlink(fs::read_link(&source)?, &copy)?;
+            symlink(fs::read_link(entry.path())?, &copy)?;
         } else if kind.is_dir() {
-            tree(&source, &copy)?;
+            fs::create_dir_all(&copy)?;
         } else {
-            fs::copy(&source, &copy)?;
+            fs::copy(entry.path(), &copy)?;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
-//! What makes two builds equal: the service's files and those that it copies, its commands and environment, its image, the
-//! scripts that services share, the versions of its toolchains, and what of the caller's environment changes how compilers work.
+//! The digest of a build. Its inputs are the files of the service and those that it copies, its commands and environment, its
+//! image, the shared scripts, the versions of its toolchains, and those variables of the caller's environment that change what
+//! compilers produce.
 
 use super::{Folders, Tools};
 use prony_config::Service;
@@ -9,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-/// What a caller may set that makes another program of the same source: cargo's profiles, and flags of compilers.
+/// Variables of the caller that change the resulting program: cargo profiles and compiler flags.
 const CALLERS: [&str; 6] = [
     "CARGO_PROFILE_",
     "RUSTFLAGS",
@@ -18,10 +19,11 @@ const CALLERS: [&str; 6] = [
     "LDFLAGS",
     "CGO_CFLAGS",
 ];
-/// Hexadecimal digits that are used: a collision within one checkout is out of the question.
+/// Number of hexadecimal digits in use. A collision within one checkout is practically impossible.
 const DIGITS: usize = 12;
 
-/// `pulled`: the container of an image that was there already, so that the same name for another image is another build.
+/// `pulled` is the container of an existing image. Its ID goes into the digest: the same name with another image is
+/// another build.
 pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders, pulled: Option<&Container>) -> String {
     let text = |part: std::ffi::OsString| part.to_string_lossy().into_owned();
     let callers: Vec<(String, String)> = std::env::vars_os()
@@ -31,12 +33,12 @@ pub(super) fn of(service: &Service, tools: &Tools, folders: &Folders, pulled: Op
     with(service, (tools, pulled), folders, &callers)
 }
 
-/// Whether a variable of the caller's environment, which builds inherit, changes what is built.
+/// Whether a variable of the caller's environment, which builds inherit, changes the resulting program.
 fn changes_builds(name: &str) -> bool {
     CALLERS.iter().any(|begin| name.starts_with(begin))
 }
 
-/// The same, with what the caller has set.
+/// The digest for the given variables of the caller.
 fn with(
     service: &Service,
     (tools, pulled): (&Tools, Option<&Container>),
@@ -77,19 +79,19 @@ fn with(
     for (destination, source) in &service.copies {
         add_file(&mut digest, &destination.to_string_lossy(), source);
     }
-    // A shared script may change what a build does; a neighbouring service may not.
+    // A shared script may change the result of a build; another service may not.
     add_tree(&mut digest, &folders.services, false);
     short(&digest.finalize())
 }
 
-/// The begin of a digest, in hexadecimal digits.
+/// The first digits of a digest.
 pub(crate) fn short(digest: &[u8]) -> String {
     let first = digest.first_chunk().expect("invariant: a digest has 32 bytes");
     format!("{:016x}", u64::from_be_bytes(*first))[..DIGITS].to_owned()
 }
 
-/// Names, executable bits and contents, in the order of the names. `service.toml` and `toolchains.toml` are left out:
-/// what matters of them is added by its meaning.
+/// Adds names, executable bits and contents in the order of the names. `service.toml` and `toolchains.toml` are left out: their
+/// relevant values are added separately.
 fn add_tree(digest: &mut Sha256, folder: &Path, deep: bool) {
     let mut entries: Vec<_> = fs::read_dir(folder)
         .into_iter()

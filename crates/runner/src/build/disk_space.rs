@@ -1,4 +1,4 @@
-//! Room on the disk: what the builds of a run and the run itself take, roughly, asked before anything begins.
+//! A rough estimate of the disk space that a run and its builds need, checked before the run starts.
 
 use super::MARK;
 use prony_host::free_bytes;
@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 
 /// Bytes of records, logs and reports of a run.
 const RUN: u64 = 100 << 20;
-/// Bytes of a build with its share of what the registries' clients keep: from a few for C to 400 MiB for a first one in
-/// Rust.
+/// Bytes of a build including its share of the package caches: a few bytes for C, up to 400 MiB for the first build in Rust.
 const BUILD: u64 = 150 << 20;
 
-/// Bytes of memory that a build may take: compilers of Rust, Scala and .NET come near it.
+/// Bytes of memory that a build may need: the compilers of Rust, Scala and .NET come close to it.
 const MEMORY: u64 = 2 << 30;
 
-/// Where a checkout has what a build needs.
+/// The folders of a checkout that builds use.
 #[derive(Debug, Clone)]
 pub struct Folders {
     /// `services/`.
@@ -29,7 +28,7 @@ pub struct Folders {
 }
 
 impl Folders {
-    /// Those of the checkout at `root`, with its state in `state` (`.prony`).
+    /// The folders of the checkout at `root` whose state is in `state` (`.prony`).
     pub fn of(root: &Path, state: &Path) -> Self {
         let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
         Self {
@@ -41,7 +40,7 @@ impl Folders {
     }
 }
 
-/// How many builds may run side by side on the CPUs of this process and within the memory that is free.
+/// How many builds may run in parallel on the CPUs of this process and within the free memory.
 pub fn builds_at_once(free_memory: Option<u64>) -> usize {
     let cpus = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     within(cpus, free_memory)
@@ -52,7 +51,8 @@ fn within(cpus: usize, free_memory: Option<u64>) -> usize {
     fit.clamp(1, cpus.max(1))
 }
 
-/// Whether there is room for the builds of these services and for a run. The error says what is missing, and what to do.
+/// Checks that the disk has space for the builds of these services and for a run. The error says how much is missing and what
+/// to do.
 pub fn room_for(folders: &Folders, state: &Path, names: &BTreeSet<&str>) -> Result<(), String> {
     let builds = names.iter().filter(|name| !is_built(folders, name)).count();
     free_bytes(state).map_or(Ok(()), |free| enough(free, builds, state))
@@ -64,14 +64,15 @@ fn enough(free: u64, builds: usize, state: &Path) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} MiB are free for {}, and {builds} builds and a run need about {} MiB: make room, for example with `prony clean`",
+        "{} MiB are free for {}, and {builds} builds and a run need about {} MiB: free some space, for example with `prony clean`",
         free >> 20,
         state.display(),
         needed >> 20
     ))
 }
 
-/// Whether some build of it is complete. Another may still be needed; the caches of its first are there then.
+/// Whether any build of the service is complete. Another build may still be necessary, but then the package caches are already
+/// filled.
 fn is_built(folders: &Folders, name: &str) -> bool {
     let entries = fs::read_dir(&folders.builds).into_iter().flatten().flatten();
     let mut of_it = entries.filter(|entry| {
@@ -95,7 +96,7 @@ mod tests {
         let error = enough(RUN + 2 * BUILD - 1, 2, state).expect_err("too little");
         assert_eq!(
             error,
-            "399 MiB are free for /here/.prony, and 2 builds and a run need about 400 MiB: make room, for example with \
+            "399 MiB are free for /here/.prony, and 2 builds and a run need about 400 MiB: free some space, for example with \
              `prony clean`"
         );
     }

@@ -1,4 +1,4 @@
-//! Container images: one that must be there already, or one that is built.
+//! Container images of services: existing ones, and those built from a containerfile.
 
 use super::{Builder, Tools, steps};
 use crate::Failure;
@@ -9,8 +9,8 @@ use prony_records::{Exclusion, Stage};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The container of a service whose image nobody builds; `None`: a build makes it, or it is no image at all. The engine's version
-/// comes to `versions`. Nothing is pulled: that would hide what is measured.
+/// The container of a service that uses an existing image; `None` if its image is built or it has no image. Adds the version of
+/// the container engine to `versions`. Nothing is pulled, because that would hide what is measured.
 pub(super) fn found(
     service: &Service,
     versions: &mut BTreeMap<String, String>,
@@ -29,7 +29,7 @@ pub(super) fn found(
     let name = wanted.name.as_deref().unwrap_or_default();
     let image = image(&engine, name)?.ok_or_else(|| {
         let text = format!(
-            "the image `{name}` is not on this machine, and prony pulls none: `{engine} pull {name}`, or build it",
+            "the image `{name}` does not exist on this machine and prony never pulls images: run `{engine} pull {name}` or build it",
             engine = engine.name()
         );
         Failure::new(Stage::Build, text)
@@ -37,14 +37,14 @@ pub(super) fn found(
     Ok(Some(Container { engine, image }))
 }
 
-/// What is missing for a service that is a container image, in a sentence; `None`: nothing, as far as can be seen without a build.
+/// Why the image of a service cannot be used; `None` if nothing is missing, as far as this is known without a build.
 pub fn lacks_image(service: &Service) -> Option<String> {
     let found = found(service, &mut BTreeMap::new());
     found.err().map(|failure| failure.reason)
 }
 
-/// The container of a service whose image is built in its build folder, unless that of this digest is still there; `None`: it has
-/// none.
+/// The container of a service whose image is built in its build folder. An existing image of this digest is used again. `None`
+/// if the service has no image to build.
 pub(super) fn built(
     builder: &Builder<'_>,
     service: &Service,
@@ -81,7 +81,7 @@ pub(super) fn built(
         steps::run_one(builder, service, tools, (folder, &line.join(" "), "image"))?;
         let image = image(&engine, &own).map_err(without_log)?;
         image.ok_or_else(|| {
-            let text = format!("{} built `{own}`, and does not know it", engine.name());
+            let text = format!("{} built the image `{own}` but cannot find it", engine.name());
             without_log(Failure::new(Stage::Build, text))
         })?
     };
@@ -93,8 +93,12 @@ pub(super) fn built(
 }
 
 fn engine() -> Result<Engine, Failure> {
-    Engine::find()
-        .map_err(|text| Failure::new(Stage::Toolchain, format!("it is a container image, and {text}")))
+    Engine::find().map_err(|text| {
+        Failure::new(
+            Stage::Toolchain,
+            format!("the service is a container image, and {text}"),
+        )
+    })
 }
 
 fn image(engine: &Engine, name: &str) -> Result<Option<Image>, Failure> {

@@ -1,4 +1,5 @@
-//! Building services: a copy of the service's folder, in which its build commands run, found again by its content.
+//! Builds services. The build commands run in a copy of the folder of the service; the digest of its contents identifies the
+//! build.
 
 mod cache;
 mod copy;
@@ -11,7 +12,7 @@ mod remote;
 mod steps;
 mod toolchain;
 
-use crate::testbed::{Lab, Member, Reached};
+use crate::testbed::{Member, ReconnectingHost, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
@@ -23,7 +24,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use queue::Queue;
-use remote::There;
+use remote::RemoteBuild;
 use serde::{Deserialize, Serialize};
 
 pub use cache::InUse;
@@ -35,12 +36,11 @@ pub use remote::BuildEvent;
 pub(crate) use toolchain::before_path;
 pub use toolchain::{Found, probe, system};
 
-/// Builds services of a checkout.
 pub struct Builder<'a> {
     host: &'a dyn Host,
-    /// The host of the services, where that is not this machine.
-    there: Option<(&'a Member, &'a Reached)>,
-    /// Whether this machine builds for it.
+    /// The host of the services, unless it is this machine.
+    there: Option<(&'a Member, &'a ReconnectingHost)>,
+    /// Whether this machine builds for that host and sends the result.
     sends: bool,
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
@@ -49,51 +49,48 @@ pub struct Builder<'a> {
     repetition: Option<Repetition>,
 }
 
-/// A build beside the usual one.
+/// A numbered repetition of a build, kept next to the usual one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Repetition {
     number: u32,
     fresh: bool,
 }
 
-/// A built service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Built {
-    /// Where it runs.
     pub folder: PathBuf,
-    /// What its toolchains add to its environment.
+    /// Variables that its toolchains add to its environment.
     pub environment: BTreeMap<String, String>,
-    /// What makes it equal to another build, and another to it.
+    /// The digest: builds with the same digest are equal.
     pub digest: String,
-    /// Versions of its toolchains, by their titles.
+    /// Versions of its toolchains by title.
     pub versions: BTreeMap<String, String>,
-    /// The service's own version, where its `version_from` tells it.
+    /// The version of the service, if it has a `version_from` command.
     pub version: Option<String>,
-    /// The container that it runs in, where it is an image.
+    /// The container that it runs in, if it is an image.
     pub container: Option<Container>,
-    /// Whether an equal one was already there.
+    /// Whether the build already existed.
     pub cached: bool,
-    /// How long it took.
     pub took: Duration,
-    /// Keeps the folder as it is.
+    /// Protects the folder from being rebuilt.
     #[serde(skip)]
     pub in_use: InUse,
 }
 
 /// Written into a build folder when the build is complete.
 const MARK: &str = ".prony-built";
-/// Lines of the log that are kept with a failure.
+/// Number of log lines that are kept with a failure.
 const LOG_LINES: usize = 30;
 
 impl<'a> Builder<'a> {
-    /// A builder of services that run where the lab says.
+    /// A builder of services that run where the testbed places them.
     pub fn new(
-        lab: &'a Lab,
+        testbed: &'a Testbed,
         toolchains: &'a BTreeMap<String, Toolchain>,
         folders: Folders,
         cancel: &'a Cancel,
     ) -> Self {
-        let member = lab.service();
+        let member = testbed.service();
         Self {
             host: member.builds.as_deref().unwrap_or(&*member.host),
             sends: member.builds.is_some(),
@@ -106,8 +103,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Makes its builds beside the usual ones, in folders with this number. `fresh` builds anew what is there already, so
-    /// that equal builds can be compared.
+    /// Puts builds next to the usual ones, in folders with this number. `fresh` builds again even if a build exists, so that
+    /// builds of the same sources can be compared.
     #[must_use]
     pub fn repeated(self, number: u32, fresh: bool) -> Self {
         Self {
@@ -116,12 +113,12 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Builds a service unless an equal one is there.
+    /// Builds a service unless a build with the same digest exists.
     pub fn build(&self, service: &Service) -> Result<Built, Exclusion> {
         self.build_watched(service, &|_| {})
     }
 
-    /// The same; says when it waits for somebody else who builds it.
+    /// Like [`Self::build`], and reports when it waits for another process that builds the same service.
     pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
         if self.there.is_some() {
             let mut built = self.build_all(&[service], 1, &|_| {});
@@ -132,7 +129,6 @@ impl<'a> Builder<'a> {
         self.build_here(service, watch)
     }
 
-    /// Builds it on this machine.
     fn build_here(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
         let began = Instant::now();
         let without_log = |failure: Failure| failure.with_log(Vec::new());
@@ -143,7 +139,7 @@ impl<'a> Builder<'a> {
         if let Some(repetition) = self.repetition {
             name = format!("{name}-{}", repetition.number);
         }
-        let wanted = cache::Wanted {
+        let wanted = cache::CacheKey {
             builds: &self.folders.builds,
             name: &name,
             fresh: self.repetition.is_some_and(|repetition| repetition.fresh),
@@ -156,8 +152,8 @@ impl<'a> Builder<'a> {
             },
         };
         let (cached, (folder, in_use)) = match wanted.find().map_err(without_log)? {
-            cache::Found::Complete(folder, in_use) => (true, (folder, in_use)),
-            cache::Found::Empty(entry) => {
+            cache::CacheLookup::Complete(folder, in_use) => (true, (folder, in_use)),
+            cache::CacheLookup::Empty(entry) => {
                 entry.renew(service).map_err(without_log)?;
                 steps::run(self, service, &tools, entry.folder())?;
                 let version = steps::version(self, service, &tools, entry.folder())?;
@@ -183,15 +179,15 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What makes the build of a service equal to another: it stands in the name of its folder. `None` where the machine
-    /// lacks a toolchain or an image.
+    /// The digest of a service, which is part of the name of its build folder. `None` if the machine lacks a toolchain or an
+    /// image.
     pub fn digest(&self, service: &Service) -> Option<String> {
         let mut tools = self.tools(service).ok()?;
         let pulled = image::found(service, &mut tools.versions).ok()?;
         Some(digest::of(service, &tools, &self.folders, pulled.as_ref()))
     }
 
-    /// The same of several services, where they would be built. It fails where that is another host that does not tell.
+    /// The digests of several services, computed on the host that would build them. Fails if that host does not report them.
     pub fn digests(&self, services: &[&Service]) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
         let (away, ours) = self.divided(services);
         let mut digests = match self.there() {
@@ -205,7 +201,7 @@ impl<'a> Builder<'a> {
         Ok(digests)
     }
 
-    /// Builds several, `at_once` at a time. Variants that build the same share one build.
+    /// Builds several services, `at_once` in parallel. Variants with the same digest share one build.
     pub fn build_all(
         &self,
         services: &[&Service],
@@ -224,8 +220,8 @@ impl<'a> Builder<'a> {
         results
     }
 
-    /// Services that are built on another host, and those that this machine builds. Images are built where they run, since
-    /// they stay with the engine that built them.
+    /// Services that are built on another host, and those that this machine builds. Images are built where they run, because
+    /// they stay in the container engine that built them.
     fn divided<'s>(&self, services: &[&'s Service]) -> (Vec<&'s Service>, Vec<&'s Service>) {
         services
             .iter()
@@ -273,8 +269,8 @@ impl<'a> Builder<'a> {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn there(&self) -> Option<There<'_>> {
-        self.there.map(|(member, remote)| There {
+    fn there(&self) -> Option<RemoteBuild<'_>> {
+        self.there.map(|(member, remote)| RemoteBuild {
             member,
             remote,
             folders: &self.folders,
@@ -283,12 +279,12 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// What the machine has of what the service needs.
+    /// Finds the toolchains that the service requires.
     fn tools(&self, service: &Service) -> Result<Tools, Failure> {
         let mut tools = Tools::default();
         for requirement in &service.toolchains {
             let Some(toolchain) = self.toolchains.get(&requirement.toolchain) else {
-                let text = format!("nobody knows toolchain `{}`", requirement.toolchain);
+                let text = format!("unknown toolchain `{}`", requirement.toolchain);
                 return Err(Failure::new(Stage::Toolchain, text));
             };
             let found = self.probed(toolchain);
@@ -315,7 +311,7 @@ impl<'a> Builder<'a> {
         Ok(tools)
     }
 
-    /// Asked once for all services.
+    /// Probes each toolchain once for all services.
     fn probed(&self, toolchain: &Toolchain) -> Result<Found, String> {
         let mut found = lock(&self.found);
         found
@@ -325,12 +321,13 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A version that is written beside the command that tells it must be the same: what a page says has been built.
+/// A version in the file next to `version_from` must equal the reported one, so that the version in a report is the one that
+/// was built.
 fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion> {
     match (service.written_version(), told) {
         (Some(written), Some(told)) if written != told => {
             let text = format!(
-                "`version` of {} is `{written}`, and what was built is `{told}`: write that one, or leave `version` out",
+                "`version` of {} is `{written}`, but `{told}` was built: correct `version` or remove it",
                 service.label()
             );
             Err(Failure::new(Stage::Build, text).with_log(Vec::new()))
@@ -339,7 +336,7 @@ fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion
     }
 }
 
-/// The toolchain that builds a service: the first that it asks for.
+/// The main toolchain of a service: the first one that it requires.
 fn toolchain_of(service: &Service) -> &str {
     let first = service.toolchains.first();
     first.map_or("", |needed| needed.toolchain.as_str())
@@ -352,18 +349,18 @@ fn id_of(service: &Service) -> ServiceId {
     }
 }
 
-/// What the machine has for a service.
+/// The toolchains of the machine that a service requires.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Tools {
-    /// Where they are.
+    /// Variables that contain the folders of the toolchains.
     environment: BTreeMap<String, String>,
     versions: BTreeMap<String, String>,
-    /// Folders that come first on the PATH.
+    /// Folders at the start of the PATH.
     path: Vec<PathBuf>,
 }
 
 impl Tools {
-    /// What they add to the environment of builds and runs.
+    /// The variables that the toolchains add to the environment of builds and runs.
     fn environment(&self) -> BTreeMap<String, String> {
         let mut environment = self.environment.clone();
         if !self.path.is_empty() {

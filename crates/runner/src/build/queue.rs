@@ -1,15 +1,16 @@
-//! In which order services are built, where several are built side by side.
+//! The order of builds that run in parallel.
 
 use std::cmp::Reverse;
 
-/// What is still to be built, each with the toolchain that builds it.
+/// The services still to be built, each with its main toolchain.
 ///
-/// Builds of one toolchain wait for each other's locks (all Rust services share one folder of dependencies), so those side by
-/// side had better be of two. The toolchain with the most left comes first: its builds follow each other to the end.
+/// Builds with the same toolchain wait for each other's locks (all Rust services share one folder of dependencies), so parallel
+/// builds should use different toolchains. The toolchain with the most remaining builds goes first, because its builds run one
+/// after the other until the end.
 #[derive(Debug)]
 pub(super) struct Queue<'a, T> {
     left: Vec<(&'a str, T)>,
-    /// The toolchains of the builds that go on.
+    /// The toolchains of the running builds.
     busy: Vec<&'a str>,
 }
 
@@ -21,7 +22,7 @@ impl<'a, T> Queue<'a, T> {
         }
     }
 
-    /// The next to build; its toolchain is busy until it is given back.
+    /// The next service to build. Its toolchain is busy until [`Self::give_back`] is called.
     pub(super) fn take(&mut self) -> Option<(&'a str, T)> {
         let cost = |&place: &usize| {
             let toolchain = self.left[place].0;
@@ -34,7 +35,7 @@ impl<'a, T> Queue<'a, T> {
         Some(taken)
     }
 
-    /// A build of this toolchain has ended.
+    /// Reports that a build with this toolchain has ended.
     pub(super) fn give_back(&mut self, toolchain: &str) {
         if let Some(place) = self.busy.iter().position(|busy| *busy == toolchain) {
             self.busy.swap_remove(place);
@@ -57,7 +58,7 @@ mod tests {
             queue.give_back(given_back);
             queue.take().map(|(_, name)| name)
         };
-        assert_eq!(take(""), Some("rust-1"), "most are of Rust");
+        assert_eq!(take(""), Some("rust-1"), "most builds use Rust");
         assert_eq!(take(""), Some("go-1"));
         assert_eq!(take("go"), Some("go-2"), "Rust is busy");
         assert_eq!(take("rust"), Some("rust-2"));

@@ -1,8 +1,8 @@
-//! Building on another host: the sources go there, and a prony there builds them as it would its own.
+//! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
 use super::{Built, Folders, InUse, Repetition, copy, digest};
-use crate::testbed::json_lines_process::{Talk, Task};
-use crate::testbed::{Member, Reached};
+use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
+use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;
 use prony_host::{HostError, hostname};
@@ -16,55 +16,46 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// What `prony build --json` says, a line each.
+/// The events of `prony build --json`, one per line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum BuildEvent {
-    /// A build begins.
+    /// A build has started.
     Building {
-        /// Of this service.
         service: ServiceId,
     },
-    /// A service is built.
     Built {
-        /// This one.
         service: ServiceId,
-        /// What came of it.
         built: Box<Built>,
     },
-    /// A service could not be built.
     NotBuilt {
-        /// This one.
         service: ServiceId,
-        /// Why.
         excluded: Exclusion,
     },
-    /// What makes the build of a service equal to another one, where only that was asked for.
+    /// The digest of a service, if only digests were requested.
     Digest {
-        /// Of this service.
         service: ServiceId,
-        /// `None`: the machine lacks a toolchain.
+        /// `None` if the machine lacks a toolchain.
         digest: Option<String>,
     },
-    /// All that was asked for is built, or could not be.
+    /// Every requested service was built or has failed.
     Done,
 }
 
-/// Time between two looks at whether the user has had enough.
+/// Interval at which cancellation is checked.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// A host on which services are built.
 #[derive(Clone, Copy)]
-pub(super) struct There<'a> {
+pub(super) struct RemoteBuild<'a> {
     pub(super) member: &'a Member,
-    pub(super) remote: &'a Reached,
+    pub(super) remote: &'a ReconnectingHost,
     pub(super) folders: &'a Folders,
     pub(super) cancel: &'a Cancel,
     pub(super) repetition: Option<Repetition>,
 }
 
-impl There<'_> {
-    /// Builds services. What cannot even be sent fails for all.
+impl RemoteBuild<'_> {
+    /// Builds services. An error while sending the sources is the result of each of them.
     pub(super) fn build_all(
         self,
         services: &[&Service],
@@ -75,7 +66,7 @@ impl There<'_> {
         for service in services {
             results.entry(super::id_of(service)).or_insert_with(|| {
                 let lost = || {
-                    Failure::lab(
+                    Failure::infrastructure(
                         Stage::Build,
                         format!("{} ended before it was built", self.member.name),
                     )
@@ -117,7 +108,7 @@ impl There<'_> {
                 BuildEvent::Done => break,
             }
         }
-        // The prony there that made them keeps them as they are as long as it lives.
+        // The remote prony process protects its builds while it runs.
         let in_use = InUse::kept_by(Mutex::new(talk));
         results.extend(built.into_iter().map(|(service, one)| {
             let in_use = in_use.clone();
@@ -126,7 +117,7 @@ impl There<'_> {
         Ok(())
     }
 
-    /// What makes the builds of services equal to others there, without building them.
+    /// The digests of services on that host; nothing is built.
     pub(super) fn digests(
         self,
         services: &[&Service],
@@ -142,21 +133,21 @@ impl There<'_> {
         }
     }
 
-    /// The next that a prony there tells.
-    fn next(self, talk: &mut Talk) -> Result<BuildEvent, Failure> {
+    /// The next event of the remote prony process.
+    fn next(self, talk: &mut JsonLinesProcess) -> Result<BuildEvent, Failure> {
         loop {
             match talk.hear(LOOK) {
                 Ok(Some(event)) => return Ok(event),
                 Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(Stage::Build)),
                 Ok(None) => {}
-                Err(reason) => return Err(Failure::lab(Stage::Build, reason)),
+                Err(reason) => return Err(Failure::infrastructure(Stage::Build, reason)),
             }
         }
     }
 
-    /// A prony there that has the sources and tells of builds: `--hold` builds them, and keeps what it built until its input
-    /// ends; `--digests` builds nothing.
-    fn start(self, services: &[&Service], how: &str) -> Result<Talk, Failure> {
+    /// Sends the sources and starts a remote prony process that reports events. `--hold` builds the services and protects the
+    /// builds until its input ends; `--digests` builds nothing.
+    fn start(self, services: &[&Service], how: &str) -> Result<JsonLinesProcess, Failure> {
         let project = self.send(services)?;
         let folder = project.to_string_lossy();
         let labels: Vec<String> = services.iter().map(|service| service.label()).collect();
@@ -175,14 +166,14 @@ impl There<'_> {
             place: None,
             log: Path::new("builds.log"),
         };
-        Talk::begin(self.member, what).map_err(|error| failed(&error))
+        JsonLinesProcess::begin(self.member, what).map_err(|error| failed(&error))
     }
 
-    /// Sends what the builds of these services need, to a project that stays there between runs.
+    /// Sends everything that the builds of these services need to a project folder that stays on the host between runs.
     fn send(self, services: &[&Service]) -> Result<PathBuf, Failure> {
         let root = self.folders.services.parent().unwrap_or(Path::new("/"));
         let local = |error: io::Error| {
-            Failure::lab(
+            Failure::infrastructure(
                 Stage::Build,
                 format!("cannot collect the sources of services: {error}"),
             )
@@ -203,7 +194,7 @@ fn failed(error: &HostError) -> Failure {
     Failure::host(Stage::Build, error)
 }
 
-/// A folder for a project of this machine on another one.
+/// The name of the folder that a project of this machine has on another host.
 pub(super) fn name_of(root: &Path) -> String {
     let mut hash = Sha256::new();
     hash.update(root.as_os_str().as_encoded_bytes());
@@ -212,8 +203,8 @@ pub(super) fn name_of(root: &Path) -> String {
     format!("{name}-{}", digest::short(&hash.finalize()))
 }
 
-/// Copies what builds need: the services, what they share, the files that they copy, and the contracts, without which a
-/// project is not whole.
+/// Copies everything that builds need: the services, the shared files, the files that they copy, and the contracts, without
+/// which a project is incomplete.
 fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
     let wanted: BTreeSet<&str> = services.iter().map(|service| service.name.as_str()).collect();
     fs::write(to.join("prony.toml"), "")?;
@@ -232,7 +223,7 @@ fn collect(root: &Path, services: &[&Service], to: &Path) -> io::Result<()> {
         }
     }
     for source in services.iter().flat_map(|service| service.copies.values()) {
-        // A file of what prony brings along is brought along there, too.
+        // Files that are shipped with prony are also shipped with the prony on the other host.
         if let Ok(inside) = source.strip_prefix(root) {
             copy::file(source, &to.join(inside))?;
         }

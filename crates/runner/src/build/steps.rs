@@ -1,4 +1,4 @@
-//! Running the commands of a build.
+//! Runs the commands of a build.
 
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
@@ -11,16 +11,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-/// A build that takes longer hangs.
+/// A build that takes longer is considered hung.
 const LONGEST: Duration = Duration::from_mins(30);
-/// Time between TERM and KILL for a build that is cancelled, and for what it left running.
+/// Time between SIGTERM and SIGKILL for a cancelled build and for processes that it left running.
 const GRACE: Duration = Duration::from_secs(2);
-/// Most bytes of the log of a build.
+/// Maximum size of the log of a build in bytes.
 const LOG_BYTES: u64 = 4 << 20;
 
-/// Maven lives for seconds: it has no use for what a JVM does for hours.
+/// Maven runs for seconds and does not benefit from optimizations for long-running JVMs.
 const BRIEF_JVM: &str = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
-/// A build asks its registry for no news and no advice.
+/// Disables update checks and advice of package managers.
 const CLIENTS: &[(&str, &str)] = &[
     ("PIP_DISABLE_PIP_VERSION_CHECK", "1"),
     ("npm_config_audit", "false"),
@@ -41,7 +41,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// The last line that the service's `version_from` prints; `None` where the service has none.
+/// The last line that the service's `version_from` command prints; `None` if the service has no such command.
 pub(super) fn version(
     builder: &Builder<'_>,
     service: &Service,
@@ -56,12 +56,13 @@ pub(super) fn version(
     if version.starts_with(|first: char| first.is_ascii_digit()) && !version.contains(char::is_whitespace) {
         return Ok(Some(version.to_owned()));
     }
-    let text =
-        format!("`version_from`: `{command}` printed `{version}`: its last line must be the version alone");
+    let text = format!(
+        "`version_from`: `{command}` printed `{version}`: the last line must contain only the version"
+    );
     Err(Failure::new(Stage::Build, text).with_log(printed))
 }
 
-/// Runs one more command of a build, with a log of this name.
+/// Runs one additional command of a build, with a log of its own.
 pub(super) fn run_one(
     builder: &Builder<'_>,
     service: &Service,
@@ -73,7 +74,7 @@ pub(super) fn run_one(
         .map(drop)
 }
 
-/// Where and with what the commands of one build run.
+/// The folder and environment of the commands of one build.
 struct Step<'a> {
     builder: &'a Builder<'a>,
     service: &'a Service,
@@ -98,7 +99,7 @@ impl<'a> Step<'a> {
         })
     }
 
-    /// Runs a command to its end; gives the last lines that it printed.
+    /// Runs a command to completion and returns the last lines of its output.
     fn run(&self, command: &str, log: &str) -> Result<Vec<String>, Exclusion> {
         let spec = self.spec(command, log);
         let mut process = self
@@ -107,7 +108,7 @@ impl<'a> Step<'a> {
             .start(&spec)
             .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
         let ended = until_ended(&mut *process, LONGEST, || self.builder.cancel.is_asked());
-        // A compiler server that stays behind ends with its build.
+        // Ends compiler servers that the build left running.
         let _ = process.stop();
         let printed = process.log_tail(LOG_LINES);
         let Err(reason) = judge(ended) else {
@@ -141,7 +142,7 @@ impl<'a> Step<'a> {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         }
     }
 }
@@ -155,8 +156,7 @@ fn judge(ended: Ended) -> Result<(), String> {
     }
 }
 
-/// What a build finds in its environment: the caches of the usual clients are in the checkout, so that nothing is written
-/// elsewhere.
+/// The environment of a build. The caches of package managers are inside the checkout: nothing is written elsewhere.
 fn environment(
     builder: &Builder<'_>,
     service: &Service,
@@ -180,20 +180,23 @@ fn environment(
             cache.join(name)
         };
         fs::create_dir_all(&folder).map_err(|error| {
-            Failure::lab(Stage::Build, format!("cannot make {}: {error}", folder.display()))
+            Failure::infrastructure(
+                Stage::Build,
+                format!("cannot create {}: {error}", folder.display()),
+            )
         })?;
         environment.insert(variable.to_owned(), folder.display().to_string());
     }
     for (variable, value) in CLIENTS {
         environment.insert((*variable).to_owned(), (*value).to_owned());
     }
-    // A machine may need options of its own, for its proxy.
+    // The machine may need its own options, for example for a proxy.
     let own = std::env::var("MAVEN_OPTS").unwrap_or_default();
     environment.insert(
         "MAVEN_OPTS".to_owned(),
         format!("{BRIEF_JVM} {own}").trim().to_owned(),
     );
-    // Go writes its modules read-only, which keeps `rm -r` from removing them.
+    // Go makes its module cache read-only, which prevents `rm -r` from removing it.
     environment.insert("GOFLAGS".to_owned(), "-modcacherw".to_owned());
     environment.insert(
         "PRONY_SERVICES".to_owned(),

@@ -1,22 +1,21 @@
-//! Whether the machine has a toolchain.
+//! Finds toolchains on this machine.
 
 use prony_config::{System, Toolchain, Version};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A toolchain that is there.
+/// A toolchain that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// Its version.
     pub version: Version,
-    /// The variable that tells builds and runs where it is, where it has one.
+    /// The variable that contains its folder for builds and runs, if the toolchain has one.
     pub located: Option<(String, String)>,
-    /// The folder that comes first on the PATH of builds and runs, where it has one.
+    /// The folder at the start of the PATH of builds and runs, if the toolchain has one.
     pub path: Option<PathBuf>,
 }
 
-/// The system whose package manager this machine has.
+/// The system whose package manager exists on this machine.
 pub fn system() -> Option<System> {
     let path = std::env::var_os("PATH")?;
     let has =
@@ -24,10 +23,10 @@ pub fn system() -> Option<System> {
     System::ALL.into_iter().find(has)
 }
 
-/// Asks the machine; `cache` is where what was installed by package name lies. The error says what is missing, in a
-/// sentence without a remedy.
+/// Looks for a toolchain on this machine; `cache` is the folder of toolchains that were installed by package name. The error is
+/// one sentence about what is missing, without a remedy.
 pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
-    let missing = || format!("{} is not on this machine", toolchain.title);
+    let missing = || format!("{} is not installed on this machine", toolchain.title);
     let located = match &toolchain.locate {
         None => None,
         Some((command, variable)) => {
@@ -48,12 +47,12 @@ pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
     let output = probed(toolchain, cache, located.as_ref(), path.as_deref()).map_err(|_| missing())?;
     let printed = text(&output);
     match toolchain.version_in(&printed) {
-        // A probe that prints a version and fails has tried what a build needs, in vain.
+        // A probe that prints a version and then fails has found that a part which builds need is missing.
         Some(version) if !output.status.success() => {
             let reason = String::from_utf8_lossy(&output.stderr);
             let reason = reason.lines().map(str::trim).rfind(|line| !line.is_empty());
             Err(format!(
-                "{} {version} is here, but not all of it{}",
+                "{} {version} is installed, but incomplete{}",
                 toolchain.title,
                 reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
             ))
@@ -64,7 +63,7 @@ pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
             path,
         }),
         None if output.status.success() => Err(format!(
-            "nobody can tell the version of {} from what `{}` prints: {}",
+            "cannot find the version of {} in the output of `{}`: {}",
             toolchain.title,
             toolchain.probe,
             printed.lines().next().unwrap_or("nothing")
@@ -87,8 +86,8 @@ fn probed(
     command.output()
 }
 
-/// The PATH of this process with these folders before it, but for those that are on it: what they hold was found there, and
-/// the order of the others stays.
+/// The PATH of this process, preceded by those folders that it does not contain yet. Folders that it contains keep their order,
+/// because their programs were found in that order.
 pub(crate) fn before_path(folders: &[PathBuf]) -> String {
     let inherited = std::env::var("PATH").unwrap_or_default();
     let is_new = |folder: &&PathBuf| !std::env::split_paths(&inherited).any(|known| known == **folder);
@@ -143,9 +142,9 @@ mod tests {
     #[test]
     fn what_is_not_there_is_missing() {
         let error = probe(&toolchain("no-such-toy --version", None)).expect_err("missing");
-        assert_eq!(error, "Toy is not on this machine");
+        assert_eq!(error, "Toy is not installed on this machine");
         let error = probe(&toolchain("echo toy 1", Some("ls -d /no/such/toy"))).expect_err("missing");
-        assert_eq!(error, "Toy is not on this machine");
+        assert_eq!(error, "Toy is not installed on this machine");
     }
 
     #[test]
@@ -165,7 +164,7 @@ mod tests {
     fn a_probe_that_fails_after_the_version_names_what_it_tried() {
         let error =
             probe(&toolchain("echo toy 3.1; echo 'no toy box' >&2; exit 1", None)).expect_err("not all");
-        assert_eq!(error, "Toy 3.1 is here, but not all of it (no toy box)");
+        assert_eq!(error, "Toy 3.1 is installed, but incomplete (no toy box)");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub(super) fn measure(
     let project = Checkout {
         root: checkout.state().join("calibration"),
     };
-    let run = command(&workbench.lab.service().prony(&["toy"]));
+    let run = command(&workbench.testbed.service().prony(&["toy"]));
     NAMES.iter().try_for_each(|name| write(&project, name, &run))?;
     let catalogue = &project.catalogue()?;
     let plan = plan(rounds, catalogue);

@@ -183,7 +183,7 @@ impl Instrument<'_> {
 
     pub(super) fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
         let port = self.workbench.host().free_port()?;
-        let there = self.workbench.lab.service();
+        let there = self.workbench.testbed.service();
         let command = there.prony(&[&["toy"], arguments].concat());
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
@@ -205,7 +205,7 @@ impl Instrument<'_> {
             grace: Duration::from_secs(2),
             stop_signal: None,
             sample_every: Some(SAMPLE_EVERY),
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = self.workbench.host().start(&spec)?;
         let began = Instant::now();

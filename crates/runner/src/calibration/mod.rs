@@ -30,20 +30,20 @@ pub struct Wish {
     pub short: bool,
 }
 
-/// The last calibration of a machine, or of a lab.
+/// The last calibration of a machine, or of a testbed.
 pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, BenchError> {
     let last = store.calibration::<Calibration>(&machine_name(environment))?;
     let never = || {
         BenchError::Input(if environment.hosts.is_empty() {
             "this machine was never calibrated: `prony calibrate` does it".to_owned()
         } else {
-            "this lab was never calibrated: `prony calibrate --lab FILE` does it".to_owned()
+            "this testbed was never calibrated: `prony calibrate --testbed FILE` does it".to_owned()
         })
     };
     Ok(last.ok_or_else(never)?.value)
 }
 
-/// Calibrates this machine, or the lab of the workbench, and stores what came of it.
+/// Calibrates this machine, or the testbed of the workbench, and stores what came of it.
 pub fn calibrate(
     wish: Wish,
     store: &Store,
@@ -64,7 +64,7 @@ pub fn calibrate(
         short: wish.short,
         tell,
     };
-    let placement = workbench.lab.place(Wants::default());
+    let placement = workbench.testbed.place(Wants::default());
     let truth = instrument.truth(&catalogue, &placement)?;
     let checks = [truth.checks, streams::truths(&instrument, &placement)?].concat();
     let trials = aa_test::measure(&checkout, (store, workbench), wish.rounds, shows)?;

@@ -1,4 +1,4 @@
-//! Services that are asked whether they do what their contracts say.
+//! Checks whether services fulfil their contracts.
 
 mod services;
 
@@ -9,25 +9,20 @@ use prony_config::Service;
 use prony_load::Protocol;
 use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, Stage};
 
-/// A service checked against a contract, or why it was not.
+/// The result of one service, contract and protocol.
 pub struct Row {
-    /// The service.
     pub id: ServiceId,
-    /// The contract.
     pub contract: String,
-    /// What was spoken.
     pub protocol: Protocol,
-    /// What came of it.
     pub outcome: Outcome,
 }
 
-/// What came of a check.
 pub enum Outcome {
-    /// It was checked.
+    /// The check ran; its cases may have failed.
     Checked(CheckReport),
-    /// It could not be started, or its build is broken.
+    /// The service could not be started, or its build failed.
     Failed(Exclusion),
-    /// The machine lacks something that it needs.
+    /// The machine lacks a requirement of the service.
     Unavailable(String),
 }
 
@@ -42,7 +37,7 @@ impl Row {
         !self.passed() && !matches!(self.outcome, Outcome::Unavailable(_))
     }
 
-    /// As a row of the matrix.
+    /// The result as a row of the matrix.
     pub fn record(&self) -> ServiceCheck {
         let empty = ServiceCheck {
             service: self.id.service.clone(),
@@ -73,7 +68,7 @@ impl Row {
     }
 }
 
-/// The row of a service that could not be checked, for this reason; `service` is what the catalogue says of it.
+/// The row of a service that could not be checked; `service` is its entry in the catalogue.
 pub(crate) fn unchecked(
     id: &ServiceId,
     (contract, protocol): (&str, Protocol),
@@ -93,7 +88,8 @@ pub(crate) fn unchecked(
     row.record()
 }
 
-/// What the machine lacks is no fault of the service, nor is what its build cannot reach from here and says so.
+/// A requirement that the machine lacks is not the fault of the service, nor is a build that cannot download its dependencies
+/// here if the service declares this.
 fn not_built(service: &Service, excluded: &Exclusion) -> Outcome {
     match (&service.unavailable_hint, excluded.stage) {
         (Some(hint), _) => Outcome::Unavailable(format!("{hint} ({})", excluded.reason)),

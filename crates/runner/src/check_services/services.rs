@@ -25,7 +25,7 @@ pub struct Asked<'a> {
 }
 
 /// What is checked: contracts and protocols of a service.
-struct Wanted<'a> {
+struct CacheKey<'a> {
     service: &'a Service,
     contracts: Vec<(&'a Contract, Protocol)>,
 }
@@ -41,7 +41,7 @@ pub fn check_services(
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, cancel);
+    let builder = Builder::new(&workbench.testbed, &catalogue.toolchains, folders, cancel);
     let services: Vec<&Service> = wanted.iter().map(|wanted| wanted.service).collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let at_once = builds_at_once(workbench.host().memory_available_bytes());
@@ -89,7 +89,7 @@ fn id_of(service: &Service) -> ServiceId {
     }
 }
 
-impl Wanted<'_> {
+impl CacheKey<'_> {
     fn rows(&self, outcome: impl Fn(usize) -> Outcome) -> Vec<Row> {
         self.contracts
             .iter()
@@ -107,18 +107,18 @@ impl Wanted<'_> {
 /// One start for all contracts that need nothing beside the service, and one for each of the others.
 fn started(
     bench: &RunContext<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &CacheKey<'_>,
     built: &Built,
     (seed, thorough): (u64, bool),
 ) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
     for &(contract, protocol) in &wanted.contracts {
-        let alone = (!contract.companions().is_empty()).then_some(contract.name.as_str());
+        let alone = (!contract.backing_services().is_empty()).then_some(contract.name.as_str());
         starts.entry(alone).or_default().push((contract, protocol));
     }
     let mut rows = Vec::new();
     for contracts in starts.into_values() {
-        let part = Wanted {
+        let part = CacheKey {
             service: wanted.service,
             contracts,
         };
@@ -138,7 +138,7 @@ fn started(
 }
 
 /// The services that the arguments name, each with the contracts that they name.
-fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<Wanted<'a>>, BenchError> {
+fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<CacheKey<'a>>, BenchError> {
     let (pattern, only) = match (asked.first, asked.second) {
         (Some(first), None) if catalogue.contracts.contains_key(first) => (Some("*"), Some(first)),
         (Some(first), second) => (Some(first), second),
@@ -168,7 +168,7 @@ fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<Wanted<
             .filter(|(_, protocol)| asked.protocol.is_none_or(|asked| asked == *protocol))
             .collect();
         if !contracts.is_empty() {
-            wanted.push(Wanted { service, contracts });
+            wanted.push(CacheKey { service, contracts });
         }
     }
     if wanted.is_empty() {

@@ -433,7 +433,11 @@ mod tests {
         let block = design.next_block(&history).expect("a group");
         let trials: Vec<PlannedTrial> = block.slots.iter().map(|start| start.trials[0]).collect();
         history.add(attempt(&plan, trials[0], None));
-        history.add(attempt(&plan, trials[1], Some((Fault::Lab, Stage::Measure))));
+        history.add(attempt(
+            &plan,
+            trials[1],
+            Some((Fault::Infrastructure, Stage::Measure)),
+        ));
         let again = design.next_block(&history).expect("once more");
         assert_eq!(again.slots.len(), 2);
         history.add(attempt(&plan, trials[0], None));

@@ -26,7 +26,7 @@ pub fn design_of(plan: &Plan) -> Box<dyn Design + '_> {
     match plan.design {
         prony_config::Design::Sequence if plan.starts == Starts::Shared => Box::new(SharedStarts { plan }),
         prony_config::Design::Sequence => Box::new(Sequence { plan }),
-        prony_config::Design::Turns { window_ns, cycles } => Box::new(Interleaved {
+        prony_config::Design::Interleaved { window_ns, cycles } => Box::new(Interleaved {
             plan,
             window: Duration::from_nanos(window_ns),
             cycles,

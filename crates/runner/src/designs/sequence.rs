@@ -116,10 +116,11 @@ mod tests {
     #[test]
     fn an_infrastructure_failure_is_repeated_twice_and_two_trials_of_it_end_that() {
         assert_eq!(
-            tried(2, |number| (number < 2).then_some((Fault::Lab, Stage::WarmUp))),
+            tried(2, |number| (number < 2)
+                .then_some((Fault::Infrastructure, Stage::WarmUp))),
             [0, 0, 0, 1]
         );
-        let always = tried(4, |_| Some((Fault::Lab, Stage::WarmUp)));
+        let always = tried(4, |_| Some((Fault::Infrastructure, Stage::WarmUp)));
         assert_eq!(always, [0, 0, 0, 1, 1, 1, 2, 3]);
         let unbuilt = tried(3, |_| Some((Fault::Service, Stage::Build)));
         assert_eq!(

@@ -73,7 +73,7 @@ pub(super) fn recording(due: u64, valid: u64) -> Recording {
         "duration_s": 1.0, "timeout_ns": 1_000_000_000,
         "requests": { "offered": due, "sent": due, "completed": due, "valid": valid },
         "throughput_per_s": due, "goodput_per_s": valid,
-        "outcomes": { "valid": valid, "wrong_reply": 0, "status": due - valid, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 },
+        "outcomes": { "valid": valid, "unexpected": 0, "status": due - valid, "timeout": 0, "refused": 0, "reset": 0, "dropped": 0 },
         "status_codes": BTreeMap::from([("503", due - valid)]), "bytes": { "sent": 0, "received": 0 },
         "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
         "connections": { "asked": 64, "established": 64, "reconnects": 0 },

@@ -1,5 +1,5 @@
-//! What decides whether a service passes its check and its load, as digests of named parts. They depend on no place of the
-//! checkout, on no times of files, and on nothing that git ignores.
+//! Digests of the inputs that decide whether a service passes its check and its load, grouped into named parts. They do not
+//! depend on the path of the checkout, on file times or on ignored files.
 
 mod tree;
 mod values;
@@ -17,7 +17,7 @@ use values::Values;
 
 pub use tree::Ignored;
 
-/// The parts of the services of a plan that decide whether they pass it ([`Part::LEDGER`]).
+/// Computes the parts ([`Part::LEDGER`]) for the services of a plan.
 pub struct Fingerprints<'a> {
     catalogue: &'a Catalogue,
     plan: &'a Plan,
@@ -27,7 +27,7 @@ pub struct Fingerprints<'a> {
 }
 
 impl<'a> Fingerprints<'a> {
-    /// Of services of this catalogue. `ignored`: files of it that are no sources.
+    /// For services of this catalogue. `ignored`: files in it that are not sources.
     pub fn new(catalogue: &'a Catalogue, plan: &'a Plan, ignored: &'a Ignored) -> Self {
         let contracts = catalogue.contracts.iter();
         Self {
@@ -63,8 +63,8 @@ impl<'a> Fingerprints<'a> {
         tree.digest()
     }
 
-    /// The tools that the project itself chooses a version of: those that it installs by name from a registry. What the
-    /// distribution brings differs from machine to machine.
+    /// The tools whose version the project itself chooses: those that it installs by name from a registry. Tools of the
+    /// distribution differ between machines.
     fn pinned_tools(&self, service: &Service) -> String {
         let mut values = Values::default();
         let needed = service.toolchains.iter();
@@ -76,7 +76,7 @@ impl<'a> Fingerprints<'a> {
         values.digest()
     }
 
-    /// The loads of the plan that the service gets, and the contracts that they are of.
+    /// The loads of the plan for the service, with their contracts.
     fn contract(&self, service: &Service) -> String {
         let entries = self.plan.entries.iter();
         let own = entries.filter(|entry| entry.service == service.name && entry.variant == service.variant);
@@ -97,7 +97,7 @@ impl<'a> Fingerprints<'a> {
     }
 }
 
-/// A contract's values, and the contents of the files that it names.
+/// The values of a contract, and the contents of the files that it names.
 fn of_contract(contract: &Contract, ignored: &Ignored) -> String {
     let mut values = Values::default();
     values.add(&contract.values());
@@ -110,12 +110,12 @@ fn of_contract(contract: &Contract, ignored: &Ignored) -> String {
             files.add_file(text, &file);
         }
     }
-    // A file that another one imports is not named there.
+    // Files that are imported by another file are not named in the contract.
     files.add_all(&contract.folder, "proto");
     format!("{}-{}", values.digest(), files.digest())
 }
 
-/// The commands or the image that build a service, and what they ask for.
+/// The commands or the image that build a service, with their requirements.
 fn recipe(service: &Service) -> String {
     #[derive(Serialize)]
     struct Recipe<'a> {
@@ -132,7 +132,7 @@ fn recipe(service: &Service) -> String {
     values.add(&Recipe {
         build: &service.build,
         version_from: service.version_from.as_deref(),
-        // What is written must be what was built.
+        // A version next to `version_from` must equal the built one, so it matters.
         version: service.version_from.as_ref().and(service.written_version()),
         image: image.and_then(|image| image.name.as_deref()),
         containerfile: image.and_then(|image| image.containerfile.as_deref()),
@@ -142,7 +142,6 @@ fn recipe(service: &Service) -> String {
     values.digest()
 }
 
-/// How a service is started.
 fn run(service: &Service) -> String {
     #[derive(Serialize)]
     struct Run<'a> {

@@ -1,5 +1,5 @@
 use super::*;
-use prony_config::{Suite, Wishes};
+use prony_config::{PlanOverrides, Suite};
 use std::fs;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -107,7 +107,7 @@ impl Project {
     fn fingerprint(&self) -> Fingerprint {
         let catalogue = Catalogue::read(self.folder.path()).expect("a project");
         let suite = Suite::read(&self.path("suites/smoke.toml"), None).expect("a suite");
-        let plan = Plan::of(&catalogue, &suite, &Wishes::default()).expect("a plan");
+        let plan = Plan::of(&catalogue, &suite, &PlanOverrides::default()).expect("a plan");
         let ignored = Ignored::of(self.folder.path());
         Fingerprints::new(&catalogue, &plan, &ignored).of(&catalogue.services[0])
     }
@@ -168,7 +168,7 @@ fn each_change_is_one_of_the_part_that_it_belongs_to() {
 fn what_decides_nothing_changes_nothing() {
     let nothing: [Part; 0] = [];
     let same = |change: &dyn Fn(&Project)| assert_eq!(differ(change), nothing);
-    // What is written in another way, and what only people read.
+    // Other notation, and texts for people only.
     same(&|project| {
         project.change(
             "contracts/hello/contract.toml",
@@ -185,7 +185,7 @@ fn what_decides_nothing_changes_nothing() {
         );
     });
     same(&|project| project.change("suites/smoke.toml", "\"400ms\"", "\"0.4s\" # brief"));
-    // What the distribution brings, a script of other services, and another project's contract.
+    // Packages of the distribution, a script of other services, and another contract.
     same(&|project| {
         project.change(
             "services/toolchains.toml",
@@ -200,7 +200,7 @@ fn what_decides_nothing_changes_nothing() {
         project.write("contracts/other/contract.toml", &other);
         project.write("contracts/other/hello.txt", "");
     });
-    // What builds leave behind.
+    // Output of builds.
     same(&|project| project.write("services/toy/node_modules/a/index.js", "a"));
     same(&|project| {
         let git = std::process::Command::new("git")
@@ -226,8 +226,8 @@ fn it_depends_on_no_place_and_no_time() {
     assert_eq!(one.fingerprint(), other.fingerprint());
 }
 
-/// Entries of a ledger are digests: whoever changes what they are made of makes all of them invalid. A type that was renamed and a
-/// key that is new leave this one as it is; see `values.rs` for how.
+/// The entries of a ledger are digests: a change of the encoding invalidates all of them. Renamed types and new keys must keep
+/// this digest; see `values.rs`.
 #[test]
 fn the_digest_of_a_contract_stays_what_it_is() {
     let project = Project::new();

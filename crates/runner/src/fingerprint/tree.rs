@@ -1,4 +1,4 @@
-//! Files and their contents, as one digest.
+//! A digest of files and their contents.
 
 use crate::build::{is_left_behind, short};
 use sha2::{Digest as _, Sha256};
@@ -9,12 +9,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Files of a checkout that git ignores: what builds and editors left there.
+/// Files of a checkout that git ignores, such as output of builds and editors.
 #[derive(Debug, Default)]
 pub struct Ignored(BTreeSet<PathBuf>);
 
 impl Ignored {
-    /// Asks git about a checkout. Outside of a repository, or without git, nothing is ignored.
+    /// Queries git. Outside of a repository, or without git, nothing is ignored.
     pub fn of(root: &Path) -> Self {
         let listed = Command::new("git")
             .args([
@@ -33,7 +33,7 @@ impl Ignored {
         let listed = listed.map(|output| output.stdout).unwrap_or_default();
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         let path = |name: &[u8]| root.join(Path::new(std::ffi::OsStr::from_bytes(name)));
-        // A path with a slash at its end equals the one without.
+        // A path with a trailing slash equals the one without.
         Self(names.map(path).collect())
     }
 
@@ -42,7 +42,6 @@ impl Ignored {
     }
 }
 
-/// Files that were collected.
 pub(super) struct Tree<'a> {
     ignored: &'a Ignored,
     files: Vec<File>,
@@ -62,7 +61,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Adds everything below a folder, but for files of these names at its top.
+    /// Adds everything in a folder, except for files with these names directly in it.
     pub(super) fn add_folder(&mut self, folder: &Path, without: &[&str]) {
         for path in entries(folder) {
             let name = name_of(&path);
@@ -72,7 +71,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Adds what is at a path under a name of its own.
+    /// Adds the file or folder at a path under this name.
     fn add(&mut self, name: &str, path: &Path) {
         if self.ignored.has(path) || is_left_behind(&name_of(path)) {
             return;
@@ -97,7 +96,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Adds the content of one file.
     pub(super) fn add_file(&mut self, name: &str, path: &Path) {
         let executable = fs::metadata(path).is_ok_and(|data| data.permissions().mode() & 0o111 != 0);
         self.files.push(File {
@@ -116,7 +114,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// Adds the scripts that services share, as far as these commands, the files here, or one that is added itself name them.
+    /// Adds the shared scripts that are named by these commands, by the files so far, or by an added script.
     pub(super) fn add_shared<'c>(&mut self, services: &Path, commands: impl Iterator<Item = &'c str>) {
         let commands: Vec<&str> = commands.collect();
         let mut scripts: Vec<PathBuf> = entries(services);
@@ -155,7 +153,6 @@ fn name_of(path: &Path) -> String {
         .into_owned()
 }
 
-/// What is in a folder, by name.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let read = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = read.map(|entry| entry.path()).collect();

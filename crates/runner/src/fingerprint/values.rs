@@ -1,13 +1,13 @@
-//! A digest of values: of what a file says, and not of how it says it. Names of keys and of variants are no part of it, so that a
-//! key can be renamed, and a key that says nothing (absent, false, an empty list) is as if it were not there, so that there can be a
-//! new one. What tells two keys of a table apart is their place: a new key goes to the end of its Rust type.
+//! A digest of values that ignores their notation. Names of keys and variants are not included, which permits renaming a
+//! key. Empty values (absent, false, an empty list) are skipped, which permits adding a key. Keys of a table are
+//! distinguished by their position: a new key must be the last one of its Rust type.
 
 use serde::ser::{self, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What values are made of, before they become a digest.
+/// The encoded values before they are hashed.
 #[derive(Debug, Default)]
 pub(super) struct Values {
     bytes: Vec<u8>,
@@ -15,17 +15,17 @@ pub(super) struct Values {
 }
 
 impl Values {
-    /// Adds a value after those that were added before.
+    /// Appends a value.
     pub(super) fn add(&mut self, value: &impl Serialize) {
         let written = value.serialize(Writer {
             bytes: &mut self.bytes,
             texts: &mut self.texts,
         });
-        // Every kind of value has its own bytes; what fails is a type that refuses to be written at all.
+        // Every kind of value has an encoding; only a type that refuses serialization fails.
         written.expect("invariant: values of files can be written");
     }
 
-    /// Every text of the values, for who wants to know which files they name.
+    /// Every text of the values, to find the files that they name.
     pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str)
     }
@@ -35,7 +35,7 @@ impl Values {
     }
 }
 
-/// Encodings that say nothing.
+/// Encodings of empty values.
 const NOTHING: [&[u8]; 4] = [b"N", b"F", b"[]", b"{}"];
 
 struct Writer<'a> {
@@ -46,7 +46,7 @@ struct Writer<'a> {
 /// Members of a list, a map, or a table of keys.
 struct Members<'a> {
     writer: Writer<'a>,
-    /// Place of the next key of a table.
+    /// Position of the next key of a table.
     place: u32,
     end: u8,
 }
@@ -416,7 +416,7 @@ mod tests {
         assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
         assert_ne!(digest(&"1"), digest(&1));
         assert_ne!(digest(&Some(false)), digest(&None::<bool>));
-        // The keys of a map are what somebody chose: names of operations, members of JSON.
+        // The keys of a map are chosen by users: names of operations, members of JSON.
         assert_ne!(
             digest(&BTreeMap::from([("a", 1)])),
             digest(&BTreeMap::from([("b", 1)]))

@@ -1,4 +1,4 @@
-//! The generator: a process on each worker that is told a [`Job`] and answers with [`Event`]s.
+//! The generator: a process on each worker that receives a [`Job`] and reports [`Event`]s.
 
 mod parallel;
 mod share;
@@ -6,47 +6,49 @@ mod worker;
 mod worker_group;
 mod worker_states;
 
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use prony_host::{HostError, Placement, Usage};
 use prony_load::Job;
 use prony_records::{Command, Event, Resources};
 use std::path::Path;
 use std::time::Duration;
-use worker::Line;
-use worker_group::Fleet;
+use worker::WorkerGenerator;
+use worker_group::WorkerGroup;
 
-/// Something that generates load.
+/// Starts loads.
 pub trait Generator: Sync {
-    /// Begins a job on the workers of a placement. `log` names the file for what it says beside its events.
+    /// Starts a job on the workers of a placement. `log` is the file for everything that the generator prints other than
+    /// events.
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError>;
 }
 
-/// A job that runs. Dropping it ends it.
+/// A running job. It is stopped when dropped.
 pub trait Loading {
-    /// The next event, waiting for it as long as this.
+    /// Waits up to `within` for the next event.
     fn next(&mut self, within: Duration) -> Heard;
 
-    /// Tells it something. Whether it heard shows in its events.
+    /// Sends a command. Its effect shows in later events.
     fn tell(&mut self, command: Command);
 
-    /// From here on its resources count.
+    /// Starts counting the resources of the generator.
     fn begin_window(&mut self);
 
-    /// Up to here; `None` where nobody counted.
+    /// Ends counting; `None` if the resources are unknown.
     fn end_window(&mut self) -> Option<Spent>;
 }
 
-/// What a generator used in a window.
+/// The resources that a generator used in a window.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Spent {
-    /// On all workers together.
+    /// The sum over all workers.
     pub resources: Resources,
-    /// CPU time on the host of the service, of the generator and of what looks after it, ns: it is not the time of others.
+    /// CPU time of the generator and its supervisor on the host of the service in ns, to be subtracted from the time of other
+    /// programs.
     pub beside_service_ns: u64,
 }
 
 impl Spent {
-    /// What one process tree used, which is on the host of the service or is not.
+    /// The usage of one process tree; `beside_service` if it ran on the host of the service.
     pub fn of(usage: Usage, beside_service: bool) -> Self {
         let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
         Self {
@@ -56,46 +58,45 @@ impl Spent {
     }
 }
 
-/// What was heard of a generator.
+/// The result of waiting for an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Heard {
-    /// This.
     Event(Event),
-    /// Nothing yet.
+    /// No event within the timeout.
     Nothing,
-    /// Nothing any more: it has ended, for this reason.
+    /// The generator has ended for this reason.
     Gone(String),
 }
 
-/// A generator in a process of its own on each worker of a lab.
+/// A generator with a separate process on each worker of a testbed.
 #[derive(Clone)]
 pub struct ProcessGenerator {
-    lab: Lab,
+    testbed: Testbed,
 }
 
-/// The arguments that make prony read a job, and then commands, from its input, a line each, and write events to its output.
+/// The arguments that make prony read a job and then commands from its standard input, one per line, and write events to its
+/// standard output.
 const ARGUMENTS: &[&str] = &["load", "--job", "-"];
 
 impl ProcessGenerator {
-    /// The generator of a lab.
-    pub const fn new(lab: Lab) -> Self {
-        Self { lab }
+    pub const fn new(testbed: Testbed) -> Self {
+        Self { testbed }
     }
 }
 
 impl Generator for ProcessGenerator {
     fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
-        let workers: Vec<_> = self.lab.workers().zip(&placement.workers).collect();
+        let workers: Vec<_> = self.testbed.workers().zip(&placement.workers).collect();
         let is_beside = |host: &str| host == placement.service.host;
         match workers[..] {
-            [(member, place)] => Ok(Box::new(Line::begin(
+            [(member, place)] => Ok(Box::new(WorkerGenerator::begin(
                 (member, place),
                 is_beside(&place.host),
                 job,
                 log,
                 None,
             )?)),
-            _ => Ok(Box::new(Fleet::begin(&workers, &is_beside, job, log)?)),
+            _ => Ok(Box::new(WorkerGroup::begin(&workers, &is_beside, job, log)?)),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! The same done with each of many workers.
+//! Runs the same action for each of many workers.
 
 use std::thread::{self, ScopedJoinHandle};
 
-/// So many are done one after the other: at the same time they would take the controller's CPUs from each other, and clocks are
-/// known best when nothing else goes on.
+/// Number of workers that are handled one after the other. In parallel they would compete for the CPUs of the controller, and
+/// clocks are measured best on an idle machine.
 const IN_TURN: usize = 8;
-/// Most that are done at the same time.
+/// Maximum number of threads.
 const MOST: usize = 16;
 
-/// Does something with each, and gives what came of it in their order. Few are done one after the other; of hundreds, each of
-/// which takes some round trips, several at the same time.
+/// Runs an action for each item and returns the results in order. A few items are handled one after the other; hundreds, each
+/// of which takes some round trips, by several threads.
 pub(super) fn each<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let lanes = (all.len() / IN_TURN).clamp(1, MOST);
     let what = &what;
@@ -20,7 +20,7 @@ pub(super) fn each<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -
             .collect();
         let ended = begun.into_iter().map(ScopedJoinHandle::join);
         ended
-            .flat_map(|lane| lane.expect("invariant: what is done does not panic"))
+            .flat_map(|lane| lane.expect("invariant: the action does not panic"))
             .collect()
     })
 }

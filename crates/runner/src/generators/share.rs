@@ -1,15 +1,16 @@
-//! What of a load each worker makes.
+//! Divides a load among workers.
 
 use prony_host::Place;
 use prony_load::{Job, Share, WarmUp};
 
-/// The jobs of workers at these places, in their order: one load together. Each has as many threads as CPUs; where the load has
-/// too few connections for that, the last ones have fewer, and those without any have no job.
+/// The jobs of the workers at these placements, in their order; together they make the whole load. A worker has as many threads
+/// as CPUs. If the load has too few connections for all threads, the last workers get fewer, and workers without threads get no
+/// job.
 pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
     let mut left = whole.load.shareable().max(1);
     let mut threads = Vec::new();
     for (number, place) in places.iter().enumerate() {
-        // One at least for each that comes after, as long as there are enough.
+        // Leaves at least one connection for each later worker, if there are enough.
         let behind = u32::try_from(places.len() - number - 1).unwrap_or(u32::MAX);
         let wanted = u32::try_from(place.cpus.len()).unwrap_or(u32::MAX).max(1);
         let own = wanted.min(left.saturating_sub(behind).max(1)).min(left);
@@ -32,9 +33,9 @@ pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
     shares.into_iter().zip(places).zip(&threads).map(with).collect()
 }
 
-/// A warm-up that ends when it is told to: workers begin their measurement together.
+/// A warm-up that lasts until a command ends it, so that all workers start their measurement at the same time.
 fn held(warm_up: WarmUp) -> WarmUp {
-    /// A worker that is not told by then has lost its controller.
+    /// Without a command for this long after the limit, a worker assumes that it has lost its controller.
     const UNTOLD_NS: u64 = 60_000_000_000;
     match warm_up {
         WarmUp::FixedNs(ns) => WarmUp::UntilTold {
@@ -49,11 +50,11 @@ fn held(warm_up: WarmUp) -> WarmUp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testbed::LabFile;
+    use crate::testbed::TestbedFile;
     use crate::testbed::placement::{Site, across};
     use prony_host::{Core, Cpus, Topology, Wants};
     use prony_load::{
-        Body, Check, Expectation, Limits, Load, Operation, Phases, Protocol, Reach, Request, Target,
+        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, Phases, Protocol, Request, Target,
         Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
@@ -86,7 +87,7 @@ mod tests {
                 port: 80,
                 authority: "a".to_owned(),
                 tls: None,
-                reach: Reach::default(),
+                connect: ConnectOptions::default(),
             },
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),
@@ -110,7 +111,7 @@ mod tests {
         }
     }
 
-    /// From the lab file to the job of each worker, by their numbers alone.
+    /// Measures the time from the testbed file to the jobs of all workers, without any process.
     #[test]
     fn five_hundred_workers_are_planned() {
         const WORKERS: usize = 500;
@@ -119,7 +120,7 @@ mod tests {
             "[kubernetes]\nnamespace = \"n\"\nimage = \"i\"\n[host.app]\ncpus = 8\n[host.load]\nreplicas = {WORKERS}\n\
              cpus = 2\n[roles]\nservice = \"app\"\nload = \"load\"\n"
         );
-        let file = LabFile::parse(Path::new("lab.toml"), &text).expect("sound");
+        let file = TestbedFile::parse(Path::new("testbed.toml"), &text).expect("sound");
         let two = Topology {
             cores: (0..2)
                 .map(|cpu| Core {

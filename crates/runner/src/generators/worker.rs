@@ -1,9 +1,9 @@
-//! The generator on one worker.
+//! The generator process on one worker.
 
-use super::worker_states::{Doing, Roster};
+use super::worker_states::{WorkerActivity, WorkerStates};
 use super::{ARGUMENTS, Heard, Loading, Spent};
 use crate::testbed::Member;
-use crate::testbed::json_lines_process::{Talk, Task, Turns};
+use crate::testbed::json_lines_process::{JsonLinesProcess, MemorySemaphore, Task};
 use prony_host::{HostError, Place};
 use prony_load::Job;
 use prony_records::{Command, WorkerNow};
@@ -11,27 +11,25 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The generator on one worker.
-pub(super) struct Line {
-    talk: Talk,
-    /// Whether the service is on the same host.
+pub(super) struct WorkerGenerator {
+    talk: JsonLinesProcess,
+    /// Whether the service runs on the same host.
     beside: bool,
-    /// Whether there is a lab, and so a worker to tell of.
-    in_lab: bool,
-    doing: Doing,
-    /// For whoever hears this worker alone.
-    roster: Roster,
+    /// Whether there is a testbed, so that the state of the worker is reported.
+    in_testbed: bool,
+    doing: WorkerActivity,
+    /// Used if this worker is the only one.
+    roster: WorkerStates,
 }
 
-impl Line {
-    /// Starts it, and tells it its job. `beside`: whether the service is on the same host; `turns`: in which workers of one load
-    /// tell what they recorded.
+impl WorkerGenerator {
+    /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
         (member, place): (&Member, &Place),
         beside: bool,
         job: &Job,
         log: &Path,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let what = Task {
             name: "the generator",
@@ -40,23 +38,23 @@ impl Line {
             place: Some(place),
             log,
         };
-        let mut talk = Talk::among(member, what, turns)?;
+        let mut talk = JsonLinesProcess::among(member, what, turns)?;
         talk.say(job);
         Ok(Self {
             talk,
             beside,
-            in_lab: !place.host.is_empty(),
-            doing: Doing::new(&place.host),
-            roster: Roster::default(),
+            in_testbed: !place.host.is_empty(),
+            doing: WorkerActivity::new(&place.host),
+            roster: WorkerStates::default(),
         })
     }
 
-    /// Who it is, for messages.
+    /// The name of the worker for messages.
     pub(super) fn who(&self) -> &str {
         self.talk.who()
     }
 
-    /// The next that its generator says.
+    /// The next event of the generator.
     pub(super) fn hear(&mut self, within: Duration) -> Heard {
         match self.talk.hear(within) {
             Ok(Some(event)) => {
@@ -68,15 +66,15 @@ impl Line {
         }
     }
 
-    /// What the worker does now.
+    /// The current state of the worker.
     pub(super) fn doing(&self) -> WorkerNow {
         self.doing.now()
     }
 }
 
-impl Loading for Line {
+impl Loading for WorkerGenerator {
     fn next(&mut self, within: Duration) -> Heard {
-        if self.in_lab
+        if self.in_testbed
             && let Some(news) = self.roster.news(|| vec![self.doing.now()])
         {
             return Heard::Event(news);
@@ -89,7 +87,7 @@ impl Loading for Line {
     }
 
     fn begin_window(&mut self) {
-        // A generator that is not counted is a gap in the record, not a failure.
+        // Missing resource figures of a generator leave a gap in the record and are not a failure.
         let _ = self.talk.process().begin_window();
     }
 

@@ -1,11 +1,11 @@
-//! One load from several workers: they begin together, and what they tell is merged as if one generator told it.
+//! One load from several workers: they start together, and their events are merged as if they came from one generator.
 
-use super::worker::Line;
-use super::worker_states::Roster;
+use super::worker::WorkerGenerator;
+use super::worker_states::WorkerStates;
 use super::{Heard, Loading, Spent, parallel, share};
 use crate::testbed::Member;
 use crate::testbed::clocks;
-use crate::testbed::json_lines_process::Turns;
+use crate::testbed::json_lines_process::MemorySemaphore;
 use prony_host::{HostError, Place};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
@@ -16,46 +16,45 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Time between two looks at the other workers.
+/// Interval at which the workers are polled.
 const LOOK: Duration = Duration::from_millis(2);
-/// A worker that is so much later than the others at the end of a phase is lost.
+/// A worker that is this much later than the others at the end of a phase is considered lost.
 const LATE: Duration = Duration::from_secs(20);
 
-/// So many parts are in memory as text at a time. That of a long load has some MiB.
+/// Number of parts that are in memory as text at the same time. Each part of a long load has some MiB.
 const PARTS: usize = 4;
 
-/// The generators of several workers, as one.
-pub(super) struct Fleet {
+/// The generators of several workers, used like one.
+pub(super) struct WorkerGroup {
     job: Job,
     workers: Vec<Worker>,
     live: Live,
     merger: Option<Merger>,
-    /// What was merged and not told yet.
+    /// Merged events that were not returned yet.
     ready: VecDeque<Event>,
-    /// Measurements have been told to begin.
+    /// Whether the workers received the command to start measuring.
     told: bool,
-    /// When the first worker came to the phase that not all have come to.
+    /// When the first worker entered the phase that some workers have not reached.
     waits_since: Option<Instant>,
-    roster: Roster,
+    roster: WorkerStates,
 }
 
-/// One of them.
 struct Worker {
     member: Member,
-    line: Line,
-    /// As it was before the load.
+    line: WorkerGenerator,
+    /// Measured before the load.
     clock: Clock,
-    /// How many phases it has begun.
+    /// The number of phases that it has started.
     begun: usize,
     established: u64,
     is_done: bool,
 }
 
-/// The phases in their order.
+/// The phases in order.
 const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
 
-impl Fleet {
-    /// Starts the generator of each worker, which has a share of the job, once the clocks are known.
+impl WorkerGroup {
+    /// Measures the clocks, then starts the generator of each worker with its share of the job.
     pub(super) fn begin(
         workers: &[(&Member, &Place)],
         is_beside: &dyn Fn(&str) -> bool,
@@ -64,7 +63,7 @@ impl Fleet {
     ) -> Result<Self, HostError> {
         let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
-        let turns = Turns::new(PARTS);
+        let turns = MemorySemaphore::new(PARTS);
         let begun: Vec<((&Member, &Place), bool, &Job)> = workers
             .iter()
             .zip(&shares)
@@ -74,7 +73,7 @@ impl Fleet {
             Ok(Worker {
                 clock: clocks::of(member)?,
                 member: member.clone(),
-                line: Line::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                line: WorkerGenerator::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
                 begun: 0,
                 established: 0,
                 is_done: false,
@@ -89,11 +88,11 @@ impl Fleet {
             ready: VecDeque::new(),
             told: false,
             waits_since: None,
-            roster: Roster::default(),
+            roster: WorkerStates::default(),
         })
     }
 
-    /// Takes one event of a worker; an error ends the load.
+    /// Handles one event of a worker; an error ends the load.
     fn take(&mut self, number: usize, event: Event) -> Result<(), Heard> {
         match event {
             Event::Phase { phase, established } => self.phase(number, phase, established),
@@ -109,7 +108,7 @@ impl Fleet {
             Event::Interval { .. } | Event::Recording { .. } | Event::Workers { .. } => {
                 let worker = self.workers[number].line.who();
                 return Err(Heard::Gone(format!(
-                    "{worker} does not know that it has a share of a load"
+                    "{worker} ignores that it has a share of the load: do both have the same version of prony?"
                 )));
             }
         }
@@ -133,12 +132,13 @@ impl Fleet {
             }
         }
         let ahead = self.workers.iter().any(|worker| worker.begun > now);
-        // Anew for each phase that all have come to.
+        // Restarts for each phase that all workers have reached.
         let since = self.waits_since.filter(|_| now == before);
         self.waits_since = ahead.then(|| since.unwrap_or_else(Instant::now));
     }
 
-    /// Tells all workers to begin their measurement at the same time, so long from now on or as soon as all surely know.
+    /// Commands all workers to start measuring at the same time, in `ns` or as soon as all of them can have received the
+    /// command.
     fn start_in(&mut self, ns: u64) {
         if std::mem::replace(&mut self.told, true) {
             return;
@@ -155,7 +155,7 @@ impl Fleet {
     fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
         let worker = self.workers[number].line.who().to_owned();
         let gone = |error: &dyn std::fmt::Display| {
-            Heard::Gone(format!("{worker} recorded what cannot be merged: {error}"))
+            Heard::Gone(format!("cannot merge the recording of {worker}: {error}"))
         };
         let part = Part::decode(text).map_err(|error| gone(&error))?;
         self.workers[number].is_done = true;
@@ -173,7 +173,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The recording of all, with what their clocks say by now.
+    /// Merges the recordings of all workers and measures their clocks again.
     fn recording(&self, sum: &Part) -> Recording {
         let mut began = Vec::new();
         let mut moved = Vec::new();
@@ -182,7 +182,7 @@ impl Fleet {
             .values()
             .map(|part| (part.name.as_str(), part.begun.at_ns))
             .collect();
-        // Who is lost by now has told all of its part: its clock stays as it was known.
+        // A worker that is lost by now has already sent its complete part; its clock keeps the earlier measurement.
         let members: Vec<&Member> = self.workers.iter().map(|worker| &worker.member).collect();
         let later = parallel::each(&members, |member| clocks::of(member).ok());
         for (Worker { member, clock, .. }, later) in self.workers.iter().zip(later) {
@@ -201,7 +201,7 @@ impl Fleet {
         recording
     }
 
-    /// One round over all workers; whether anything was heard.
+    /// Polls all workers once; returns whether any event was received.
     fn listen(&mut self) -> Result<bool, Heard> {
         let mut heard = false;
         for number in 0..self.workers.len() {
@@ -220,7 +220,7 @@ impl Fleet {
         Ok(heard)
     }
 
-    /// A worker that the others wait for too long.
+    /// Names the workers for which the others have waited too long.
     fn late(&self) -> Option<String> {
         let since = self.waits_since.filter(|since| since.elapsed() > LATE)?;
         let least = self.workers.iter().map(|worker| worker.begun).min()?;
@@ -228,24 +228,24 @@ impl Fleet {
         let names: Vec<&str> = late.map(|worker| worker.member.name.as_str()).collect();
         let waited = since.elapsed().as_secs();
         Some(format!(
-            "{} came not as far as the other workers within {waited} s",
+            "{} did not catch up with the other workers within {waited} s",
             names.join(", ")
         ))
     }
 }
 
-/// A worker whose clock did not go as the controller's did while it loaded.
+/// Warns about a worker whose clock drifted from the controller's during the load.
 fn clock_moved(worker: &str, ns: i64) -> Warning {
     let text = format!(
-        "the clock of {worker} moved by {:.1} ms against the controller's during the load, more than clocks drift, as that of a \
-         virtual machine that is paused or moved: when it began, how long it measured and its response times may be wrong by as \
+        "the clock of {worker} moved by {:.1} ms relative to the controller's during the load, which is more than normal drift and \
+         typical of a virtual machine that is paused or migrated: its start time, measured time and response times may be wrong by as \
          much; measure again",
         ns as f64 / 1e6
     );
     Warning::new(WarningKind::ClockStep, text)
 }
 
-impl Loading for Fleet {
+impl Loading for WorkerGroup {
     fn next(&mut self, within: Duration) -> Heard {
         let until = Instant::now() + within;
         loop {

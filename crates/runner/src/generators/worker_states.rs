@@ -1,26 +1,26 @@
-//! What workers do while a load goes on, for whoever watches.
+//! The states of workers during a load, for the live view.
 
 use prony_records::{Event, Phase, WorkerNow, WorkerState};
 use std::time::{Duration, Instant};
 
-/// Length of the intervals that a rate is told of, s.
+/// Length in seconds of the intervals over which a rate is reported.
 const TELLING_S: f64 = 0.5;
-/// Time between two looks at the workers.
+/// Interval at which the states are checked.
 const LOOK: Duration = Duration::from_millis(100);
-/// Time between two tellings where no state changed.
+/// Interval between reports while no state changes.
 const EVERY: Duration = Duration::from_millis(500);
-/// A worker that makes load tells ten times a second: one that is quiet for so long stands still, or is not reached.
+/// A worker that generates load reports ten times per second: after this time without a report it is stalled or unreachable.
 const SILENT: Duration = Duration::from_secs(2);
 
-/// What one worker does, by what it told.
-pub(super) struct Doing {
+/// The state of one worker, derived from its events.
+pub(super) struct WorkerActivity {
     now: WorkerNow,
     heard: Instant,
-    /// Replies since its rate was last known, and the time that they took, s.
+    /// Replies since the last rate, and the seconds since then.
     since: (u64, f64),
 }
 
-impl Doing {
+impl WorkerActivity {
     pub(super) fn new(worker: &str) -> Self {
         Self {
             now: WorkerNow {
@@ -94,16 +94,16 @@ const fn makes_load(state: WorkerState) -> bool {
     matches!(state, WorkerState::WarmUp | WorkerState::Measurement)
 }
 
-/// What was told of all workers, and when.
+/// The states that were last reported, and when.
 #[derive(Default)]
-pub(super) struct Roster {
+pub(super) struct WorkerStates {
     told: Vec<WorkerNow>,
     told_at: Option<Instant>,
     looked_at: Option<Instant>,
 }
 
-impl Roster {
-    /// What is to be told now, if anything: a change of a state soon, a rate from time to time.
+impl WorkerStates {
+    /// The states to report now, if any: changes of a state promptly, rates at intervals.
     pub(super) fn news(&mut self, workers: impl FnOnce() -> Vec<WorkerNow>) -> Option<Event> {
         let now = Instant::now();
         let is_past = |then: Option<Instant>, wait| then.is_none_or(|then| now.duration_since(then) >= wait);
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_worker_is_followed_through_its_load() {
-        let mut doing = Doing::new("one");
-        let seen = |doing: &Doing| (doing.now().state, doing.now().throughput_per_s);
+        let mut doing = WorkerActivity::new("one");
+        let seen = |doing: &WorkerActivity| (doing.now().state, doing.now().throughput_per_s);
         assert_eq!(seen(&doing), (WorkerState::Starting, None));
         doing.hear(&phase(Phase::Measurement));
         for _ in 0..5 {
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(
             doing.at(Instant::now() + 2 * SILENT).state,
             WorkerState::Drain,
-            "it has nothing to tell"
+            "nothing to report"
         );
         doing.hear(&Event::Part { part: String::new() });
         assert_eq!(seen(&doing), (WorkerState::Done, None));
@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn what_did_not_change_is_told_once() {
-        let mut roster = Roster::default();
-        let workers = || vec![Doing::new("one").now()];
+        let mut roster = WorkerStates::default();
+        let workers = || vec![WorkerActivity::new("one").now()];
         assert!(matches!(roster.news(workers), Some(Event::Workers { workers }) if workers.len() == 1));
         roster.looked_at = None;
         roster.told_at = None;

@@ -2,19 +2,19 @@
 //! per request, no debug mode, and as many workers as they were given.
 
 pub mod draft;
-mod wire;
-
-pub use wire::Framing;
 
 use crate::{BenchError, Checkout, Workbench};
 use crate::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, Reached, Service, WorkersUse};
 use prony_host::Process;
-use prony_load::Protocol;
+use prony_load::{Body, Protocol, Request, Target, Template};
+use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, PreparedRequest, Reply};
+use prony_protocols::protocol::Framing;
+use prony_protocols::request_values::Parameters;
 use prony_records::{ServiceId, Stage};
 use std::collections::BTreeMap;
-use std::io;
+use std::time::{Duration, Instant};
 
 /// The contract whose reply is compared, and its path.
 const CONTRACT: &str = "hello";
@@ -25,6 +25,8 @@ const WORKERS: u64 = 4;
 const REQUESTS: usize = 60;
 /// Connections that are open at once: a server with a thread for each has so many threads.
 const CONNECTIONS: usize = 8;
+/// A reply that does not come is not waited for longer.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Lines of the log that are looked at.
 const LINES: usize = 4 * REQUESTS;
 /// What servers in a debug mode say of themselves.
@@ -77,7 +79,12 @@ pub fn replies(
         .collect();
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let built = builder.build_all(&services, BUILDS_AT_ONCE, &|progress| {
         if let Progress::Building(service) = progress {
             tell(&format!("building {service}"));
@@ -131,23 +138,24 @@ fn seen(
                 "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
             return Err(Failure::new(Stage::Check, text));
         }
-        look((&target.host, target.port), &mut *subject.service, uses)
+        look(target, &mut *subject.service, uses)
             .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)
 }
 
-fn look(address: (&str, u16), process: &mut dyn Process, uses: Option<WorkersUse>) -> io::Result<Seen> {
-    let mut line = wire::Line::open(address, PATH)?;
+fn look(target: &Target, process: &mut dyn Process, uses: Option<WorkersUse>) -> Result<Seen, ClientError> {
+    let client = Client::new(target, Protocol::Http1)?;
+    let mut line = WorkerGenerator::open(&client)?;
     let first = line.ask()?;
     if first.status != 200 {
-        return Err(io::Error::other(format!("status {}", first.status)));
+        return Err(ClientError::Malformed(format!("status {}", first.status)));
     }
     let keep_alive = !first.closes && line.ask().is_ok();
     drop(line);
     let _ = process.begin_window();
     let before = counts(&process.log_tail(LINES));
-    let connections = ask_often(address)?;
+    let connections = ask_often(&client)?;
     let usage = process.end_window().ok();
     // Only now: whoever has answered that the window ended has read, and kept, what was printed before.
     let log = process.log_tail(LINES);
@@ -158,22 +166,54 @@ fn look(address: (&str, u16), process: &mut dyn Process, uses: Option<WorkersUse
     faults.extend(debugs(&log));
     faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
     Ok(Seen {
-        bytes: first.bytes,
-        headers: first.headers,
+        bytes: first.received,
+        headers: first
+            .headers
+            .iter()
+            .map(|(name, _)| String::from_utf8_lossy(name).into_owned())
+            .collect(),
         keep_alive,
         framing: first.framing,
         faults,
     })
 }
 
+/// A connection on which the same request is sent again and again.
+struct WorkerGenerator {
+    connection: Connection,
+    request: PreparedRequest,
+}
+
+impl WorkerGenerator {
+    fn open(client: &Client) -> Result<Self, ClientError> {
+        let request = Request {
+            method: "GET".to_owned(),
+            path: Template::literal(PATH),
+            headers: Vec::new(),
+            body: Body::None,
+        };
+        Ok(Self {
+            request: client.prepare(&request, BodyFraming::Length)?,
+            connection: client.connect(Instant::now() + PATIENCE)?,
+        })
+    }
+
+    fn ask(&mut self) -> Result<Reply, ClientError> {
+        let token = self
+            .connection
+            .start(&self.request, Parameters::new(&[], 0).values(0));
+        self.connection.reply(token, Instant::now() + PATIENCE)
+    }
+}
+
 /// Asks over several connections by turns, which stay open; one that the service closes is opened anew.
-fn ask_often(address: (&str, u16)) -> io::Result<Vec<wire::Line>> {
-    let open = || wire::Line::open(address, PATH);
-    let mut connections: Vec<wire::Line> = (0..CONNECTIONS).map(|_| open()).collect::<io::Result<_>>()?;
+fn ask_often(client: &Client) -> Result<Vec<WorkerGenerator>, ClientError> {
+    let all = (0..CONNECTIONS).map(|_| WorkerGenerator::open(client));
+    let mut connections: Vec<WorkerGenerator> = all.collect::<Result<_, _>>()?;
     for number in 0..REQUESTS {
         let connection = &mut connections[number % CONNECTIONS];
         if connection.ask()?.closes {
-            *connection = open()?;
+            *connection = WorkerGenerator::open(client)?;
         }
     }
     Ok(connections)

@@ -2,7 +2,7 @@
 
 use crate::BenchError;
 use crate::Cancel;
-use crate::testbed::{Claims, Lab};
+use crate::testbed::{Claims, Testbed};
 use prony_host::{Cpus, Held, Host as _, HostError, Local, Locks, NotLocked};
 use std::time::Duration;
 
@@ -28,16 +28,16 @@ impl Claim {
         Ok(Held::default())
     }
 
-    /// Claims the CPUs of the other hosts of a lab.
+    /// Claims the CPUs of the other hosts of a testbed.
     pub(crate) fn take_there(
         &self,
-        lab: &Lab,
+        testbed: &Testbed,
         cancel: &Cancel,
         tell: &dyn Fn(&str),
     ) -> Result<Claims, BenchError> {
         let mut told = false;
         loop {
-            match lab.claim() {
+            match testbed.claim() {
                 Err(error @ HostError::Taken { .. }) if self.waits => {
                     if !std::mem::replace(&mut told, true) {
                         tell(&format!("waiting: {error}"));

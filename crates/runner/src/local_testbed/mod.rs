@@ -5,7 +5,7 @@ mod claims;
 use crate::clock::now;
 use crate::error::Told as _;
 use crate::generators::ProcessGenerator;
-use crate::testbed::{Claims, Controller, Lab, LabFile, Link, Member, Preflight};
+use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
 use crate::{BenchError, Checkout};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
 pub use claims::{Claim, who_measures};
@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
 pub struct Workbench {
     /// The hosts, and what each is for.
-    pub lab: Lab,
+    pub testbed: Testbed,
     /// What loads services.
     pub generator: ProcessGenerator,
     /// How.
@@ -53,12 +53,12 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
-        let seeds = Seeds::new(&logs.join("companions"));
+        let seeds = Seeds::new(&logs.join("backing_services"));
         let host = local(program);
-        let lab = Lab::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
+        let testbed = Testbed::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
-            generator: ProcessGenerator::new(lab.clone()),
-            lab,
+            generator: ProcessGenerator::new(testbed.clone()),
+            testbed,
             options: Options {
                 isolation: Isolation::WherePossible,
                 noise: None,
@@ -80,38 +80,38 @@ impl Workbench {
         let begun = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{begun}-{}", std::process::id());
         Ok(Self {
-            seeds: Seeds::new(&checkout.state().join("companions")),
+            seeds: Seeds::new(&checkout.state().join("backing_services")),
             ..Self::new(checkout.state().join("log").join(name), cancel)?
         })
     }
 
     /// Where services run.
     pub fn host(&self) -> &dyn Host {
-        &*self.lab.service().host
+        &*self.testbed.service().host
     }
 
-    /// The same on the hosts of a lab file, where one is given; `tell` hears what takes long.
-    pub fn in_lab(
+    /// The same on the hosts of a testbed file, where one is given; `tell` hears what takes long.
+    pub fn in_testbed(
         mut self,
-        file: Option<&LabFile>,
+        file: Option<&TestbedFile>,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, BenchError> {
         let Some(file) = file else { return Ok(self) };
         let controller = Controller {
             host: local(&self.program),
             program: self.program.clone(),
-            logs: self.lab.service().logs.clone(),
+            logs: self.testbed.service().logs.clone(),
             what: self.claim.what.clone(),
             goes_on: {
                 let cancel = self.cancel.clone();
                 Box::new(move || !cancel.is_asked())
             },
         };
-        self.lab = Lab::connect(file, &controller, tell).map_err(|error| match error {
+        self.testbed = Testbed::connect(file, &controller, tell).map_err(|error| match error {
             HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
             error => error.into(),
         })?;
-        self.generator = ProcessGenerator::new(self.lab.clone());
+        self.generator = ProcessGenerator::new(self.testbed.clone());
         Ok(self)
     }
 
@@ -119,8 +119,8 @@ impl Workbench {
     pub fn environment(&self) -> Environment {
         Environment {
             prony: String::from(env!("CARGO_PKG_VERSION")),
-            hosts: self.lab.hosts(),
-            ..self.lab.service().environment().clone()
+            hosts: self.testbed.hosts(),
+            ..self.testbed.service().environment().clone()
         }
     }
 
@@ -129,14 +129,14 @@ impl Workbench {
         if let Some(known) = self.links.get() {
             return Ok(known);
         }
-        let found = if self.lab.members().iter().all(Member::is_on_this_machine) {
+        let found = if self.testbed.members().iter().all(Member::is_on_this_machine) {
             Vec::new()
         } else {
-            let found = Preflight::of(&self.lab)?;
+            let found = Preflight::of(&self.testbed)?;
             let blocks = found.blocks();
             if !blocks.is_empty() {
                 return Err(BenchError::Input(format!(
-                    "the lab is not fit for a run:\n  {}\n`prony lab check` looks at it again",
+                    "the testbed is not fit for a run:\n  {}\n`prony testbed check` looks at it again",
                     blocks.join("\n  ")
                 )));
             }
@@ -156,8 +156,8 @@ impl Workbench {
     pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), BenchError> {
         let mut held = self.held.lock().expect("invariant: nobody panics with it");
         if held.is_none() {
-            let here = self.claim.take(&self.lab.cpus_here(), &self.cancel, tell)?;
-            let there = self.claim.take_there(&self.lab, &self.cancel, tell)?;
+            let here = self.claim.take(&self.testbed.cpus_here(), &self.cancel, tell)?;
+            let there = self.claim.take_there(&self.testbed, &self.cancel, tell)?;
             *held = Some((here, there));
         }
         Ok(())
@@ -180,7 +180,7 @@ impl Workbench {
     /// What trials share.
     pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> RunContext<'a> {
         RunContext {
-            lab: &self.lab,
+            testbed: &self.testbed,
             generator: &self.generator,
             options: &self.options,
             cancel: &self.cancel,

@@ -1,26 +1,26 @@
-//! What a service must hold, judged by a recording.
+//! Judges a recording by an objective (SLO).
 
 use prony_load::{Condition, GoodStreams, Objective};
-use prony_records::{Good, Quantile, Recording, Responses, count};
+use prony_records::{GoodputStreams, Quantile, Recording, Responses, count};
 
-/// A condition of an objective, and what a recording has instead.
+/// A condition of an objective and the value of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judged {
-    /// The condition as it was written: `p99<10ms`.
+    /// The condition as in the objective: `p99<10ms`.
     pub condition: String,
-    /// What was found: `14.2 ms`.
+    /// The measured value: `14.2 ms`.
     pub found: String,
-    /// Why it is missed, in words: `p99 14.2 ms, not below 10.0 ms`; `None` where it is met.
+    /// Why it is missed: `p99 14.2 ms, not below 10.0 ms`; `None` if it is met.
     pub missed: Option<String>,
 }
 
-/// The conditions of an objective that a recording does not meet, in words.
+/// Why a recording misses conditions of an objective.
 pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
     let judged = judge(objective, recording);
     judged.into_iter().filter_map(|judged| judged.missed).collect()
 }
 
-/// Each condition of an objective with what a recording has. Conditions that each stream meets by itself are judged together.
+/// Each condition of an objective with the value of a recording. Conditions for single streams are judged together.
 pub fn judge(objective: &Objective, recording: &Recording) -> Vec<Judged> {
     let text = objective.to_string();
     let written = text.split(',').map(str::trim);
@@ -73,7 +73,7 @@ fn one(
             let missed = (!fine).then(|| format!("goodput {found}, not above {}/s", number(above)));
             (found, missed)
         }
-        // Each stream meets these by itself: they are judged together.
+        // These apply to each stream and are judged together.
         Condition::Ttft { .. } | Condition::Tpot { .. } | Condition::E2el { .. } | Condition::Good { .. } => {
             return None;
         }
@@ -97,7 +97,7 @@ fn below(name: &str, found: Option<Quantile>, below_ns: u64) -> (String, Option<
     (shown, missed)
 }
 
-/// What each stream must meet, as it was written.
+/// The conditions for each stream, as in the objective.
 fn limits(objective: &Objective) -> String {
     let text = objective.to_string();
     let written = text.split(',').map(str::trim).zip(objective.conditions());
@@ -112,13 +112,13 @@ fn limits(objective: &Objective) -> String {
 }
 
 /// Whether enough streams are good.
-fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged {
+fn of_streams(streams: &GoodStreams, limits: &str, good: Option<GoodputStreams>) -> Judged {
     let at_least = format!("good>{}%", (streams.at_least * 1e6).round() / 1e4);
     let Some(good) = good else {
         return Judged {
             condition: at_least,
             found: "unknown".to_owned(),
-            missed: Some("ttft, tpot and e2el are of language models, and none was asked (--llm)".to_owned()),
+            missed: Some("ttft, tpot and e2el need a language model as the target (--llm)".to_owned()),
         };
     };
     let fine = good.due > 0 && good.share() >= streams.at_least;
@@ -147,7 +147,7 @@ fn of_streams(streams: &GoodStreams, limits: &str, good: Option<Good>) -> Judged
     }
 }
 
-/// A duration as people read it: three digits and a unit.
+/// A duration for people: three digits and a unit.
 pub fn duration(ns: u64) -> String {
     let (value, unit) = match ns {
         0..1_000 => return format!("{ns} ns"),
@@ -163,7 +163,7 @@ pub fn duration(ns: u64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
-/// A limit as people write it: `10 ms`.
+/// A limit without trailing zeros: `10 ms`.
 fn limit(ns: u64) -> String {
     let text = duration(ns);
     let Some((value, unit)) = text.split_once(' ').filter(|(value, _)| value.contains('.')) else {
@@ -172,7 +172,7 @@ fn limit(ns: u64) -> String {
     format!("{} {unit}", value.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A number with three digits, or all digits of a large one: `0.182`, `9.10`, `52,418`.
+/// A number with three digits, or all digits of a large number: `0.182`, `9.10`, `52,418`.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let digits = match size {
@@ -193,7 +193,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", number(share * 100.0))
 }
 
-/// A share (0 to 1) in percent, never rounded up: only all of it is 100 %.
+/// A share (0 to 1) in percent, never rounded up to 100 %.
 pub fn percent_down(share: f64) -> String {
     if share >= 1.0 {
         return "100 %".to_owned();
@@ -204,7 +204,7 @@ pub fn percent_down(share: f64) -> String {
         _ if in_percent >= 1.0 => 100.0,
         _ => return percent(share),
     };
-    // A share such as 0.29 has no exact form: what is missing in the last digits is no loss.
+    // A share such as 0.29 has no exact binary form; the small constant corrects an error in its last digits.
     format!("{} %", number((in_percent * step + 1e-9).floor() / step))
 }
 

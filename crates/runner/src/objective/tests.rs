@@ -50,7 +50,7 @@ fn enough_streams_are_good_or_too_few() {
         .parse()
         .expect("a good one");
     let streams = objective.streams().expect("of streams");
-    let good = |answers| Good {
+    let good = |answers| GoodputStreams {
         answers,
         due: 100,
         per_s: 1.0,

@@ -1,5 +1,5 @@
-//! What the state folder of a checkout holds that can be made again, and how it is forgotten. Runs, their reports, and what
-//! somebody uses at the moment stay.
+//! Removes those contents of the state folder that can be created again. Runs, their reports, and everything that is in use
+//! stay.
 
 use crate::BenchError;
 use crate::error::Told as _;
@@ -10,31 +10,30 @@ use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use walkdir::WalkDir;
 
-/// Bytes of a block in the count of a file's blocks, whatever the file system.
+/// Bytes of a block in the block count of a file, regardless of the file system.
 const BLOCK: u64 = 512;
-/// Hexadecimal digits that the name of a build's folder ends with.
+/// Number of hexadecimal digits at the end of the name of a build folder.
 const DIGITS: usize = 12;
-/// What the kernel calls a running prony.
+/// The name of a running prony process in `/proc`.
 const NAME: &str = "prony";
 
-/// What can be made again.
+/// The kinds of contents that can be created again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Builds of services.
     Builds,
-    /// Services as git had them.
+    /// Services of earlier git revisions.
     Revisions,
-    /// Toolchains and packages that came from registries, and data that was made for companions.
+    /// Toolchains and packages from registries, and generated data of backing services.
     Cache,
-    /// Logs of commands that ended.
+    /// Logs of finished commands.
     Logs,
-    /// What commands that were killed left behind.
+    /// Left over from commands that were killed.
     Leftovers,
 }
 
-/// All of it.
 pub const KINDS: [Kind; 5] = [
     Kind::Builds,
     Kind::Revisions,
@@ -43,45 +42,41 @@ pub const KINDS: [Kind; 5] = [
     Kind::Leftovers,
 ];
 
-/// What is to be forgotten.
+/// What to remove.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
-    /// Of these kinds.
+pub struct CleanOptions<'a> {
     pub kinds: &'a [Kind],
-    /// Only what did not change for this long.
+    /// Only entries that have not changed for this long.
     pub unchanged_for: Duration,
-    /// Look, and remove nothing.
+    /// Report, but remove nothing.
     pub dry: bool,
 }
 
-/// What became of an entry.
+/// The result for an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "fate", content = "reason")]
-pub enum Fate {
-    /// It is gone; in a dry run it would be.
+pub enum CleanOutcome {
+    /// Removed, or to be removed if this is a dry run.
     Removed,
-    /// Somebody uses it.
+    /// In use.
     Kept(String),
-    /// It cannot be removed.
+    /// Removing failed.
     Failed(String),
 }
 
 /// An entry of the state folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// What it is.
     pub kind: Kind,
-    /// Where it lies.
     pub path: PathBuf,
-    /// What it takes on the disk.
+    /// Its size on the disk.
     pub bytes: u64,
-    /// What became of it.
     #[serde(flatten)]
-    pub fate: Fate,
+    pub fate: CleanOutcome,
 }
 
-/// Forgets what is wished in a state folder; tells what became of each entry.
-pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
+/// Removes the requested entries of a state folder and returns the result for each.
+pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, BenchError> {
     let users = users(state)?;
     let mut entries = Vec::new();
     let engine = Engine::find().ok();
@@ -93,9 +88,9 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
             if age(&data) < wish.unchanged_for {
                 continue;
             }
-            let bytes = size(&path, &data);
+            let bytes = size(&path);
             let fate = forget(kind, &path, &users, wish.dry);
-            if kind == Kind::Builds && fate == Fate::Removed && !wish.dry {
+            if kind == Kind::Builds && fate == CleanOutcome::Removed && !wish.dry {
                 forget_image(engine.as_ref(), name(&path));
             }
             entries.push(Entry {
@@ -109,8 +104,8 @@ pub fn clean(state: &Path, wish: &Wish<'_>) -> Result<Vec<Entry>, BenchError> {
     Ok(entries)
 }
 
-/// Removes the containers that a killed prony left on this machine, where that is wished; they stand in no folder.
-pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
+/// Removes containers that a killed prony left on this machine, if leftovers are requested. They have no folder.
+pub fn clean_containers(wish: &CleanOptions<'_>) -> Vec<Entry> {
     let engine = Engine::find().ok();
     let engine = engine.filter(|_| wish.kinds.contains(&Kind::Leftovers));
     let left = engine.map(|engine| sweep_containers(&engine, wish.dry));
@@ -119,12 +114,12 @@ pub fn clean_containers(wish: &Wish<'_>) -> Vec<Entry> {
         kind: Kind::Leftovers,
         path: container.into(),
         bytes: 0,
-        fate: Fate::Removed,
+        fate: CleanOutcome::Removed,
     })
     .collect()
 }
 
-/// Forgets the image that was built in the folder of a build, `<service>-<digest>`, where one was.
+/// Removes the image that was built in a build folder (`<service>-<digest>`), if there is one.
 fn forget_image(engine: Option<&Engine>, folder: &str) {
     let whole = folder.split_once('~').map_or(folder, |(whole, _)| whole);
     let is_digest =
@@ -132,7 +127,7 @@ fn forget_image(engine: Option<&Engine>, folder: &str) {
     let mut parts = whole
         .rmatch_indices('-')
         .map(|(at, _)| (&whole[..at], &whole[at + 1..]));
-    // A repeated build has its number behind the digest.
+    // The name of a repeated build has its number after the digest.
     let found = parts.find_map(|(service, rest)| {
         let digest = rest.split('-').next().unwrap_or_default();
         is_digest(digest).then_some((service, digest))
@@ -142,18 +137,18 @@ fn forget_image(engine: Option<&Engine>, folder: &str) {
     }
 }
 
-/// The entries of a kind, in the order of their names.
+/// The entries of a kind, sorted by name.
 fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
     let inside = |folder: &str| listed(&state.join(folder));
     Ok(match kind {
-        // Their locks stay: somebody may wait for one.
+        // Lock files stay, because another process may be waiting for one.
         Kind::Builds => {
             let mut paths = inside("build")?;
             paths.retain(|path| !is_lock(path));
             paths
         }
         Kind::Revisions => inside("revisions")?,
-        Kind::Cache => [inside("cache")?, inside("companions/kept")?].concat(),
+        Kind::Cache => [inside("cache")?, inside("backing-services/kept")?].concat(),
         Kind::Logs => inside("log")?,
         Kind::Leftovers => {
             let mut paths = listed(state)?;
@@ -183,7 +178,7 @@ fn name(path: &Path) -> &str {
         .unwrap_or_default()
 }
 
-/// The pronys that work in this checkout: each has a folder of logs that ends in its number.
+/// The prony processes that work in this checkout: each has a log folder that ends in its process ID.
 fn users(state: &Path) -> Result<Vec<u32>, BenchError> {
     let logs = listed(&state.join("log"))?;
     Ok(logs
@@ -193,7 +188,7 @@ fn users(state: &Path) -> Result<Vec<u32>, BenchError> {
         .collect())
 }
 
-/// The process that a name ends with, after a hyphen or a dot.
+/// The process ID at the end of a name, after a hyphen or a dot.
 fn process(path: &Path) -> Option<u32> {
     name(path).rsplit(['-', '.']).next()?.parse().ok()
 }
@@ -209,8 +204,8 @@ fn age(data: &Metadata) -> Duration {
     age.unwrap_or_default()
 }
 
-fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
-    let used_by = |process: u32| Fate::Kept(format!("process {process} uses it"));
+fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> CleanOutcome {
+    let used_by = |process: u32| CleanOutcome::Kept(format!("in use by process {process}"));
     let user = match kind {
         Kind::Builds | Kind::Leftovers => None,
         Kind::Logs => process(path).filter(|process| users.contains(process)),
@@ -219,7 +214,7 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
     if let Some(process) = user {
         return used_by(process);
     }
-    // Held until the entry is gone.
+    // Held until the entry is removed.
     let lock = match kind {
         Kind::Builds => path.with_file_name(format!("{}.lock", name(path))),
         _ => path.to_owned(),
@@ -229,16 +224,17 @@ fn forget(kind: Kind, path: &Path, users: &[u32], dry: bool) -> Fate {
         && matches!(kind, Kind::Builds | Kind::Leftovers)
         && matches!(lock.try_lock(), Err(TryLockError::WouldBlock))
     {
-        return Fate::Kept("somebody uses it".to_owned());
+        return CleanOutcome::Kept("in use by another process".to_owned());
     }
     let removed = if dry { Ok(()) } else { remove(path) };
     if let Some(lock) = lock {
-        // To close it is not enough: a process that is being started has a copy of it until it runs its program.
+        // Closing it is not enough: a child process that is being started holds a copy of the file descriptor until it executes
+        // its program.
         let _ = lock.unlock();
     }
     match removed {
-        Ok(()) => Fate::Removed,
-        Err(error) => Fate::Failed(error.to_string()),
+        Ok(()) => CleanOutcome::Removed,
+        Err(error) => CleanOutcome::Failed(error.to_string()),
     }
 }
 
@@ -247,7 +243,7 @@ fn remove(path: &Path) -> io::Result<()> {
         return fs::remove_file(path);
     }
     match fs::remove_dir_all(path) {
-        // Some clients of registries protect what they keep even from its owner.
+        // Some package managers write-protect their caches even from the owner.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
             open(path)?;
             fs::remove_dir_all(path)
@@ -256,28 +252,26 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Lets the owner change all folders of a tree.
+/// Makes all folders of a tree writable for the owner.
 fn open(folder: &Path) -> io::Result<()> {
-    let mode = fs::symlink_metadata(folder)?.permissions().mode();
-    fs::set_permissions(folder, Permissions::from_mode(mode | 0o700))?;
-    for entry in fs::read_dir(folder)? {
+    // A folder is made writable before the walk enters it.
+    for entry in WalkDir::new(folder)
+        .into_iter()
+        .filter_entry(|entry| entry.file_type().is_dir())
+    {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open(&entry.path())?;
-        }
+        let mode = entry.metadata()?.permissions().mode();
+        fs::set_permissions(entry.path(), Permissions::from_mode(mode | 0o700))?;
     }
     Ok(())
 }
 
-/// What a tree takes on the disk; what cannot be read counts as nothing.
-fn size(path: &Path, data: &Metadata) -> u64 {
-    let own = data.blocks() * BLOCK;
-    if !data.is_dir() {
-        return own;
-    }
-    let inside = fs::read_dir(path).into_iter().flatten().flatten();
-    let each = inside.filter_map(|entry| Some(size(&entry.path(), &entry.metadata().ok()?)));
-    own + each.sum::<u64>()
+/// The size of a tree on the disk; unreadable entries count as zero.
+fn size(path: &Path) -> u64 {
+    let entries = WalkDir::new(path).into_iter().flatten();
+    entries
+        .filter_map(|entry| Some(entry.metadata().ok()?.blocks() * BLOCK))
+        .sum()
 }
 
 #[cfg(test)]
@@ -315,7 +309,7 @@ mod tests {
             .permissions();
         protected.set_mode(0o555);
         fs::set_permissions(state.path().join("cache/go/deep"), protected).expect("protected");
-        let wish = |dry, unchanged_for| Wish {
+        let wish = |dry, unchanged_for| CleanOptions {
             kinds: &KINDS,
             unchanged_for,
             dry,
@@ -326,8 +320,11 @@ mod tests {
         let young = clean(state.path(), &wish(false, Duration::from_hours(1))).expect("looked");
         assert!(young.is_empty(), "{young:?}");
         let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
-        assert_eq!(done, seen, "a dry run tells what comes");
-        let kept: Vec<&Entry> = done.iter().filter(|entry| entry.fate != Fate::Removed).collect();
+        assert_eq!(done, seen, "a dry run reports the same entries");
+        let kept: Vec<&Entry> = done
+            .iter()
+            .filter(|entry| entry.fate != CleanOutcome::Removed)
+            .collect();
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert!(kept[0].path.ends_with("build/go-0a1b"));
         assert!(done.iter().all(|entry| entry.bytes >= 10_000), "{done:?}");

@@ -1,4 +1,4 @@
-//! The project that a command works in: a checkout of prony, or any folder with a `prony.toml`.
+//! The project of a command: a checkout of prony, or any folder with a `prony.toml`.
 
 pub mod clean;
 mod service_selector;
@@ -18,27 +18,27 @@ use std::process::Command;
 /// The file that makes a folder a project. It may be empty.
 pub const PROJECT_FILE: &str = "prony.toml";
 
-/// The project: the folder with `prony.toml`, or with `services/` and `contracts/`.
+/// The project: a folder with `prony.toml`, or with `services/` and `contracts/`.
 #[derive(Debug, Clone)]
 pub struct Checkout {
-    /// The folder.
     pub root: PathBuf,
 }
 
-/// `prony.toml` as it is written.
+/// The contents of `prony.toml`.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
-    /// The file that keeps the runs, from the project's folder.
+    /// The file of the run store, relative to the folder of the project.
     store: Option<PathBuf>,
-    /// The lab file of every run that names none, from the project's folder.
-    lab: Option<PathBuf>,
+    /// The default testbed file, relative to the folder of the project.
+    #[serde(alias = "lab")]
+    testbed: Option<PathBuf>,
 }
 
 impl Checkout {
-    /// The nearest folder from the working directory upwards that is a project.
+    /// The project that contains the working directory.
     pub fn find() -> Result<Self, BenchError> {
-        let here = std::env::current_dir().failed(|| "cannot tell the working directory".to_owned())?;
+        let here = std::env::current_dir().failed(|| "cannot find the working directory".to_owned())?;
         let is_project = |folder: &Path| {
             folder.join(PROJECT_FILE).is_file()
                 || folder.join("services").is_dir() && folder.join("contracts").is_dir()
@@ -48,26 +48,26 @@ impl Checkout {
                 root: root.to_owned(),
             }),
             None => Err(BenchError::Input(format!(
-                "{} lies in no project: `prony init` makes one here",
+                "{} is not in a project: run `prony init` to create one here",
                 here.display()
             ))),
         }
     }
 
-    /// All that the project has to offer, and what prony brings along.
+    /// Everything that the project defines, and what is shipped with prony.
     pub fn catalogue(&self) -> Result<Catalogue, BenchError> {
         Ok(Catalogue::read_with(&self.root, Some(&shipped()?))?)
     }
 
-    /// The file that keeps the runs: what `prony.toml` says, else in the state folder.
+    /// The file of the run store: the one in `prony.toml`; default: `store.db` in the state folder.
     pub fn store(&self) -> Result<PathBuf, BenchError> {
         let own = self.settings()?.store.map(|store| self.root.join(store));
         Ok(own.unwrap_or_else(|| self.state().join("store.db")))
     }
 
-    /// The lab file that `prony.toml` names.
-    pub fn lab(&self) -> Result<Option<PathBuf>, BenchError> {
-        Ok(self.settings()?.lab.map(|lab| self.root.join(lab)))
+    /// The testbed file that `prony.toml` names.
+    pub fn testbed(&self) -> Result<Option<PathBuf>, BenchError> {
+        Ok(self.settings()?.testbed.map(|testbed| self.root.join(testbed)))
     }
 
     fn settings(&self) -> Result<Settings, BenchError> {
@@ -82,7 +82,7 @@ impl Checkout {
         })
     }
 
-    /// The commit that the checkout is at, with `+dirty` where it has changes; `None` where git does not say.
+    /// The checked-out commit, with `+dirty` if there are changes; `None` if git reports none.
     pub fn commit(&self) -> Option<String> {
         let git = |arguments: &[&str]| {
             let output = Command::new("git")
@@ -101,7 +101,7 @@ impl Checkout {
         Some(if clean { commit } else { format!("{commit}+dirty") })
     }
 
-    /// Address of the repository, as `repository-code` of the project's `CITATION.cff`.
+    /// Address of the repository: `repository-code` in the `CITATION.cff` of the project.
     pub fn repository(&self) -> Option<String> {
         let text = std::fs::read_to_string(self.root.join("CITATION.cff")).ok()?;
         let written = text
@@ -111,7 +111,7 @@ impl Checkout {
         address.starts_with("http").then(|| address.to_owned())
     }
 
-    /// Whether there is room to build and run these services.
+    /// Whether the disk has enough space to build and run these services.
     pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), BenchError> {
         let state = self.state();
         let names: BTreeSet<&str> = services.into_iter().collect();

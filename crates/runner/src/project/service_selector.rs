@@ -1,4 +1,4 @@
-//! A service as a user names it: `NAME`, `NAME/VARIANT`, and with `@REVISION` as it was in git.
+//! A service as the user names it: `NAME` or `NAME/VARIANT`, optionally with `@REVISION` for an earlier git revision.
 
 use super::Checkout;
 use crate::BenchError;
@@ -10,10 +10,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Lies in the folder of a revision that was taken out as a whole.
+/// Marks the folder of a revision that was checked out completely.
 const WHOLE: &str = ".prony-whole";
 
-/// What the user wrote.
+/// The parsed name of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Named {
     name: String,
@@ -21,10 +21,9 @@ pub struct Named {
     revision: Option<String>,
 }
 
-/// A service that is in the catalogue.
+/// A service of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// Service and variant.
     pub id: ServiceId,
 }
 
@@ -42,7 +41,7 @@ impl fmt::Display for Named {
 }
 
 impl Named {
-    /// Reads a text that names a service of the checkout; `None` where it names none.
+    /// Parses the name of a service of the checkout; `None` if it is something else.
     pub fn read(text: &str) -> Result<Option<Self>, BenchError> {
         if Path::new(text).is_file() {
             return Ok(None);
@@ -51,13 +50,13 @@ impl Named {
         match Checkout::find() {
             Ok(checkout) if subject.is_known(&checkout) || subject.revision.is_some() => Ok(Some(subject)),
             _ if subject.revision.is_some() => Err(BenchError::Input(format!(
-                "`{text}` names a revision, but here is no project to look it up in: `prony init` makes one"
+                "`{text}` names a revision, but the working directory is not in a project: run `prony init` to create one"
             ))),
             _ => Ok(None),
         }
     }
 
-    /// Reads what the user wrote; whether there is such a service shows when it is chosen.
+    /// Parses a name. Whether there is such a service is checked by [`choose`].
     pub fn parse(text: &str) -> Self {
         let (service, revision) = match text.split_once('@') {
             Some((service, revision)) => (service, Some(revision.to_owned())),
@@ -93,7 +92,7 @@ impl Named {
     }
 }
 
-/// Finds the service; one of a revision is taken out of git and added to the catalogue as a variant of its own.
+/// Finds the service. A service of an earlier revision is checked out and added to the catalogue as a separate variant.
 pub fn choose(subject: &Named, checkout: &Checkout, catalogue: &mut Catalogue) -> Result<Chosen, BenchError> {
     let service = match &subject.revision {
         None => one(catalogue, subject)?.clone(),
@@ -121,7 +120,7 @@ pub fn choose(subject: &Named, checkout: &Checkout, catalogue: &mut Catalogue) -
     Ok(Chosen { id })
 }
 
-/// The service that was chosen from this catalogue.
+/// The service of the catalogue.
 pub fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
     let same = |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
     catalogue
@@ -131,7 +130,7 @@ pub fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
         .expect("invariant: chosen services are in the catalogue")
 }
 
-/// The contract and protocol that two services are loaded with: the one that is wished, else the first in common.
+/// The contract and protocol with which two services are loaded: the requested contract, otherwise the first that both share.
 pub fn common(
     catalogue: &Catalogue,
     first: &Chosen,
@@ -152,12 +151,9 @@ pub fn common(
     let mut both = contracts.flat_map(|contract| protocols.map(|protocol| (contract.clone(), protocol)));
     both.find(|(contract, protocol)| first.offers(contract, *protocol) && second.offers(contract, *protocol))
         .ok_or_else(|| {
-            let what = wished.map_or_else(
-                || "a contract".to_owned(),
-                |wished| format!("the contract {wished}"),
-            );
+            let what = wished.map_or_else(|| "a contract".to_owned(), |name| format!("the contract {name}"));
             BenchError::Input(format!(
-                "{} and {} do not both fulfil {what} over the same protocol",
+                "{} and {} do not both implement {what} over the same protocol",
                 first.label(),
                 second.label()
             ))
@@ -169,7 +165,7 @@ fn one<'a>(catalogue: &'a Catalogue, subject: &Named) -> Result<&'a Service, Ben
     match found.as_slice() {
         [service] => Ok(service),
         several => Err(BenchError::Input(format!(
-            "`{subject}` names {} services: name one",
+            "`{subject}` matches {} services: select one",
             several.len()
         ))),
     }
@@ -180,16 +176,17 @@ fn resolve(checkout: &Checkout, revision: &str) -> Result<String, BenchError> {
     let output = git(checkout)
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
         .output();
-    let output = output.failed(|| "cannot start git: install it, it knows the revisions".to_owned())?;
+    let output =
+        output.failed(|| "cannot start git, which is needed for revisions: install it".to_owned())?;
     if !output.status.success() {
         return Err(BenchError::Input(format!(
-            "git knows no revision `{revision}` of this checkout"
+            "git does not find the revision `{revision}` in this checkout"
         )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// The service's folder as it was, with what is needed to read it; a revision is taken out once.
+/// The folder of the service in this revision, with the files that are needed to parse it. Each revision is checked out once.
 fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf, BenchError> {
     let root = checkout
         .state()
@@ -198,29 +195,30 @@ fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf
     if root.join(WHOLE).is_file() {
         return Ok(root);
     }
-    // Taken out aside and put in its place as a whole: one that was cut short is never taken for one.
+    // Checked out into a temporary folder and then renamed, so that an interrupted checkout is never mistaken for a complete
+    // one.
     let aside = root.with_file_name(format!(".{commit}-{service}.{}", std::process::id()));
     let _ = std::fs::remove_dir_all(&aside);
-    std::fs::create_dir_all(&aside).failed(|| format!("cannot make the folder {}", aside.display()))?;
+    std::fs::create_dir_all(&aside).failed(|| format!("cannot create the folder {}", aside.display()))?;
     let taken = take_out(checkout, commit, service, &aside);
     let placed = taken.and_then(|()| put_in_place(&aside, &root));
     let _ = std::fs::remove_dir_all(&aside);
     placed.map(|()| root)
 }
 
-/// Another prony may have been faster: then its copy is as good. What an earlier version left half done makes room.
+/// If another prony process was faster, its copy is used. An incomplete checkout of an earlier version of prony is replaced.
 fn put_in_place(aside: &Path, root: &Path) -> Result<(), BenchError> {
     if std::fs::rename(aside, root).is_err() && !root.join(WHOLE).is_file() {
         std::fs::remove_dir_all(root).failed(|| format!("cannot remove {}", root.display()))?;
-        std::fs::rename(aside, root).failed(|| format!("cannot make the folder {}", root.display()))?;
+        std::fs::rename(aside, root).failed(|| format!("cannot create the folder {}", root.display()))?;
     }
     Ok(())
 }
 
 fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), BenchError> {
     let folder = format!("services/{service}");
-    // A project may have no toolchains, contracts and companions of its own.
-    let beside = ["services/toolchains.toml", "contracts", "companions"];
+    // A project may have no toolchains, contracts or backing services of its own.
+    let beside = ["services/toolchains.toml", "contracts", "backing-services"];
     let beside = beside.into_iter().filter(|path| holds(checkout, commit, path));
     let mut archive = git(checkout)
         .args(["archive", "--format=tar", commit, "--", &folder])
@@ -247,7 +245,7 @@ fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Re
             &archived.stderr
         });
         return Err(BenchError::Input(format!(
-            "cannot take {folder} out of revision {commit}: {}",
+            "cannot check out {folder} of revision {commit}: {}",
             reason.trim()
         )));
     }
@@ -255,7 +253,7 @@ fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Re
     std::fs::write(&whole, "").failed(|| format!("cannot write {}", whole.display()))
 }
 
-/// Whether a revision has a file or folder.
+/// Whether a revision contains a file or folder.
 fn holds(checkout: &Checkout, commit: &str, path: &str) -> bool {
     let asked = git(checkout)
         .args(["cat-file", "-e", &format!("{commit}:./{path}")])
@@ -311,7 +309,7 @@ mod tests {
         git(&["add", "-A"]);
         git(&["commit", "-qm", "all"]);
         let commit = git(&["rev-parse", "HEAD"]);
-        // What a prony left that was killed meanwhile.
+        // Left behind by a killed prony.
         let checkout = Checkout { root: root.clone() };
         let part = checkout
             .state()
@@ -324,7 +322,7 @@ mod tests {
         let again = taken_out(&checkout, &commit, "toy").expect("there");
         assert_eq!(again, taken);
         let beside = fs::read_dir(taken.parent().expect("a folder")).expect("there");
-        assert_eq!(beside.count(), 1, "nothing stays aside");
+        assert_eq!(beside.count(), 1, "nothing is left over");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What prony brings along, so that it works in any folder: its contracts, companions, suites and toolchains, embedded in the binary and
-//! written once into the user's cache, where everything reads them like files of a project.
+//! The contracts, backing services, suites and toolchains that are shipped with prony, so that it works in any folder. They are
+//! embedded in the binary and written once into the user's cache, from where they are read like files of a project.
 
 use crate::BenchError;
 use crate::error::Told as _;
@@ -8,17 +8,17 @@ use include_dir::{Dir, include_dir};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};
 
-// Links to the folders at the top of the checkout, so that they are part of the crate.
+// Symbolic links to the top-level folders of the checkout: only files inside the crate can be packaged.
 static CONTRACTS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/contracts");
-static COMPANIONS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/companions");
+static BACKING_SERVICES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/backing-services");
 static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/suites");
 static TOOLCHAINS: &str = include_str!("../../toolchains.toml");
 
-/// The folder with what is shipped, of the shape of a project.
+/// The folder of the shipped files. It has the structure of a project.
 pub fn shipped() -> Result<PathBuf, BenchError> {
     let mut files = vec![(PathBuf::from("services/toolchains.toml"), TOOLCHAINS.as_bytes())];
     for (folder, dir) in [
-        ("companions", &COMPANIONS),
+        ("backing-services", &BACKING_SERVICES),
         ("contracts", &CONTRACTS),
         ("suites", &SUITES),
     ] {
@@ -34,7 +34,7 @@ pub fn shipped() -> Result<PathBuf, BenchError> {
     let name = format!("shipped-{}", hex(&digest.finalize()[..8]));
     let place = cache().join(name);
     if !place.is_dir() {
-        // Written aside and put in its place as a whole: another prony may do the same at this moment.
+        // Written to a temporary folder and then renamed: another prony process may do the same now.
         let aside = place.with_extension(std::process::id().to_string());
         let written = write(&aside, &files).and_then(|()| match std::fs::rename(&aside, &place) {
             Err(_) if place.is_dir() => Ok(()),
@@ -43,7 +43,7 @@ pub fn shipped() -> Result<PathBuf, BenchError> {
         let _ = std::fs::remove_dir_all(&aside);
         written.failed(|| {
             format!(
-                "cannot write the contracts that prony brings along to {}: give a folder that can be written by XDG_CACHE_HOME",
+                "cannot write the shipped contracts to {}: set XDG_CACHE_HOME to a writable folder",
                 place.display()
             )
         })?;
@@ -51,7 +51,7 @@ pub fn shipped() -> Result<PathBuf, BenchError> {
     Ok(place)
 }
 
-/// The folder of the contracts that are shipped.
+/// The folder of the shipped contracts.
 pub fn shipped_contracts() -> Result<PathBuf, BenchError> {
     Ok(shipped()?.join("contracts"))
 }
@@ -74,7 +74,7 @@ fn write(root: &Path, files: &[(PathBuf, &[u8])]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The user's cache, else a folder of this user among the temporary ones.
+/// The user's cache folder; without a home, the folder for temporary files.
 fn cache() -> PathBuf {
     let absolute = |name: &str| {
         std::env::var_os(name)

@@ -1,7 +1,7 @@
 //! The record of a measurement: what was recorded, used and found, in the one place where it is put together.
 
 use super::ready_service::ReadyService;
-use crate::bottleneck::companion_bound;
+use crate::bottleneck::backing_service_bound;
 use crate::noise::neighbours;
 use crate::schedule::WindowPosition;
 use crate::usage::{self, Window, add_contradictions};
@@ -9,8 +9,8 @@ use crate::warm_up::Warmed;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
-    Classification, CompanionUse, Measurement, Outcome, Recording, Resources, Stage, TurnWindow, Turns,
-    Warning, WarningKind,
+    BackingUsage, Classification, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
+    Resources, Stage, Warning, WarningKind,
 };
 use std::time::Duration;
 
@@ -44,10 +44,10 @@ impl TrialFacts<'_> {
             self.joined(windows, context)?
         } else {
             let one = windows.into_iter().next_back();
-            let one = one.ok_or_else(|| Failure::lab(Stage::Measure, "it had no window"))?;
+            let one = one.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
             self.single(one.recording, Some(one.usage))?
         };
-        let blamed = self.ready.subject.companions.blames();
+        let blamed = self.ready.subject.backing_services.blames();
         measurement
             .warnings
             .extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
@@ -62,7 +62,7 @@ impl TrialFacts<'_> {
         let placement = &self.placement.placement;
         measurement.service_cpus = placement.service.cpus.as_slice().to_vec();
         measurement.generator_cpus = placement.generator().cpus.as_slice().to_vec();
-        let bound = companion_bound(&measurement, placement);
+        let bound = backing_service_bound(&measurement, placement);
         measurement.warnings.extend(bound);
         measurement.warnings.extend(self.ready.warnings.iter().cloned());
         if self.placement.slot.is_some() {
@@ -81,24 +81,24 @@ impl TrialFacts<'_> {
     /// All windows of an interleaved trial as one measurement.
     fn joined(&self, windows: Vec<MeasuredWindow>, context: &RunContext<'_>) -> Result<Measurement, Failure> {
         let warmed = self.warmed()?;
-        let turns: Vec<TurnWindow> = windows.iter().map(turn).collect();
-        let (mut recordings, mut service, mut companions) = (Vec::new(), Vec::new(), Vec::new());
+        let turns: Vec<InterleavedWindow> = windows.iter().map(turn).collect();
+        let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
         for window in windows {
             recordings.push(window.recording);
             let (resources, used) = window.usage.into_used();
             service.push(resources);
-            companions.push(used);
+            backing_services.push(used);
         }
         let joined = Recording::join(&recordings);
-        let joined = joined.map_err(|error| Failure::lab(Stage::Measure, error.to_string()))?;
-        let joined = joined.ok_or_else(|| Failure::lab(Stage::Measure, "it had no window"))?;
+        let joined = joined.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
+        let joined = joined.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
         let mut measurement = self.single(joined, None)?;
         measurement.service = Resources::join(&service);
-        measurement.companions = CompanionUse::join(&companions);
+        measurement.backing_services = BackingUsage::join(&backing_services);
         add_contradictions(&mut measurement);
-        let bound = companion_bound(&measurement, &self.placement.placement);
+        let bound = backing_service_bound(&measurement, &self.placement.placement);
         measurement.warnings.extend(bound);
-        let sum = |of: fn(&TurnWindow) -> Option<u64>| turns.iter().map(of).sum::<Option<u64>>();
+        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| turns.iter().map(of).sum::<Option<u64>>();
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);
         let cpus = context.host().topology().cpus().len();
@@ -106,7 +106,7 @@ impl TrialFacts<'_> {
         if let Some(warning) = unsteady(warmed) {
             warning.replace_in(&mut measurement.warnings);
         }
-        measurement.turns = Some(Turns {
+        measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: warmed.used_ns,
             windows: turns,
@@ -116,18 +116,18 @@ impl TrialFacts<'_> {
 
     fn warmed(&self) -> Result<&Warmed, Failure> {
         self.warmed
-            .ok_or_else(|| Failure::lab(Stage::WarmUp, "it was not warmed up"))
+            .ok_or_else(|| Failure::infrastructure(Stage::WarmUp, "it was not warmed up"))
     }
 }
 
-fn turn(window: &MeasuredWindow) -> TurnWindow {
+fn turn(window: &MeasuredWindow) -> InterleavedWindow {
     let MeasuredWindow {
         recording,
         usage,
         position,
     } = window;
     let times = recording.response_time_ns;
-    TurnWindow {
+    InterleavedWindow {
         block: position.map_or(0, |position| position.block),
         cycle: position.map_or(0, |position| position.cycle),
         place: position.map_or(0, |position| position.place),
@@ -139,7 +139,7 @@ fn turn(window: &MeasuredWindow) -> TurnWindow {
         steal_ns: usage.steal_ns(),
         response_time_ns_p50: times.map(|times| times.p50),
         response_time_ns_p99: times.map(|times| times.p99),
-        yardstick_ns: usage.yardstick_ns(),
+        cpu_speed_probe_ns: usage.cpu_speed_probe_ns(),
     }
 }
 
@@ -189,12 +189,15 @@ fn counts(recording: &Recording) -> String {
 }
 
 fn first_wrong(recording: &Recording) -> String {
-    recording.wrong_replies.first().map_or(String::new(), |reply| {
-        format!(
-            "; {}: {}: expected {}, got {}",
-            reply.operation, reply.what, reply.expected, reply.got
-        )
-    })
+    recording
+        .unexpected_replies
+        .first()
+        .map_or(String::new(), |reply| {
+            format!(
+                "; {}: {}: expected {}, got {}",
+                reply.operation, reply.what, reply.expected, reply.got
+            )
+        })
 }
 
 /// The word of an outcome in JSON, with spaces.

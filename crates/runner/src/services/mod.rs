@@ -132,7 +132,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
         let service = slot.ready.as_mut().expect("invariant: the service is up");
         let job = job(&trial, &service.subject.target, &slot.placement, (run, until));
-        let job = job.map_err(|error| Failure::lab(Stage::WarmUp, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
         let placement = &slot.placement.placement;
         let begun = context
             .generator
@@ -198,7 +198,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     }
                     Some(Event::Recording { .. } | Event::Part { .. }) => {
                         let text = "the generator ended before the measurement began";
-                        return Err(at(Failure::lab(Stage::WarmUp, text)));
+                        return Err(at(Failure::infrastructure(Stage::WarmUp, text)));
                     }
                     _ => {}
                 }
@@ -258,8 +258,12 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             {
                 let at = |failure| (run.slot, failure);
                 let loaded = self.slots[run.slot].loaded().filter(|(load, _)| load.run == run);
-                let (load, subject) = loaded
-                    .ok_or_else(|| at(Failure::lab(Stage::Measure, "no warm-up has begun this load")))?;
+                let (load, subject) = loaded.ok_or_else(|| {
+                    at(Failure::infrastructure(
+                        Stage::Measure,
+                        "no warm-up has begun this load",
+                    ))
+                })?;
                 let event = monitor
                     .next(load, subject, &mut |progress| journal.saw(progress))
                     .map_err(at)?;
@@ -270,7 +274,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     Some(Event::Part { .. }) => {
                         let text =
                             "the generator ended with a part of a load, where it was asked for a whole one";
-                        return Err(at(Failure::lab(Stage::Measure, text)));
+                        return Err(at(Failure::infrastructure(Stage::Measure, text)));
                     }
                     Some(Event::Recording { recording }) => {
                         recordings.insert(run.slot, *recording);
@@ -448,7 +452,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
 /// Windows of each service in a round.
 const fn cycles(plan: &Plan) -> u32 {
     match plan.design {
-        Design::Turns { cycles, .. } => cycles,
+        Design::Interleaved { cycles, .. } => cycles,
         Design::Sequence | Design::Duet | Design::Regression => 1,
     }
 }

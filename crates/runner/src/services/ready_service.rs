@@ -48,8 +48,8 @@ impl ReadyService {
 
     /// Ends it. Returns why its step failed, with the end of its log.
     pub(super) fn leave(mut self, failure: Failure) -> Exclusion {
-        let companions = &mut self.subject.companions;
-        let failure = failure.beside(companions.fault(), companions.blames());
+        let backing_services = &mut self.subject.backing_services;
+        let failure = failure.beside(backing_services.fault(), backing_services.blames());
         let service = &mut self.subject.service;
         let ended = service.ended();
         // The failure is known already, and the service is killed in any case. What the kernel kills loses its connections before

@@ -3,7 +3,7 @@
 use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
 use super::ready_service::{LOG_LINES, ReadyService, request};
 use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
-use crate::backing::{Companions, Invariants, SeededContracts, judge_during};
+use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
 use crate::failure::Cause;
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::RunningLoad;
@@ -74,7 +74,7 @@ impl<'a> ServiceSlot<'a> {
         let contract = trials
             .iter()
             .find_map(|one| Some(one.parts.as_ref().ok()?.contract));
-        let needs_backing = contract.is_some_and(|contract| !contract.companions().is_empty());
+        let needs_backing = contract.is_some_and(|contract| !contract.backing_services().is_empty());
         Self {
             placement: placement(run, start.placement, (number, needs_backing)),
             trials,
@@ -172,8 +172,10 @@ impl<'a> ServiceSlot<'a> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let companions = Companions::start(context, trial.contract, trial.plan.seed, &self.placement)?;
-            let subject = start::start_service(context, &Start::of(&trial), &self.placement, companions)?;
+            let backing_services =
+                BackingProcesses::start(context, trial.contract, trial.plan.seed, &self.placement)?;
+            let subject =
+                start::start_service(context, &Start::of(&trial), &self.placement, backing_services)?;
             let ready = self.ready.insert(ReadyService {
                 subject,
                 start_up: StartUp::default(),
@@ -205,7 +207,7 @@ impl<'a> ServiceSlot<'a> {
         let subject = &mut ready.subject;
         let seen = if trial.planned.round == 0 {
             Some(prony_check::Subject {
-                backing: &mut subject.companions,
+                backing: &mut subject.backing_services,
                 cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
             })
         } else {
@@ -242,17 +244,20 @@ impl<'a> ServiceSlot<'a> {
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let subject = &mut ready.subject;
         self.answers.clear();
-        if subject.companions.reset()? {
+        if subject.backing_services.reset()? {
             let target = subject.target.clone();
             let limit = subject.service.age() + RECOVERS;
             let again = wait_until_ready(&mut *subject.service, &request(&trial, &target), limit, context);
             again.map_err(|failure| Failure {
-                reason: format!("its companions were started anew, and then {}", failure.reason),
+                reason: format!(
+                    "its backing services were started anew, and then {}",
+                    failure.reason
+                ),
                 ..failure
             })?;
         }
-        subject.companions.watch()?;
-        ready.invariants = Invariants::before(&mut subject.companions, trial.contract)?;
+        subject.backing_services.watch()?;
+        ready.invariants = Invariants::before(&mut subject.backing_services, trial.contract)?;
         Ok(())
     }
 
@@ -302,14 +307,14 @@ impl<'a> ServiceSlot<'a> {
             .as_ref()
             .expect("invariant: it was tried");
         let ready = self.ready.as_mut().expect("invariant: the service is up");
-        let companions = &mut ready.subject.companions;
+        let backing_services = &mut ready.subject.backing_services;
         let answers = Answers::join(self.answers.iter().map(Option::as_ref));
         // What is checked after it writes, too.
         ready
             .invariants
-            .judge(companions, trial.contract, answers.as_ref(), context.cancel)?;
+            .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
         check_again(context, &trial, &ready.subject.target, watch)?;
-        if let Some(fault) = ready.subject.companions.fault() {
+        if let Some(fault) = ready.subject.backing_services.fault() {
             return Err(Failure::backing_service(Stage::Measure, fault));
         }
         let windows = std::mem::take(&mut self.trials[index].windows);
@@ -317,7 +322,11 @@ impl<'a> ServiceSlot<'a> {
         let mut measurement = self.facts(ready).measurement(windows, context)?;
         measurement.warnings.append(&mut self.trials[index].warnings);
         let ready = self.ready.as_mut().expect("invariant: the service is up");
-        judge_during(&ready.subject.companions, trial.contract, &measurement.companions)?;
+        judge_during(
+            &ready.subject.backing_services,
+            trial.contract,
+            &measurement.backing_services,
+        )?;
         if let Some(ending) = ready.subject.service.ended() {
             let text = format!("the service {ending}, under the load");
             return Err(Failure::service_ended(Stage::Measure, text));
@@ -566,7 +575,7 @@ fn check_again(
 /// A host that was lost is reached again first.
 fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
     let cancel = context.cancel;
-    let reached = context.lab.mend(&|| !cancel.is_asked());
+    let reached = context.testbed.mend(&|| !cancel.is_asked());
     reached.map_err(|error| {
         if cancel.is_now() {
             Failure::interrupted(Stage::Start)
@@ -627,9 +636,14 @@ fn parts<'a>(
 
 /// Where a service of a block runs.
 fn placement(run: &Run<'_>, placing: Placing, (number, has_backing): (Slot, bool)) -> TrialPlacement {
-    let lab = run.context.lab;
-    let slot = |yardstick| Some(ConcurrentSlot { number, yardstick });
-    let alone = |service_cpus: Option<f64>| TrialPlacement::of(lab, has_backing, service_cpus);
+    let testbed = run.context.testbed;
+    let slot = |cpu_speed_probe| {
+        Some(ConcurrentSlot {
+            number,
+            cpu_speed_probe,
+        })
+    };
+    let alone = |service_cpus: Option<f64>| TrialPlacement::of(testbed, has_backing, service_cpus);
     match placing {
         Placing::Alone => alone(run.plan.limits.cpus),
         Placing::Interleaved => TrialPlacement {

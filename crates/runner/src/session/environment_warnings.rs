@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(of(noise(0.05), &plan(2), "before the run"), None);
         assert_eq!(of(noise(0.6), &plan(1), "before the run"), None);
         let in_turns = Plan {
-            design: Design::turns(),
+            design: Design::interleaved(),
             ..plan(2)
         };
         assert_eq!(of(noise(0.6), &in_turns, "before the run"), None);

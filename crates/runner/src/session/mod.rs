@@ -94,7 +94,7 @@ impl Session<'_> {
     ) -> Result<(RunRecord, RunEnd), BenchError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
-        let builder = Builder::new(&bench.lab, &self.catalogue.toolchains, folders, &bench.cancel);
+        let builder = Builder::new(&bench.testbed, &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
             resumed.fits(self, plan, &builder)?;
         }

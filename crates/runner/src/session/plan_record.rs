@@ -57,7 +57,8 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
         version: Some(service.version.clone()),
         workers: Some(service.workers.how.clone()),
         note: service.note.clone(),
-        era: service.era,
+        pinned: service.pinned,
+        formerly: service.formerly.clone(),
         image: None,
         source: source_of(&service.folder),
     };
@@ -166,7 +167,7 @@ fn digest(folder: &Path) -> String {
     hex(&bytes[..DIGITS / 2])
 }
 
-/// Puts the ceiling that a slow companion of the contract sets into each group that does not say it; null where there is none.
+/// Puts the ceiling that a slow backing service of the contract sets into each group that does not say it; null where there is none.
 /// Contracts are asked for only there.
 pub fn add_ceilings<'a>(plan: &mut Value, contract: impl Fn(&str) -> Option<&'a Contract>) {
     let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_keeps_the_ceiling_that_its_slow_companion_sets() {
+    fn a_plan_keeps_the_ceiling_that_its_slow_backing_service_sets() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/relay");
         let relay = Contract::load(&folder).expect("the contract");
         let contracts = BTreeMap::from([("relay".to_owned(), relay)]);

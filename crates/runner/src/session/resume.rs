@@ -55,7 +55,7 @@ impl Resumed {
         self.has_its_services(session, plan)?;
         let mut here = session.workbench.environment();
         here.commit = session.checkout.commit();
-        self.is_in_a_lab_again(&here)?;
+        self.is_in_a_testbed_again(&here)?;
         let mut differs = circumstances(&self.record, &here);
         differs.extend(self.builds(session, plan, builder)?);
         differs.extend(self.contracts(session));
@@ -90,15 +90,15 @@ impl Resumed {
     }
 
     /// What began on several hosts is not continued on this one alone.
-    fn is_in_a_lab_again(&self, here: &Environment) -> Result<(), BenchError> {
+    fn is_in_a_testbed_again(&self, here: &Environment) -> Result<(), BenchError> {
         let then = &self.record.environment.hosts;
         if then.is_empty() || !here.hosts.is_empty() {
             return Ok(());
         }
         let names: Vec<&str> = then.keys().map(String::as_str).collect();
         Err(BenchError::Input(format!(
-            "the run {} began in a lab of the hosts {}, and this machine alone measures otherwise: give the file of that lab, as \
-             in `prony run --resume {} --lab lab.toml`, or begin a new run",
+            "the run {} began in a testbed of the hosts {}, and this machine alone measures otherwise: give the file of that testbed, as \
+             in `prony run --resume {} --testbed testbed.toml`, or begin a new run",
             self.record.id,
             names.join(", "),
             self.record.id

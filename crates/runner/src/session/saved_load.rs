@@ -132,13 +132,13 @@ impl<'a> Saving<'a> {
 
 /// Counters of this machine at the start of a load that this process makes: what is neither its own nor the server's is of others.
 pub fn neighbours(target: &Target) -> Option<Neighbours> {
-    let is_here = target.reach.unix.is_some() || addresses(target).into_iter().any(is_own);
+    let is_here = target.connect.unix.is_some() || addresses(target).into_iter().any(is_own);
     Neighbours::begin(is_here.then_some(target.port))
 }
 
 fn addresses(target: &Target) -> Vec<IpAddr> {
-    if !target.reach.addresses.is_empty() {
-        return target.reach.addresses.clone();
+    if !target.connect.addresses.is_empty() {
+        return target.connect.addresses.clone();
     }
     let found = (target.host.as_str(), target.port).to_socket_addrs();
     found.into_iter().flatten().map(|address| address.ip()).collect()
@@ -242,7 +242,7 @@ fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> M
             ..Resources::default()
         },
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp::default(),
         steadiness: None,
@@ -250,7 +250,7 @@ fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> M
         generator_cpus: job.cpus.clone(),
         other_cpu_ns: others.and_then(|others| others.other_cpu_ns),
         steal_ns: others.map(|others| others.machine.steal_ns),
-        turns: None,
+        interleaved: None,
         warm_up_samples: Vec::new(),
         warnings: Vec::new(),
     }

@@ -3,7 +3,7 @@
 use super::{SAMPLE_EVERY, Start, Subject};
 use crate::Failure;
 use crate::RunContext;
-use crate::backing::Companions;
+use crate::backing::BackingProcesses;
 use prony_config::{Counted, Reached, Service, There};
 use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
 use prony_records::{Stage, StartUp, Warning, WarningKind};
@@ -13,12 +13,12 @@ pub(super) fn attach(
     bench: &RunContext<'_>,
     start: &Start<'_>,
     there: &There,
-    (companions, supervisor_cpus): (Companions, &Cpus),
+    (backing_services, supervisor_cpus): (BackingProcesses, &Cpus),
 ) -> Result<Subject, Failure> {
     let refused = |text: &str| Err(Failure::new(Stage::Start, text));
-    if !companions.is_empty() {
+    if !backing_services.is_empty() {
         return refused(
-            "it runs already, and cannot be told where the companions of this contract are: give it a `run`",
+            "it runs already, and cannot be told where the backing services of this contract are: give it a `run`",
         );
     }
     if start.network.is_some() {
@@ -43,7 +43,7 @@ pub(super) fn attach(
     Ok(Subject {
         service,
         target: (*there.target).clone(),
-        companions,
+        backing_services,
     })
 }
 

@@ -5,7 +5,7 @@ mod ready;
 
 use crate::RunContext;
 use crate::TrialPlacement;
-use crate::backing::Companions;
+use crate::backing::BackingProcesses;
 use crate::job::target_of;
 use crate::trial::Trial;
 use crate::{Built, Failure};
@@ -60,7 +60,7 @@ pub struct Subject {
     /// Where it listens.
     pub target: Target,
     /// What stands beside it. It ends after the service.
-    pub companions: Companions,
+    pub backing_services: BackingProcesses,
 }
 
 /// Most bytes of a service's log.
@@ -76,27 +76,27 @@ pub(crate) const PORTS: u32 = 3;
 /// Time for a port that the plan names to become free.
 const PORT_LEAVES: Duration = Duration::from_secs(2);
 
-/// Starts a service beside the companions that it needs.
+/// Starts a service beside the backing services that it needs.
 pub(crate) fn start_service(
     bench: &RunContext<'_>,
     start: &Start<'_>,
     seat: &TrialPlacement,
-    companions: Companions,
+    backing_services: BackingProcesses,
 ) -> Result<Subject, Failure> {
     let failed = |error: HostError| Failure::host(Stage::Start, &error);
     if let Reached::There(there) = &start.service.reached {
         let supervisor_cpus = &seat.placement.service.keepers;
-        return external::attach(bench, start, there, (companions, supervisor_cpus));
+        return external::attach(bench, start, there, (backing_services, supervisor_cpus));
     }
-    if start.network.is_some() && !companions.is_empty() {
-        let text = "a service in a network of its own cannot reach its companions: leave `[network]` out of this suite";
+    if start.network.is_some() && !backing_services.is_empty() {
+        let text = "a service in a network of its own cannot reach its backing services: leave `[network]` out of this suite";
         return Err(Failure::new(Stage::Start, text));
     }
     let port = match start.address.port {
         Some(port) => free(bench, start.address, port)?,
         None => bench.host().free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, seat, port, &companions);
+    let spec = spec_of(bench, start, seat, port, &backing_services);
     let service = bench.host().start(&spec).map_err(failed)?;
     let address = service
         .address()
@@ -105,7 +105,7 @@ pub(crate) fn start_service(
     Ok(Subject {
         service,
         target: target_of(&address, port),
-        companions,
+        backing_services,
     })
 }
 
@@ -126,7 +126,7 @@ fn reached_at<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
 /// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
 fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
     // On another host it shows when the service binds it.
-    if !bench.lab.service().is_here() {
+    if !bench.testbed.service().is_here() {
         return Ok(port);
     }
     let address = (listens_at(bench, address), port);
@@ -140,7 +140,7 @@ fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Fai
                     "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
                     address.0
                 );
-                return Err(Failure::lab(Stage::Start, text));
+                return Err(Failure::infrastructure(Stage::Start, text));
             }
         }
     }
@@ -151,7 +151,7 @@ fn spec_of(
     start: &Start<'_>,
     seat: &TrialPlacement,
     port: u16,
-    companions: &Companions,
+    backing_services: &BackingProcesses,
 ) -> ProcessSpec {
     let (service, placement) = (start.service, &seat.placement);
     let workers = start
@@ -176,7 +176,7 @@ fn spec_of(
     environment.insert("PORT".to_owned(), port.to_string());
     environment.insert("WORKERS".to_owned(), workers.to_string());
     environment.extend(start.contract.environment().clone());
-    environment.extend(companions.exports());
+    environment.extend(backing_services.exports());
     ProcessSpec {
         name: service.label(),
         command: match service.reached.command() {
@@ -200,12 +200,12 @@ fn spec_of(
             rate_bits_per_s: network.rate_bits_per_s,
         }),
         stdio: Stdio::Logged,
-        log: (bench.lab.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
+        log: (bench.testbed.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
-        yardstick: seat.slot.is_some_and(|slot| slot.yardstick),
+        cpu_speed_probe: seat.slot.is_some_and(|slot| slot.cpu_speed_probe),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Waiting until a service is ready: it accepts connections, then it answers rightly.
 
 use crate::port_probe::is_listening;
-use crate::testbed::Lab;
+use crate::testbed::Testbed;
 use crate::{Cancel, Failure, RunContext};
 use prony_check::CheckRequest;
 use prony_config::contract::{Case, Delivery};
@@ -42,7 +42,7 @@ pub(crate) fn wait(
         service,
         limit,
         cancel: bench.cancel,
-        lab: bench.lab,
+        testbed: bench.testbed,
     };
     let listening = wait.until(|| listens(request.target))?;
     let probe = first_case(request);
@@ -110,7 +110,7 @@ struct Wait<'a> {
     service: &'a mut dyn Process,
     limit: Duration,
     cancel: &'a Cancel,
-    lab: &'a Lab,
+    testbed: &'a Testbed,
 }
 
 impl Wait<'_> {
@@ -134,7 +134,7 @@ impl Wait<'_> {
                     reason
                 }
             };
-            if let Some(lost) = self.lab.lost() {
+            if let Some(lost) = self.testbed.lost() {
                 return Err(Failure::host(Stage::Start, &lost));
             }
             if let Some(ending) = self.service.ended() {

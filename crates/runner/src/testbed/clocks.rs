@@ -1,4 +1,4 @@
-//! The clocks of workers.
+//! Measures the clocks of workers against the clock of the controller.
 
 use crate::testbed::Member;
 use nix::time::{ClockId, clock_gettime};
@@ -6,16 +6,16 @@ use prony_host::HostError;
 use prony_merge::clock::{Clock, FEWEST_TRIPS, RoundTrip};
 use std::time::Instant;
 
-/// Round trips that a clock is measured with.
+/// Round trips per measurement of a clock.
 const TRIPS: usize = 2 * FEWEST_TRIPS;
 
-/// The monotonic clock of this machine, ns.
+/// The monotonic clock of this machine in ns.
 pub(crate) fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).expect("invariant: every Linux has this clock");
     u64::try_from(now.tv_sec()).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec()).unwrap_or(0)
 }
 
-/// The clock of a host.
+/// Measures the clock of a host.
 pub(crate) fn of(member: &Member) -> Result<Clock, HostError> {
     let trips: Vec<RoundTrip> = (0..TRIPS).map(|_| trip(member)).collect::<Result<_, _>>()?;
     Clock::measured(&trips).map_err(|error| HostError::There {
@@ -26,7 +26,7 @@ pub(crate) fn of(member: &Member) -> Result<Clock, HostError> {
 
 fn trip(member: &Member) -> Result<RoundTrip, HostError> {
     let Some(remote) = &member.remote else {
-        // The clock of the controller itself.
+        // This is the controller itself.
         let now = now_ns();
         return Ok(RoundTrip {
             sent_ns: now,
@@ -47,7 +47,7 @@ fn trip(member: &Member) -> Result<RoundTrip, HostError> {
     })
 }
 
-/// How well the clock of a host is known now, ns.
+/// The current uncertainty of the clock of a host in ns.
 pub(crate) fn error_ns(member: &Member) -> Result<u64, HostError> {
     Ok(of(member)?.error_ns(now_ns()))
 }

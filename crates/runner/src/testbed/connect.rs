@@ -1,38 +1,36 @@
-//! From a lab file to hosts that answer.
+//! Connects to the hosts of a testbed file.
 
-use crate::testbed::reconnect::Reached;
-use crate::testbed::{BuildAt, HostEntry, Lab, LabFile, Member, Way};
+use crate::testbed::reconnect::ReconnectingHost;
+use crate::testbed::{BuildAt, HostEntry, HostTransport, Member, Testbed, TestbedFile};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use prony_host::{Connect, Cpus, Host, HostError, Local, Pipe, Ssh, Transport, hostname};
-use prony_kubernetes::{Begin, Group, Pod, PodWay, Run};
+use prony_kubernetes::{Group, Pod, PodRequest, PodWay, Run};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Files that the controller has open for each host: the streams of its connection.
+/// Files that the controller keeps open for each host: the streams of its connection.
 const FILES_OF_A_HOST: u64 = 8;
-/// And for itself: its store, logs, who watches.
+/// Files that the controller needs for itself: its store, logs and live view.
 const OWN_FILES: u64 = 256;
 
-/// What a controller brings to its lab.
+/// The machine and the settings of the controller of a testbed.
 pub struct Controller {
-    /// Its own machine.
     pub host: Local,
-    /// The path of its prony.
+    /// The path of the prony executable.
     pub program: String,
-    /// Folder of its logs.
     pub logs: PathBuf,
-    /// What it does, for those who find CPUs taken: `prony run hello`.
+    /// The command that claims the CPUs, shown to other runs that find them taken: `prony run hello`.
     pub what: String,
-    /// Whether the lab is still wanted: pods are waited for.
+    /// Returns false once the run is cancelled; waiting for pods then ends.
     pub goes_on: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// CPUs of hosts that are claimed until this is dropped.
+/// CPUs of hosts, claimed until this value is dropped.
 #[derive(Default)]
 pub struct Claims {
-    hosts: Vec<Arc<Reached>>,
+    hosts: Vec<Arc<ReconnectingHost>>,
 }
 
 impl Drop for Claims {
@@ -41,10 +39,10 @@ impl Drop for Claims {
     }
 }
 
-impl Lab {
-    /// Reaches every host of a lab file, at the same time. `tell` hears what takes long.
+impl Testbed {
+    /// Connects to all hosts of a testbed file in parallel. `tell` reports steps that take long.
     pub fn connect(
-        file: &LabFile,
+        file: &TestbedFile,
         controller: &Controller,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Result<Self, HostError> {
@@ -56,7 +54,7 @@ impl Lab {
                 .hosts
                 .iter()
                 .map(|entry| scope.spawn(move || reach(entry, controller, pods, tell)));
-            // All begin before the first is waited for.
+            // Collect, so that all threads are started before the first is joined.
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: reaching a host does not panic"))
@@ -65,15 +63,15 @@ impl Lab {
         let members: Vec<Member> = reached.into_iter().collect::<Result<_, _>>()?;
         let place = |name: &str| {
             let found = members.iter().position(|member| member.name == name);
-            found.expect("invariant: a lab file names hosts that it has")
+            found.expect("invariant: a testbed file names hosts that it has")
         };
         let roles = &file.roles;
         let workers = roles.load.iter().map(|name| place(name)).collect();
-        let (service, companion) = (place(&roles.service), place(&roles.companion));
-        Self::of(members, service, companion, workers).within_reach()
+        let (service, backing_service) = (place(&roles.service), place(&roles.backing_service));
+        Self::of(members, service, backing_service, workers).within_reach()
     }
 
-    /// What listens on the loopback of one host is reached by none of the others.
+    /// A server that listens on the loopback address of one host is unreachable from the others.
     fn within_reach(self) -> Result<Self, HostError> {
         let alone = self.members().len() == 1 || self.members().iter().all(Member::is_on_this_machine);
         let hidden = self.hidden().filter(|_| !alone);
@@ -81,7 +79,7 @@ impl Lab {
             None => Ok(self),
             Some(name) => Err(HostError::There {
                 text: format!(
-                    "its address for the others of the lab is not known: write `address = \"…\"` under [host.{name}]"
+                    "its address is unknown to the other hosts of the testbed: add `address = \"…\"` to [host.{name}]"
                 ),
                 host: name,
             }),
@@ -89,13 +87,13 @@ impl Lab {
     }
 
     fn hidden(&self) -> Option<String> {
-        let mut listening = [self.service(), self.companion()].into_iter();
+        let mut listening = [self.service(), self.backing_service()].into_iter();
         let hidden = listening.find(|member| member.host.address().starts_with("127."));
         hidden.map(|member| member.name.clone())
     }
 
-    /// Claims the CPUs of every other host for this run. Where another run has them, its name is in the error. Hosts that
-    /// are the same machine share a CPU and its claim.
+    /// Claims the CPUs of every other host for this run. If another run has claimed them, the error names it. Hosts on the same
+    /// machine share the claim of a CPU.
     pub fn claim(&self) -> Result<Claims, HostError> {
         let mut claimed: BTreeSet<(Option<String>, usize)> = BTreeSet::new();
         let mut claims = Claims::default();
@@ -128,21 +126,21 @@ impl Lab {
         Ok(claims)
     }
 
-    /// The CPUs of the controller's own machine that are used.
+    /// The CPUs in use on the controller's own machine.
     pub fn cpus_here(&self) -> Cpus {
         let here = self.members().iter().filter(|member| member.is_here());
         here.flat_map(|member| member.topology.cpus().as_slice().to_vec())
             .collect()
     }
 
-    /// Why a host is lost, if one is.
+    /// Why the connection to a host is lost, if one is.
     pub fn lost(&self) -> Option<HostError> {
         let mut remotes = self.members().iter().filter_map(|member| member.remote.as_ref());
         remotes.find_map(|remote| remote.lost())
     }
 
-    /// Reaches every lost host again, with the CPUs that were claimed there; tries each for a while, as long as `goes_on` says
-    /// so. The error names the host that does not answer, which stays lost.
+    /// Reconnects to every lost host and claims the same CPUs again. Retries for a while, until `goes_on` returns false. The
+    /// error names the host that does not answer, which stays lost.
     pub fn mend(&self, goes_on: &dyn Fn() -> bool) -> Result<(), HostError> {
         let remotes = self.members().iter().filter_map(|member| member.remote.as_ref());
         let mut lost = remotes.filter(|remote| remote.lost().is_some());
@@ -150,8 +148,8 @@ impl Lab {
     }
 }
 
-/// Raises the limit of open files as far as it may be raised: the thousand that are usual are not enough for hundreds of hosts.
-/// Where it cannot be raised, reaching a host says so.
+/// Raises the soft limit of open files as far as the hard limit permits: the usual 1024 are not enough for hundreds of hosts.
+/// If it stays too low, connecting to a host fails with an error.
 fn allow_files(hosts: usize) {
     let needed = OWN_FILES + FILES_OF_A_HOST * hosts as u64;
     if let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE)
@@ -161,9 +159,9 @@ fn allow_files(hosts: usize) {
     }
 }
 
-/// Makes the pods that hosts of a lab are, where they are pods. They are removed when nobody has a way to one any more.
+/// Creates the pods of a testbed, if its hosts are pods. They are removed when the last handle to one of them is dropped.
 fn pods(
-    file: &LabFile,
+    file: &TestbedFile,
     controller: &Controller,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Option<Arc<Run>>, HostError> {
@@ -172,13 +170,13 @@ fn pods(
     };
     let mut groups: Vec<Group> = Vec::new();
     for host in &file.hosts {
-        if let Way::Pod(group) = &host.way
+        if let HostTransport::Pod(group) = &host.way
             && !groups.contains(group)
         {
             groups.push(group.clone());
         }
     }
-    let begin = Begin {
+    let begin = PodRequest {
         what: &controller.what,
         tell: &|text| tell(text),
         goes_on: &*controller.goes_on,
@@ -198,18 +196,18 @@ fn reach(
     let binary = entry.program.clone();
     let mut pod: Option<Pod> = None;
     let transport: Box<dyn Transport> = match &entry.way {
-        Way::Here => return here(entry, controller),
-        Way::Pipe => {
+        HostTransport::Here => return here(entry, controller),
+        HostTransport::Pipe => {
             let program = binary.map_or_else(|| OsString::from(&controller.program), OsString::from);
             Box::new(Pipe::new(vec![program, "agent".into()]))
         }
-        Way::Ssh { destination, command } => Box::new(Ssh {
+        HostTransport::Ssh { destination, command } => Box::new(Ssh {
             command: command.clone(),
             binary,
             ..Ssh::new(destination.clone())
         }),
-        Way::Pod(_) => {
-            let run = pods.expect("invariant: a lab with pods has a cluster");
+        HostTransport::Pod(_) => {
+            let run = pods.expect("invariant: a testbed with pods has a cluster");
             let found = run.pods().iter().find(|pod| pod.host == entry.name);
             let found = found.expect("invariant: a run has the pods that it was asked for");
             pod = Some(found.clone());
@@ -224,10 +222,10 @@ fn reach(
         ..Connect::to(&entry.name, &controller.what)
     };
     let told = std::sync::Once::new();
-    let remote = Reached::first(connect, transport, &|progress| {
+    let remote = ReconnectingHost::first(connect, transport, &|progress| {
         told.call_once(|| {
             let mib = progress.total >> 20;
-            tell(&format!("{}: bringing prony there ({mib} MiB)", entry.name));
+            tell(&format!("{}: copying prony to the host ({mib} MiB)", entry.name));
         });
     })?;
     let remote = Arc::new(remote);
@@ -260,14 +258,14 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// A host of which only these CPUs are used.
+/// Restricts a host to these CPUs.
 fn confined(mut member: Member, cpus: &Cpus) -> Result<Member, HostError> {
     let has = member.topology.cpus();
     if let Some(missing) = cpus.as_slice().iter().find(|cpu| !has.as_slice().contains(cpu)) {
         return Err(HostError::There {
             host: member.name.clone(),
             text: format!(
-                "it has no CPU {missing} that prony may use: it has {has}; mend `cpus` in the lab file"
+                "it has no CPU {missing} that prony may use, only {has}: correct `cpus` in the testbed file"
             ),
         });
     }

@@ -1,38 +1,36 @@
-//! The hosts of a run, and what each is for.
+//! The hosts of a run and their roles.
 
 use crate::testbed::placement;
-use crate::testbed::reconnect::Reached;
+use crate::testbed::reconnect::ReconnectingHost;
 use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
 use prony_kubernetes::Pod;
-use prony_records::{Environment, LabHost};
+use prony_records::{Environment, TestbedHost};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-/// One host of a lab.
 #[derive(Clone)]
 pub struct Member {
-    /// What the lab calls it; empty: this machine, without a lab.
+    /// Its name in the testbed; empty for this machine without a testbed.
     pub name: String,
-    /// The host.
     pub host: Arc<dyn Host>,
-    /// The CPUs of it that prony uses.
+    /// The CPUs that prony uses.
     pub topology: Topology,
-    /// Its prony: the program and the first of its arguments.
+    /// The command that runs prony on it: the program and its first arguments.
     pub program: Vec<String>,
-    /// Folder of the logs of what runs there; a relative one is below the folder of the connection.
+    /// Folder of the logs of its processes; a relative path is inside the folder of the connection.
     pub logs: PathBuf,
-    /// The connection to it; `None`: it is the machine of the controller.
-    pub remote: Option<Arc<Reached>>,
-    /// The machine of the controller, where that builds what runs on this host; `None`: the host builds it.
+    /// The connection to it; `None` for the machine of the controller.
+    pub remote: Option<Arc<ReconnectingHost>>,
+    /// The machine of the controller, if that builds for this host; `None` if the host builds for itself.
     pub builds: Option<Arc<dyn Host>>,
-    /// The pod that it is; `None`: it is none.
+    /// The pod, if the host is one.
     pub pod: Option<Pod>,
     environment: Arc<OnceLock<Environment>>,
 }
 
 impl Member {
-    /// A host with all the CPUs that it has.
+    /// A host that uses all of its CPUs.
     pub fn new(name: impl Into<String>, host: Arc<dyn Host>, program: Vec<String>, logs: PathBuf) -> Self {
         Self {
             name: name.into(),
@@ -47,117 +45,116 @@ impl Member {
         }
     }
 
-    /// What it is like, read when it is asked for the first time: all that a command says of a host is of that moment.
+    /// The environment of the host. It is read once, on first use, so that everything that a command reports about a host is
+    /// from the same time.
     pub fn environment(&self) -> &Environment {
         self.environment.get_or_init(|| {
             let mut environment = self.host.environment();
             if let Some(pod) = &self.pod {
                 let image = pod.image.clone().map(|image| ("image".to_owned(), image));
-                let node = (LabHost::NODE.to_owned(), pod.node.clone());
+                let node = (TestbedHost::NODE.to_owned(), pod.node.clone());
                 environment.runtimes.extend(image.into_iter().chain([node]));
             }
             environment
         })
     }
 
-    /// Whether it is the machine of the controller.
     pub const fn is_here(&self) -> bool {
         self.remote.is_none()
     }
 
-    /// Whether it is this machine, be it through an agent.
+    /// Whether it is this machine, possibly through an agent.
     pub fn is_on_this_machine(&self) -> bool {
         let there = self.remote.as_ref().map(|remote| remote.hostname());
         there.is_none_or(|there| there == hostname())
     }
 
-    /// Its prony with further arguments.
+    /// The command line of prony on this host with these arguments.
     pub fn prony(&self, arguments: &[&str]) -> Vec<String> {
         let arguments = arguments.iter().map(|&word| word.to_owned());
         self.program.iter().cloned().chain(arguments).collect()
     }
 }
 
-/// The hosts of a run, by what each is for.
+/// The hosts of a run by role.
 #[derive(Clone)]
-pub struct Lab {
+pub struct Testbed {
     members: Vec<Member>,
     service: usize,
-    companion: usize,
+    backing_service: usize,
     workers: Vec<usize>,
 }
 
-impl Lab {
-    /// One machine for everything.
+impl Testbed {
+    /// A testbed of one machine with all roles.
     pub fn here(member: Member) -> Self {
         Self {
             members: vec![member],
             service: 0,
-            companion: 0,
+            backing_service: 0,
             workers: vec![0],
         }
     }
 
-    /// Hosts with their roles, by their places in `members`.
+    /// Hosts with their roles, given as indexes into `members`.
     ///
     /// # Panics
-    /// Where a role is given to nobody, or nobody makes load.
-    pub fn of(members: Vec<Member>, service: usize, companion: usize, workers: Vec<usize>) -> Self {
-        assert!(!workers.is_empty(), "somebody makes the load");
+    /// If an index is out of range or there is no worker.
+    pub fn of(members: Vec<Member>, service: usize, backing_service: usize, workers: Vec<usize>) -> Self {
+        assert!(!workers.is_empty(), "a testbed has at least one worker");
         assert!(
             workers
                 .iter()
-                .chain([&service, &companion])
+                .chain([&service, &backing_service])
                 .all(|&place| place < members.len())
         );
         Self {
             members,
             service,
-            companion,
+            backing_service,
             workers,
         }
     }
 
-    /// All hosts, each once.
+    /// All hosts, each of them once.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
-    /// Where the service runs.
+    /// The host of the service.
     pub fn service(&self) -> &Member {
         &self.members[self.service]
     }
 
-    /// Where what stands beside the service runs.
-    pub fn companion(&self) -> &Member {
-        &self.members[self.companion]
+    /// The host of the backing services.
+    pub fn backing_service(&self) -> &Member {
+        &self.members[self.backing_service]
     }
 
-    /// Those that make the load.
+    /// The hosts of the load generators.
     pub fn workers(&self) -> impl Iterator<Item = &Member> {
         self.workers.iter().map(|&place| &self.members[place])
     }
 
-    /// Whether all of it is one machine.
+    /// Whether the testbed is a single host.
     pub fn is_one_host(&self) -> bool {
         self.members.len() == 1
     }
 
-    /// What this host is for.
     pub fn roles(&self, member: &Member) -> Vec<String> {
         let is = |other: &Member| other.name == member.name;
         let roles = [
             ("service", is(self.service())),
             ("load", self.workers().any(is)),
-            ("companion", is(self.companion())),
+            ("backing_service", is(self.backing_service())),
         ];
         let has = roles.into_iter().filter(|(_, has)| *has);
         has.map(|(role, _)| role.to_owned()).collect()
     }
 
-    /// What a host is like, and what it is for.
-    pub(crate) fn seen(&self, member: &Member) -> LabHost {
-        LabHost {
+    /// The roles and the environment of a host.
+    pub(crate) fn seen(&self, member: &Member) -> TestbedHost {
+        TestbedHost {
             roles: self.roles(member),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus().as_slice().to_vec(),
@@ -165,15 +162,15 @@ impl Lab {
         }
     }
 
-    /// What every host is like; empty without a lab file.
-    pub fn hosts(&self) -> BTreeMap<String, LabHost> {
+    /// The roles and the environment of every host; empty without a testbed file.
+    pub fn hosts(&self) -> BTreeMap<String, TestbedHost> {
         let named = self.members.iter().filter(|member| !member.name.is_empty());
         named
             .map(|member| (member.name.clone(), self.seen(member)))
             .collect()
     }
 
-    /// A load of what none of these hosts runs: each worker has all of its CPUs.
+    /// The placement for a load on a target outside the testbed: each worker has all CPUs of its host.
     pub fn place_load(&self) -> Placement {
         let place = |member: &Member| Place {
             host: member.name.clone(),
@@ -187,7 +184,7 @@ impl Lab {
         }
     }
 
-    /// Which role of a trial runs where, on which CPUs.
+    /// Assigns a host and CPUs to each role of a trial.
     pub fn place(&self, wants: Wants) -> Placement {
         let hosts: Vec<placement::Site<'_>> = self
             .members
@@ -199,7 +196,7 @@ impl Lab {
                 address: member.host.address(),
             })
             .collect();
-        placement::across(&hosts, (self.service, self.companion, &self.workers), wants)
+        placement::across(&hosts, (self.service, self.backing_service, &self.workers), wants)
     }
 }
 
@@ -212,15 +209,15 @@ mod tests {
     #[test]
     fn what_a_host_is_like_is_read_once() {
         let fake = FakeHost::new(2, 0);
-        let lab = Lab::here(Member::new(
+        let testbed = Testbed::here(Member::new(
             "app",
             Arc::new(fake.clone()),
             Vec::new(),
             PathBuf::new(),
         ));
-        let before = Preflight::of(&lab).expect("looked at");
-        assert_eq!(before.hosts["app"].host, lab.hosts()["app"]);
-        assert_eq!(lab.clone().hosts(), lab.hosts());
+        let before = Preflight::of(&testbed).expect("looked at");
+        assert_eq!(before.hosts["app"].host, testbed.hosts()["app"]);
+        assert_eq!(testbed.clone().hosts(), testbed.hosts());
         assert_eq!(fake.environments_read(), 1);
     }
 }

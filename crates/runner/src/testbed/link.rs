@@ -1,34 +1,34 @@
-//! The network between two hosts: how long a small message takes, and how much goes through.
+//! Measures the network between two hosts: round-trip time and throughput.
 
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read as _, Write as _};
 use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// Small messages that are sent to and fro.
+/// Number of small messages in a measurement.
 const TRIPS: u32 = 50;
-/// How long bytes are sent, at least.
+/// Minimum duration of the bulk transfer.
 const SENDING: Duration = Duration::from_millis(250);
-/// Round trips for which they are sent, at least: a connection comes to its speed within some of them.
+/// Minimum duration of the bulk transfer in round trips: TCP needs some of them to reach its full rate.
 const SENDING_TRIPS: u32 = 50;
-/// How long they are sent, at most.
+/// Maximum duration of the bulk transfer.
 const SENDING_MOST: Duration = Duration::from_secs(2);
-/// Bytes of one write.
+/// Bytes per write.
 const CHUNK: usize = 256 << 10;
-/// Longest wait for anything.
+/// Timeout of each read and write.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a network between two hosts gave.
+/// The measured speed of the network between two hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LinkSpeed {
-    /// Median time of a small message there and back, ns.
+    /// Median round-trip time of a small message in ns.
     pub round_trip_ns: u64,
-    /// Bits per second of one TCP connection.
+    /// Throughput of one TCP connection in bits per second.
     pub bits_per_s: f64,
 }
 
-/// Serves one measurement on a port that `tell` hears: small messages come back, until a large one begins; its length is told
-/// at its end.
+/// Serves one measurement on a port that is passed to `tell`: echoes the small messages, then reads the bulk transfer and
+/// replies with its length.
 pub fn serve_link<E: From<io::Error>>(
     address: IpAddr,
     tell: impl FnOnce(u16) -> Result<(), E>,
@@ -54,7 +54,7 @@ pub fn serve_link<E: From<io::Error>>(
     Ok(())
 }
 
-/// Measures the way to the host that serves at `address`, as `host:port`.
+/// Measures the network to the host that serves at `address` (`host:port`).
 pub fn measure_link(address: &str) -> io::Result<LinkSpeed> {
     let mut stream = TcpStream::connect(address)?;
     prepare(&stream)?;

@@ -1,8 +1,8 @@
-//! Several hosts as one bench: which there are and what each is for, which role of a trial runs where, what is found wrong
-//! before anything is measured, and one load made by many workers.
+//! Several hosts as one testbed: its hosts and their roles, the placement of the roles of a trial, the checks before a run, and
+//! the connections to the hosts.
 //!
-//! Without a lab file all roles are on this machine, and nothing here differs from it: [`Lab::here`]. This crate knows no
-//! service, no contract and no trial. Start at [`Lab`]; [`LabFile`] is what people write, [`Generator`] what makes load.
+//! Without a testbed file all roles are on this machine: [`Testbed::here`]. This module knows neither services nor contracts
+//! nor trials. Start at [`Testbed`], which is built from a [`TestbedFile`].
 
 pub(crate) mod clocks;
 mod connect;
@@ -16,9 +16,9 @@ mod preflight;
 mod reconnect;
 
 pub use connect::{Claims, Controller};
-pub use file::{BuildAt, FileError, HostEntry, LabFile, Roles, Way};
-pub use hosts::{Lab, Member};
+pub use file::{BuildAt, FileError, HostEntry, HostTransport, Roles, TestbedFile};
+pub use hosts::{Member, Testbed};
 pub use link::{LinkSpeed, measure_link, serve_link};
 pub use network_limit::network_bound;
 pub use preflight::{Finding, HostFound, Link, Preflight, Severity, links_to};
-pub use reconnect::Reached;
+pub use reconnect::ReconnectingHost;

@@ -1,18 +1,18 @@
-//! Whether the network was the limit of a load.
+//! Detects loads that were limited by the network.
 
-use prony_records::{LabLink as Link, Recording, Warning, WarningKind};
+use prony_records::{Recording, TestbedLink as Link, Warning, WarningKind};
 
-/// From this share of what a link was measured to carry on, it may be the limit.
+/// A load that uses at least this share of the measured speed of a link may be limited by it.
 const NEAR: f64 = 0.8;
-/// Above this share of the fastest single link, the port of the service has proven to be faster than that link.
+/// A load above this share of the fastest single link proves that the port of the service is faster than that link.
 const BEYOND: f64 = 1.15;
 
-/// Bits per second: sent, received.
+/// Sent and received bits per second.
 type Rates = [f64; 2];
 
-/// Whether loads that went on at the same time went at nearly the speed that was measured for the network to the host of the
-/// service: over the link of one worker, or over all together where the port of the service is as fast as its fastest link.
-/// `links` are those that were measured before.
+/// Warns if simultaneous loads nearly reached the measured speed of the network to the host of the service: on the link of one
+/// worker, or on all links together if the port of the service is as fast as its fastest link. `links` were measured before the
+/// run.
 pub fn network_bound(recordings: &[&Recording], links: &[Link], service: &str) -> Option<Warning> {
     let links: Vec<&Link> = links.iter().filter(|link| link.to == service).collect();
     let moved: Vec<(&Link, Rates)> = links
@@ -42,7 +42,7 @@ pub fn network_bound(recordings: &[&Recording], links: &[Link], service: &str) -
     })
 }
 
-/// What loads moved over a link; `None` where none of them says which part went over it.
+/// The rates of all loads on one link; `None` if it is unknown which part of them used it.
 fn carried(recordings: &[&Recording], link: &Link, links: &[&Link]) -> Option<Rates> {
     let each = recordings.iter().filter_map(|recording| {
         let share = share(recording, link, links)?;
@@ -53,10 +53,10 @@ fn carried(recordings: &[&Recording], link: &Link, links: &[&Link]) -> Option<Ra
     each.reduce(plus)
 }
 
-/// The part of a load that went over a link: bytes go as replies do, which each worker counts.
+/// The share of a load on a link. Bytes are assumed to be proportional to replies, which each worker counts.
 fn share(recording: &Recording, link: &Link, links: &[&Link]) -> Option<f64> {
     if recording.workers.is_empty() {
-        // One worker made all of it: where several could have, nobody knows which.
+        // One worker generated the whole load. With several candidates it is unknown which one it was.
         return (links.len() == 1).then_some(1.0);
     }
     let all = recording.workers.iter().map(|worker| worker.throughput_per_s);
@@ -75,7 +75,7 @@ const fn most(rates: Rates) -> f64 {
 
 fn warning(used: f64, measured: f64, way: &str) -> Warning {
     let text = format!(
-        "the network was the limit: {} of the {} Gbit/s that were measured before the run from {way}: use a faster network, \
+        "the network was the limit: the load used {} of the {} Gbit/s measured before the run from {way}: use a faster network, \
          smaller replies, or fewer services at once",
         gigabits(used),
         gigabits(measured)
@@ -110,7 +110,7 @@ mod tests {
         serde_json::from_value(row).expect("a row")
     }
 
-    /// A load of ten seconds that received so many gigabits a second.
+    /// A load of ten seconds that received this many gigabits per second.
     fn recording(gigabits: f64, workers: &[(&str, f64)]) -> Recording {
         let latency = serde_json::Value::Null;
         let recording = json!({
@@ -160,7 +160,7 @@ mod tests {
         let text = says(&recording(0.95, &even), &links).expect("the port is full");
         assert!(text.contains("all workers used it together"), "{text}");
         assert_eq!(says(&recording(0.5, &even), &links), None);
-        // More than one link carries: the port is faster than a link, so it is not known to be full.
+        // The total exceeds a single link: the port is faster than one link, so it may not be saturated.
         assert_eq!(says(&recording(1.5, &even), &links), None);
     }
 
@@ -184,7 +184,7 @@ mod tests {
             warning.text
         );
         assert_eq!(together(&[&half, &less]), None);
-        // Of a load that nothing is known of, the other tells.
+        // One load has no figures for this link, so only the other one counts.
         let empty = recording(0.5, &[("two", 10.0)]);
         assert_eq!(together(&[&half, &empty]), None);
     }

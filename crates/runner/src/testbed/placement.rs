@@ -1,34 +1,32 @@
-//! Which role of a trial runs where, over several hosts: a function of their topologies alone.
+//! Assigns the roles of a trial to CPUs of several hosts. It depends only on the topologies.
 
 use prony_host::{Cpus, Place, Placement, Topology, Wants};
 
-/// What a placement must know of a host.
+/// The properties of a host that determine a placement.
 #[derive(Clone, Copy)]
 pub(crate) struct Site<'a> {
-    /// What the lab calls it.
+    /// Its name in the testbed.
     pub(crate) name: &'a str,
-    /// The CPUs of it that prony uses.
+    /// The CPUs that prony uses.
     pub(crate) topology: &'a Topology,
     /// All of its CPUs.
     pub(crate) all: &'a Topology,
-    /// Where it is reached.
     pub(crate) address: &'a str,
 }
 
-/// Places service, companion and workers, which are numbers of hosts. A host with one role gives it all of its CPUs. Roles
-/// that share a host share its CPUs as on one machine; then service and generator are not apart, as one host for
-/// everything cannot be either.
+/// Places service, backing service and workers, which are given as indexes of hosts. A host with one role gives it all of its
+/// CPUs. Roles that share a host share its CPUs as on a single machine.
 pub(crate) fn across(
     hosts: &[Site<'_>],
-    (service, companion, workers): (usize, usize, &[usize]),
+    (service, backing_service, workers): (usize, usize, &[usize]),
     wants: Wants,
 ) -> Placement {
-    let companion = wants.companion.then_some(companion);
+    let backing_service = wants.backing_service.then_some(backing_service);
     let shares: Vec<Share> = (0..hosts.len())
         .map(|host| {
-            let roles = OnHost {
+            let roles = HostRoles {
                 service: host == service,
-                companion: companion == Some(host),
+                backing_service: backing_service == Some(host),
                 load: workers.contains(&host),
             };
             share(hosts[host], roles, wants.service_cpus)
@@ -46,65 +44,66 @@ pub(crate) fn across(
             .iter()
             .map(|&host| place(host, &shares[host].load))
             .collect(),
-        companion: companion.map(|host| place(host, &shares[host].companion)),
+        backing_service: backing_service.map(|host| place(host, &shares[host].backing_service)),
         warnings: shares.iter().flat_map(|share| share.warnings.clone()).collect(),
     }
 }
 
 /// The roles of one host.
 #[derive(Clone, Copy)]
-struct OnHost {
+struct HostRoles {
     service: bool,
-    companion: bool,
+    backing_service: bool,
     load: bool,
 }
 
-/// Who has which CPUs of one host.
+/// The CPUs of each role on one host.
 #[derive(Default)]
 struct Share {
     service: Cpus,
-    companion: Cpus,
+    backing_service: Cpus,
     load: Cpus,
     keepers: Cpus,
     warnings: Vec<prony_records::Warning>,
 }
 
-fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
+fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share {
     let topology = host.topology;
-    if let OnHost {
+    if let HostRoles {
         service: true,
         load,
-        companion,
+        backing_service,
     } = roles
-        && (load || companion)
+        && (load || backing_service)
     {
-        // What is the generator's on one machine is the companion's where the generator is elsewhere.
+        // If the generator runs on another host, the backing service gets its CPUs.
         let split = topology.split(Wants {
-            companion: load && companion,
+            backing_service: load && backing_service,
             service_cpus,
         });
         return Share {
-            companion: split.companion.unwrap_or_else(|| split.generator.clone()),
+            backing_service: split.backing_service.unwrap_or_else(|| split.generator.clone()),
             keepers: split.generator.clone(),
             load: split.generator,
             service: split.service,
             warnings: split.warnings,
         };
     }
-    if let OnHost {
-        companion: true,
+    if let HostRoles {
+        backing_service: true,
         load: true,
         ..
     } = roles
     {
         let split = topology.split(Wants {
-            companion: false,
+            backing_service: false,
             service_cpus: None,
         });
         return Share {
-            // The generator has the larger part: a generator that is the limit spoils more than a companion.
+            // The generator gets the larger part: a generator that is the bottleneck distorts results more than a backing
+            // service does.
             load: split.service,
-            companion: split.generator.clone(),
+            backing_service: split.generator.clone(),
             keepers: split.generator,
             ..Share::default()
         };
@@ -116,13 +115,13 @@ fn share(host: Site<'_>, roles: OnHost, service_cpus: Option<usize>) -> Share {
     Share {
         keepers: besides(host, &cpus),
         service: cpus.clone(),
-        companion: cpus.clone(),
+        backing_service: cpus.clone(),
         load: cpus,
         warnings: Vec::new(),
     }
 }
 
-/// CPUs of a host that its only role does not use; none where it uses all: then prony's own share them.
+/// CPUs of a host that its only role does not use. Empty if the role uses all; then prony's own processes share them.
 fn besides(host: Site<'_>, used: &Cpus) -> Cpus {
     let all = host.all.cpus();
     let free = all.as_slice().iter().copied();
@@ -157,7 +156,7 @@ mod tests {
     }
 
     const BESIDE: Wants = Wants {
-        companion: true,
+        backing_service: true,
         service_cpus: None,
     };
 
@@ -185,9 +184,12 @@ mod tests {
             .map(|worker| worker.host.as_str())
             .collect();
         assert_eq!(workers, ["load1", "load2"]);
-        let companion = placement.companion.expect("wanted");
+        let backing_service = placement.backing_service.expect("wanted");
         assert_eq!(
-            (companion.host.as_str(), companion.cpus.to_string().as_str()),
+            (
+                backing_service.host.as_str(),
+                backing_service.cpus.to_string().as_str()
+            ),
             ("db", "0-1")
         );
         assert!(placement.warnings.is_empty());
@@ -213,7 +215,7 @@ mod tests {
     fn a_service_has_as_many_cpus_as_it_may() {
         let eight = machine(8);
         let wants = Wants {
-            companion: false,
+            backing_service: false,
             service_cpus: Some(2),
         };
         let placement = across(&[site("app", &eight), site("load", &eight)], (0, 1, &[1]), wants);
@@ -224,30 +226,30 @@ mod tests {
     #[test]
     fn on_one_host_every_role_has_its_address_and_its_own_cpus() {
         let placement = across(&[site("10.0.0.7", &machine(4))], (0, 0, &[0]), BESIDE);
-        let companion = placement.companion.clone().expect("wanted");
-        for place in [&placement.service, placement.generator(), &companion] {
+        let backing_service = placement.backing_service.clone().expect("wanted");
+        for place in [&placement.service, placement.generator(), &backing_service] {
             assert_eq!(place.address.as_str(), "10.0.0.7");
         }
         assert_eq!(placement.generator().cpus.to_string(), "0");
-        assert_eq!(companion.cpus.to_string(), "1");
+        assert_eq!(backing_service.cpus.to_string(), "1");
         assert_eq!(placement.service.cpus.to_string(), "2-3");
     }
 
     #[test]
-    fn nobody_asked_for_a_companion() {
+    fn nobody_asked_for_a_backing_service() {
         let placement = across(&[site("127.0.0.1", &machine(4))], (0, 0, &[0]), Wants::default());
-        assert_eq!(placement.companion, None);
+        assert_eq!(placement.backing_service, None);
     }
 
     proptest! {
         #[test]
-        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, companion: bool, most in prop::option::of(0..9_usize)) {
-            let (topology, wants) = (machine(cores), Wants { companion, service_cpus: most });
+        fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, backing_service: bool, most in prop::option::of(0..9_usize)) {
+            let (topology, wants) = (machine(cores), Wants { backing_service, service_cpus: most });
             let (placement, split) = (across(&[site("", &topology)], (0, 0, &[0]), wants), topology.split(wants));
             prop_assert_eq!(&placement.service.cpus, &split.service);
             prop_assert_eq!(&placement.generator().cpus, &split.generator);
-            prop_assert_eq!(placement.companion.as_ref().map(|place| &place.cpus), split.companion.as_ref());
-            let keepers = [Some(&placement.service), Some(placement.generator()), placement.companion.as_ref()];
+            prop_assert_eq!(placement.backing_service.as_ref().map(|place| &place.cpus), split.backing_service.as_ref());
+            let keepers = [Some(&placement.service), Some(placement.generator()), placement.backing_service.as_ref()];
             prop_assert!(keepers.into_iter().flatten().all(|place| place.keepers == split.generator));
             prop_assert_eq!(&placement.warnings, &split.warnings);
             prop_assert_eq!(placement.clone().turned().turned(), placement);
@@ -257,14 +259,14 @@ mod tests {
         fn roles_share_no_cpu_where_there_are_enough(
             cores in 3..12_usize,
             service in 0..3_usize,
-            companion in 0..3_usize,
+            backing_service in 0..3_usize,
             workers in prop::sample::subsequence(vec![0_usize, 1, 2], 1..=3),
         ) {
             let topology = machine(cores);
             let hosts = [site("a", &topology), site("b", &topology), site("c", &topology)];
-            let placement = across(&hosts, (service, companion, &workers), BESIDE);
+            let placement = across(&hosts, (service, backing_service, &workers), BESIDE);
             let places: Vec<&Place> =
-                [&placement.service].into_iter().chain(&placement.workers).chain(&placement.companion).collect();
+                [&placement.service].into_iter().chain(&placement.workers).chain(&placement.backing_service).collect();
             for (number, one) in places.iter().enumerate() {
                 prop_assert!(!one.cpus.is_empty());
                 for other in &places[number + 1..] {

@@ -1,92 +1,88 @@
-//! What is found of a lab before anything is measured in it.
+//! Checks a testbed before a run.
 
 use crate::testbed::clocks::error_ns as clock_error_ns;
-use crate::testbed::json_lines_process::{Talk, Task};
-use crate::testbed::{Lab, LinkSpeed, Member};
-use prony_host::{Granted, HostError, free_bytes};
+use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
+use crate::testbed::{LinkSpeed, Member, Testbed};
+use prony_host::{CpuGrant, HostError, free_bytes};
 use prony_kubernetes::Pod;
-use prony_records::LabHost;
-pub use prony_records::LabLink as Link;
+use prony_records::TestbedHost;
+pub use prony_records::TestbedLink as Link;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-/// What a lab is like before a run.
+/// The state of a testbed before a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preflight {
-    /// Version of this JSON.
+    /// Version of this JSON format.
     pub schema: u32,
-    /// Each host, by name.
+    /// The hosts by name.
     pub hosts: BTreeMap<String, HostFound>,
-    /// The network from each worker to the service, and from the service to its companion, where they are apart.
+    /// The network from each worker to the service, and from the service to its backing service, if they are on different
+    /// hosts.
     pub links: Vec<Link>,
-    /// What stands against a run or costs accuracy, the worst first.
+    /// Problems that prevent a run or reduce its accuracy, the most severe first.
     pub findings: Vec<Finding>,
 }
 
-/// What a host is like.
+/// The state of a host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostFound {
-    /// Its roles, and the machine.
+    /// Its roles and environment.
     #[serde(flatten)]
-    pub host: LabHost,
-    /// How well its clock is known, ns.
+    pub host: TestbedHost,
+    /// Uncertainty of its clock in ns.
     pub clock_error_ns: u64,
-    /// Share of its CPU time that others take.
+    /// Share of its CPU time that other programs use.
     pub others: Option<f64>,
-    /// Free bytes where it works.
+    /// Free bytes on the disk that its agent uses.
     pub free_bytes: Option<u64>,
-    /// What a pod was really given of its node; `None`: it is no pod.
+    /// The resources that a pod actually received from its node; `None` if the host is not a pod.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub granted: Option<Granted>,
+    pub granted: Option<CpuGrant>,
 }
 
-/// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Numbers will be less exact.
+    /// Figures will be less accurate.
     Costs,
-    /// There will be no numbers.
+    /// The run cannot start.
     Blocks,
 }
 
-/// Something that stands against a run.
+/// A problem that prevents a run or reduces its accuracy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Where.
     pub host: String,
-    /// What.
     pub text: String,
-    /// What to do.
     pub remedy: String,
-    /// How much it weighs.
     pub severity: Severity,
 }
 
-/// How long a host is watched for others.
+/// How long the CPU usage of a host is observed.
 const WATCHED: Duration = Duration::from_millis(500);
-/// Share of a host in the hands of others beyond which its numbers swim.
+/// Above this share of CPU time used by other programs, the figures of a host vary too much.
 const OTHERS: f64 = 0.05;
-/// Room that a run needs on a host, bytes.
+/// Disk space that a run needs on a host in bytes.
 const ROOM: u64 = 1 << 30;
-/// Files that a worker needs for a thousand connections and its own.
+/// Open files of a worker with a thousand connections.
 const FILES: u64 = 1_200;
-/// A clock that is known no better makes the start uneven, ns.
+/// Above this clock uncertainty, in ns, the workers start visibly apart.
 const CLOCK_NS: u64 = 5_000_000;
-/// What one connection gets through a network of a gigabit at least, bits per second.
+/// Minimum throughput of one connection on a gigabit network in bits per second.
 const GIGABIT: f64 = 0.8e9;
-/// Share of the fastest way to a host below which another way to it is slow.
+/// A link is slow if its speed is below this share of the fastest link to the same host.
 const UNEQUAL: f64 = 0.5;
-/// Time for which a pod that did nothing yet may have been kept from its CPUs, ns.
+/// Throttled time, in ns, that is acceptable for a pod that has done nothing yet.
 const THROTTLED_NS: u64 = 1_000_000_000;
-/// Longest wait for one end of the measurement of a link.
+/// Timeout for each end of a link measurement.
 const LINK: Duration = Duration::from_secs(20);
 
 impl Preflight {
-    /// What blocks a run, each with what to do.
+    /// The findings that prevent a run, each with its remedy.
     pub fn blocks(&self) -> Vec<String> {
         let blocks = self
             .findings
@@ -97,13 +93,13 @@ impl Preflight {
             .collect()
     }
 
-    /// Looks at every host at the same time, then at the links one after the other.
-    pub fn of(lab: &Lab) -> Result<Self, HostError> {
+    /// Checks all hosts in parallel, then the links one after the other.
+    pub fn of(testbed: &Testbed) -> Result<Self, HostError> {
         let looked: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
-            let each = lab
+            let each = testbed
                 .members()
                 .iter()
-                .map(|member| scope.spawn(|| look(lab, member)));
+                .map(|member| scope.spawn(|| look(testbed, member)));
             let all: Vec<_> = each.collect();
             let ends = all.into_iter().map(std::thread::ScopedJoinHandle::join);
             ends.map(|end| end.expect("invariant: looking does not panic"))
@@ -111,7 +107,7 @@ impl Preflight {
         });
         let mut hosts = BTreeMap::new();
         let mut findings = Vec::new();
-        for (member, found) in lab.members().iter().zip(looked) {
+        for (member, found) in testbed.members().iter().zip(looked) {
             let found = found?;
             findings.extend(judge(&member.name, &found));
             if let (Some(pod), Some(granted)) = (&member.pod, &found.granted) {
@@ -120,18 +116,18 @@ impl Preflight {
             hosts.insert(member.name.clone(), found);
         }
         let mut links = Vec::new();
-        for (from, to) in ways(lab) {
+        for (from, to) in ways(testbed) {
             match link(from, to) {
                 Ok(link) => links.push(link),
                 Err(reason) => findings.push(Finding {
                     host: from.name.clone(),
                     text: format!(
-                        "{} ({}) is not reached from there: {reason}",
+                        "{} ({}) cannot be reached from this host: {reason}",
                         to.name,
                         to.host.address()
                     ),
                     remedy: format!(
-                        "open the ports between both in their firewalls, or mend `address` under [host.{}]",
+                        "open the ports between the two hosts in their firewalls, or correct `address` in [host.{}]",
                         to.name
                     ),
                     severity: Severity::Blocks,
@@ -149,17 +145,17 @@ impl Preflight {
     }
 }
 
-/// The ways that bytes go in a trial.
-fn ways(lab: &Lab) -> Vec<(&Member, &Member)> {
-    let (service, companion) = (lab.service(), lab.companion());
-    let workers = lab.workers().map(|worker| (worker, service));
-    let mut ways: Vec<_> = workers.chain([(service, companion)]).collect();
+/// The pairs of hosts that exchange data in a trial.
+fn ways(testbed: &Testbed) -> Vec<(&Member, &Member)> {
+    let (service, backing_service) = (testbed.service(), testbed.backing_service());
+    let workers = testbed.workers().map(|worker| (worker, service));
+    let mut ways: Vec<_> = workers.chain([(service, backing_service)]).collect();
     ways.retain(|(from, to)| from.name != to.name);
     ways
 }
 
-fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
-    let host = lab.seen(member);
+fn look(testbed: &Testbed, member: &Member) -> Result<HostFound, HostError> {
+    let host = testbed.seen(member);
     let usage = member.host.watch(WATCHED);
     let others =
         usage.map(|usage| usage.busy_ns as f64 / (usage.window_ns as f64 * f64::from(usage.cpus)).max(1.0));
@@ -185,8 +181,8 @@ fn look(lab: &Lab, member: &Member) -> Result<HostFound, HostError> {
     })
 }
 
-/// Whether a pod has the CPUs that were asked for, and to itself.
-fn judge_pod(pod: &Pod, granted: &Granted) -> Vec<Finding> {
+/// Whether a pod has the requested CPUs, and has them exclusively.
+fn judge_pod(pod: &Pod, granted: &CpuGrant) -> Vec<Finding> {
     let costs = |text: String, remedy: &str| Finding {
         host: pod.host.clone(),
         text,
@@ -197,31 +193,31 @@ fn judge_pod(pod: &Pod, granted: &Granted) -> Vec<Finding> {
     let mut findings = Vec::new();
     if allowed > asked {
         let text = format!(
-            "its CPUs are not its own: it may run on {allowed} CPUs of the node {}, and is held to {asked} by a quota",
+            "its CPUs are not exclusive: it may run on {allowed} CPUs of the node {} and a quota limits it to {asked}",
             pod.node
         );
         findings.push(costs(
             text,
-            "give the kubelet of the node the CPU manager policy `static`, or keep everything else off that node",
+            "set the CPU manager policy of the kubelet on that node to `static`, or run nothing else on the node",
         ));
     }
     let has = granted.quota.unwrap_or(allowed as f64).min(allowed as f64);
     if has < asked as f64 {
         let text = format!(
-            "it has {has} CPUs of the node {}, where {asked} were asked for",
+            "it has {has} CPUs of the node {}, but {asked} were requested",
             pod.node
         );
         findings.push(costs(
             text,
-            "look at the limits of the namespace and at the CPUs of the node",
+            "check the limits of the namespace and the CPUs of the node",
         ));
     }
     if let Some(throttled) = granted.throttled_ns.filter(|throttled| *throttled > THROTTLED_NS) {
-        let text = format!(
-            "a quota kept it from its CPUs for {} ms already",
-            throttled / 1_000_000
-        );
-        findings.push(costs(text, "look at what else runs in its pod: nothing should"));
+        let text = format!("its CPU quota has throttled it for {} ms", throttled / 1_000_000);
+        findings.push(costs(
+            text,
+            "check what else runs in the pod: it should contain nothing else",
+        ));
     }
     findings
 }
@@ -236,19 +232,19 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
     let mut findings = Vec::new();
     let environment = &found.host.environment;
     if let Some(others) = found.others.filter(|others| *others > OTHERS) {
-        let text = format!("others use {:.0} % of its CPU time", 100.0 * others);
+        let text = format!("other programs use {:.0} % of its CPU time", 100.0 * others);
         findings.push(finding(
             Severity::Costs,
             text,
-            "end what runs there, or use `prony run --turns`",
+            "stop these programs, or use `prony run --turns`",
         ));
     }
     if let Some(free) = found.free_bytes.filter(|free| *free < ROOM) {
-        let text = format!("{} MiB are free where it works", free >> 20);
+        let text = format!("only {} MiB of disk space are free", free >> 20);
         findings.push(finding(
             Severity::Blocks,
             text,
-            "make room there: a run needs a GiB",
+            "free some disk space: a run needs 1 GiB",
         ));
     }
     let is_worker = found.host.roles.iter().any(|role| role == "load");
@@ -256,22 +252,22 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
         .open_files_limit
         .filter(|files| is_worker && *files < FILES)
     {
-        let text = format!("a process there may have {files} files open");
+        let text = format!("the limit of open files is {files}");
         findings.push(finding(
             Severity::Costs,
             text,
-            "raise it (`ulimit -n 65536`) for loads of many connections",
+            "raise it (`ulimit -n 65536`) for loads with many connections",
         ));
     }
     if found.clock_error_ns > CLOCK_NS {
         let text = format!(
-            "its clock is known to {:.1} ms only",
+            "the uncertainty of its clock is {:.1} ms",
             found.clock_error_ns as f64 / 1e6
         );
         findings.push(finding(
             Severity::Costs,
             text,
-            "use a host that is nearer, or a longer measurement",
+            "use a closer host or a longer measurement",
         ));
     }
     let costs = environment.findings.iter();
@@ -279,7 +275,7 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
     findings
 }
 
-/// The ways that carry less than a network of a gigabit does, or much less than another way to the same host.
+/// Links that are slower than a gigabit network or much slower than another link to the same host.
 fn slow(links: &[Link]) -> Vec<Finding> {
     let fastest = |to: &str| {
         let all = links.iter().filter(|link| link.to == to);
@@ -291,12 +287,12 @@ fn slow(links: &[Link]) -> Vec<Finding> {
     slow.map(|link| Finding {
         host: link.from.clone(),
         text: format!(
-            "its way to {} carries {:.3} Gbit/s, where {:.3} would be usual",
+            "its link to {} carries {:.3} Gbit/s instead of the expected {:.3}",
             link.to,
             link.bits_per_s / 1e9,
             GIGABIT.max(fastest(&link.to)) / 1e9
         ),
-        remedy: "look at cables, switches and other traffic, or keep to loads that need less: else the network is the limit, not \
+        remedy: "check cables, switches and other traffic, or use loads that need less bandwidth: otherwise the network is the limit, not \
                  the service"
             .to_owned(),
         severity: Severity::Costs,
@@ -304,16 +300,16 @@ fn slow(links: &[Link]) -> Vec<Finding> {
     .collect()
 }
 
-/// The network from each worker of a lab to a host that the load goes to, where they are apart and not both this machine. The
-/// first way that is closed is told.
-pub fn links_to(lab: &Lab, to: &Member) -> Result<Vec<Link>, String> {
-    let apart = lab
+/// Measures the network from each worker of a testbed to the target host of a load, unless both are the same host or this
+/// machine. Fails at the first link that cannot be used.
+pub fn links_to(testbed: &Testbed, to: &Member) -> Result<Vec<Link>, String> {
+    let apart = testbed
         .workers()
         .filter(|worker| worker.name != to.name && !(worker.is_on_this_machine() && to.is_on_this_machine()));
     apart.map(|worker| link(worker, to)).collect()
 }
 
-/// Measures the way between two hosts with a prony on each.
+/// Measures the network between two hosts with a prony process on each.
 fn link(from: &Member, to: &Member) -> Result<Link, String> {
     let address = to.host.address();
     let (_server, port): (_, u16) = told(to, &["link", "--listen", address])?;
@@ -326,8 +322,8 @@ fn link(from: &Member, to: &Member) -> Result<Link, String> {
     })
 }
 
-/// What one end of a measurement tells first, and that end.
-fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Talk, T), String> {
+/// Starts one end of a measurement and returns it with the first value that it reports.
+fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(JsonLinesProcess, T), String> {
     let what = Task {
         name: "the measurement",
         arguments,
@@ -335,9 +331,9 @@ fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Tal
         place: None,
         log: Path::new("link.log"),
     };
-    let mut talk = Talk::begin(member, what).map_err(|error| error.to_string())?;
+    let mut talk = JsonLinesProcess::begin(member, what).map_err(|error| error.to_string())?;
     let first = talk.hear(LINK)?;
-    let first = first.ok_or_else(|| format!("{} said nothing for {} s", talk.who(), LINK.as_secs()))?;
+    let first = first.ok_or_else(|| format!("{} reported nothing for {} s", talk.who(), LINK.as_secs()))?;
     Ok((talk, first))
 }
 
@@ -365,7 +361,7 @@ mod tests {
             cpus: 2,
         };
         let told = |allowed: &str, quota, throttled_ns| -> Vec<String> {
-            let granted = Granted {
+            let granted = CpuGrant {
                 allowed: allowed.parse().expect("CPUs"),
                 quota,
                 throttled_ns,
@@ -379,17 +375,17 @@ mod tests {
         assert!(told("4-5", None, None).is_empty());
         assert_eq!(
             told("0-7", Some(2.0), None),
-            ["its CPUs are not its own: it may run on 8 CPUs of the node n1, and is held to 2 by a quota"]
+            ["its CPUs are not exclusive: it may run on 8 CPUs of the node n1 and a quota limits it to 2"]
         );
         assert_eq!(
             told("3", None, None),
-            ["it has 1 CPUs of the node n1, where 2 were asked for"]
+            ["it has 1 CPUs of the node n1, but 2 were requested"]
         );
         assert_eq!(
             told("4-5", Some(1.5), Some(3_000_000_000)),
             [
-                "it has 1.5 CPUs of the node n1, where 2 were asked for",
-                "a quota kept it from its CPUs for 3000 ms already"
+                "it has 1.5 CPUs of the node n1, but 2 were requested",
+                "its CPU quota has throttled it for 3000 ms"
             ]
         );
     }
@@ -406,11 +402,11 @@ mod tests {
         assert!(named(&[link("one", "app", 9.4), link("app", "db", 0.94)]).is_empty());
         assert_eq!(
             named(&[link("one", "app", 0.094)]),
-            ["one: its way to app carries 0.094 Gbit/s, where 0.800 would be usual"]
+            ["one: its link to app carries 0.094 Gbit/s instead of the expected 0.800"]
         );
         assert_eq!(
             named(&[link("one", "app", 9.4), link("two", "app", 0.94)]),
-            ["two: its way to app carries 0.940 Gbit/s, where 9.400 would be usual"]
+            ["two: its link to app carries 0.940 Gbit/s instead of the expected 9.400"]
         );
     }
 }

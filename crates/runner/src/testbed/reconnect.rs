@@ -1,4 +1,4 @@
-//! A host somewhere else that is reached again when the connection to it was lost.
+//! A remote host that can be reconnected after its connection was lost.
 
 use prony_host::{
     AttachSpec, ClockSample, Connect, Cpus, Host, HostError, MachineUsage, Process, ProcessSpec, Progress,
@@ -9,33 +9,33 @@ use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Time for a lost host to answer again: its agent lets go of its CPUs within its lease, and a network comes back by then
-/// or not soon.
+/// How long reconnecting is retried. The agent releases its CPUs when its lease ends, which is earlier; a network that is still
+/// down after this time will rarely be back soon.
 const AGAIN: Duration = Duration::from_secs(15);
-/// Time between two tries.
+/// Pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A host that is reached through an agent on it, over one connection at a time.
 ///
-/// What runs there is lost with its connection. `again` makes another one, with the same CPUs claimed; everything
-/// that is asked from then on goes over that.
-pub struct Reached {
+/// Its processes are lost with the connection. `again` opens a new connection with the same CPUs claimed, which all later calls
+/// use.
+pub struct ReconnectingHost {
     connect: Connect,
     topology: Topology,
     address: String,
-    now: RwLock<Now>,
-    /// The last to go: with it may go what it leads to.
+    now: RwLock<CurrentConnection>,
+    /// Declared last so that it is dropped last: dropping it may remove the host, for example a pod.
     transport: Box<dyn Transport>,
 }
 
-/// The connection that there is now.
-struct Now {
+/// The current connection and the CPUs that are claimed over it.
+struct CurrentConnection {
     remote: Remote,
     claimed: Option<(Cpus, RemoteClaim)>,
 }
 
-impl Reached {
-    /// Reaches a host; `tell` hears how far prony's binary has come, where it is brought there first.
+impl ReconnectingHost {
+    /// Connects to a host. `tell` reports the progress of copying prony's executable to the host, if that is necessary.
     pub(crate) fn first(
         connect: Connect,
         transport: Box<dyn Transport>,
@@ -47,65 +47,65 @@ impl Reached {
             address: remote.address().to_owned(),
             connect,
             transport,
-            now: RwLock::new(Now {
+            now: RwLock::new(CurrentConnection {
                 remote,
                 claimed: None,
             }),
         })
     }
 
-    /// The connection that there is now. It ends with its last copy.
+    /// The current connection. It is closed when its last clone is dropped.
     pub fn remote(&self) -> Remote {
         self.with(Remote::clone)
     }
 
-    /// The name that the host gives itself.
+    /// The host name as the host itself reports it.
     pub(crate) fn hostname(&self) -> Option<String> {
         self.with(|remote| remote.hello().hostname.clone())
     }
 
-    /// Where its prony is.
+    /// The path of prony on the host.
     pub(crate) fn program(&self) -> Option<PathBuf> {
         self.with(|remote| remote.hello().binary.clone())
     }
 
-    /// Bytes that were free where it works when it was reached.
+    /// Free bytes on the disk of the host when the connection was opened.
     pub(crate) fn free_bytes(&self) -> Option<u64> {
         self.with(|remote| remote.hello().free_bytes)
     }
 
-    /// Why the connection is lost, where it is.
+    /// Why the connection is lost, if it is.
     pub fn lost(&self) -> Option<HostError> {
         self.with(Remote::lost)
     }
 
-    /// One look at the clocks of the host.
+    /// Takes one sample of the clock of the host.
     pub fn clock_sample(&self) -> Result<ClockSample, HostError> {
         self.remote().clock_sample()
     }
 
-    /// Claims these CPUs until `release`, over every connection that comes.
+    /// Claims these CPUs until `release`, also over later connections.
     pub(crate) fn claim(&self, cpus: &Cpus) -> Result<(), HostError> {
         let claim = self.remote().claim(cpus)?;
         self.write().claimed = Some((cpus.clone(), claim));
         Ok(())
     }
 
-    /// Gives its CPUs back.
+    /// Releases the claimed CPUs.
     pub(crate) fn release(&self) {
         let claimed = self.write().claimed.take();
         drop(claimed);
     }
 
-    /// Reaches the host again and claims its CPUs again; tries for a while as long as `goes_on` says so. The error names the
-    /// host.
+    /// Reconnects to the host and claims its CPUs again. Retries for a while, until `goes_on` returns false. The error names
+    /// the host.
     pub(crate) fn again(&self, goes_on: &dyn Fn() -> bool) -> Result<(), HostError> {
         let until = Instant::now() + AGAIN;
         loop {
             match self.anew() {
                 Ok(now) => {
                     let before = std::mem::replace(&mut *self.write(), now);
-                    // Ends what is left of the lost connection, without anybody waiting for it.
+                    // Closes the lost connection without waiting for it.
                     drop(before);
                     return Ok(());
                 }
@@ -115,13 +115,13 @@ impl Reached {
         }
     }
 
-    fn anew(&self) -> Result<Now, HostError> {
+    fn anew(&self) -> Result<CurrentConnection, HostError> {
         let remote = Remote::connect(&self.connect, &*self.transport, &|_| {})?;
         if *remote.topology() != self.topology || remote.address() != self.address {
             return Err(HostError::There {
                 host: self.connect.host.clone(),
                 text: format!(
-                    "it is another machine than when the run began (then {} at {}, now {} at {}): begin a new run",
+                    "it is not the machine of the start of the run (then {} at {}, now {} at {}): start a new run",
                     self.topology.cpus(),
                     self.address,
                     remote.topology().cpus(),
@@ -135,19 +135,19 @@ impl Reached {
         };
         let claim = |cpus: Cpus| Ok::<_, HostError>((cpus.clone(), remote.claim(&cpus)?));
         let claimed = cpus.map(claim).transpose()?;
-        Ok(Now { remote, claimed })
+        Ok(CurrentConnection { remote, claimed })
     }
 
     fn with<T>(&self, ask: impl FnOnce(&Remote) -> T) -> T {
         ask(&self.now.read().unwrap_or_else(PoisonError::into_inner).remote)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Now> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, CurrentConnection> {
         self.now.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Host for Reached {
+impl Host for ReconnectingHost {
     fn topology(&self) -> &Topology {
         &self.topology
     }
@@ -168,7 +168,7 @@ impl Host for Reached {
         self.remote().attach(spec)
     }
 
-    /// As its agent read it when it began.
+    /// As the agent read it at its start.
     fn environment(&self) -> Environment {
         self.with(|remote| remote.hello().environment.clone())
     }

@@ -24,7 +24,7 @@ impl Cache {
         self.ask(&["GET", &self.key(key)]).filter(|text| !text.is_empty())
     }
 
-    /// Keeps a value where there is none and no mark, for so many milliseconds or for ever.
+    /// Stores a value unless there is a value or a mark, for `ms` milliseconds or without expiry.
     pub(crate) fn keep(&self, key: &str, value: &str, ms: Option<u32>) {
         let (key, ms) = (self.key(key), ms.map(|ms| ms.to_string()));
         let mut words = vec!["SET", &key, value, "NX"];

@@ -10,7 +10,6 @@ mod orders;
 mod token;
 
 #[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "each test binary uses its own part")]
 mod common;
 #[path = "../../../check/tests/listening.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
@@ -28,14 +27,14 @@ mod skip;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod toy;
 
-use crate::common::Lab;
+use crate::common::Testbed;
 use crate::toy::{Answer, Call, Habit};
 use database::Database;
 use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_passes};
 use prony_check::check;
 use prony_config::Catalogue;
 use prony_load::Protocol;
-use prony_runner::{Companions, RunContext, TrialPlacement, prepare};
+use prony_runner::{BackingProcesses, RunContext, TrialPlacement, prepare};
 use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
@@ -82,17 +81,17 @@ fn try_faults<F: Copy + Send>(
     serve: impl Fn(Ground, Option<F>) -> Box<Right> + Sync,
     faults: Vec<Row<F>>,
 ) {
-    let lab = Lab::new(&["ok"]);
+    let testbed = Testbed::new(&["ok"]);
     // The user of the database must be able to enter it.
-    std::fs::set_permissions(lab.folder.path(), Permissions::from_mode(0o755)).expect("ours");
+    std::fs::set_permissions(testbed.folder.path(), Permissions::from_mode(0o755)).expect("ours");
     let catalogue = catalogue();
     let bench = RunContext {
-        lab: &lab.hosts,
-        generator: &lab.generator,
-        options: &lab.options,
-        cancel: &lab.cancel,
+        testbed: &testbed.hosts,
+        generator: &testbed.generator,
+        options: &testbed.options,
+        cancel: &testbed.cancel,
         catalogue: &catalogue,
-        seeds: &lab.seeds,
+        seeds: &testbed.seeds,
     };
     let contract = &catalogue.contracts[name];
     let prepared = prepare(&bench, contract, SEED);
@@ -100,11 +99,11 @@ fn try_faults<F: Copy + Send>(
         Err(failure) if failure.reason.contains(" cannot run: ") => return skip::skipped(&failure.reason),
         prepared => prepared.unwrap_or_else(|failure| panic!("{failure}")),
     };
-    let seat = TrialPlacement::alone(&lab.hosts, &contract, None);
-    let companions = Companions::start(&bench, &contract, SEED, &seat);
-    let companions = companions.unwrap_or_else(|failure| panic!("{failure}"));
+    let seat = TrialPlacement::alone(&testbed.hosts, &contract, None);
+    let backing_services = BackingProcesses::start(&bench, &contract, SEED, &seat);
+    let backing_services = backing_services.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();
-    environment.extend(companions.exports());
+    environment.extend(backing_services.exports());
     let grounds = Grounds::new(environment);
     twin_passes(&contract, &serve(grounds.next(), None).into());
     let waiting = Mutex::new(faults);
@@ -126,7 +125,10 @@ fn try_faults<F: Copy + Send>(
 fn catalogue() -> Catalogue {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut catalogue = Catalogue::read(&root).unwrap_or_else(|error| panic!("{error}"));
-    let database = catalogue.companions.get_mut("postgresql").expect("the companion");
+    let database = catalogue
+        .backing_services
+        .get_mut("postgresql")
+        .expect("the backing service");
     for setting in ["fsync", "full_page_writes"] {
         database.settings.insert(setting.to_owned(), "off".to_owned());
     }

@@ -8,7 +8,7 @@ use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
 use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
-use prony_runner::testbed::{Lab as Hosts, Member};
+use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
     Built, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext, RunEnd,
     Seeds, execute,
@@ -21,7 +21,7 @@ use std::time::Duration;
 pub(crate) const TOY: &str = env!("CARGO_BIN_EXE_prony-runner-toy");
 
 /// A checkout with toy services.
-pub(crate) struct Lab {
+pub(crate) struct Testbed {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) hosts: Hosts,
     pub(crate) generator: ProcessGenerator,
@@ -85,7 +85,7 @@ impl Journal for Heard {
     }
 }
 
-impl Lab {
+impl Testbed {
     /// A service for each behaviour, in a plan of one round with short trials.
     pub(crate) fn new(behaviours: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
@@ -112,7 +112,7 @@ impl Lab {
                 services,
                 toolchains: BTreeMap::new(),
                 contracts: BTreeMap::from([("hello".to_owned(), contract)]),
-                companions: BTreeMap::new(),
+                backing_services: BTreeMap::new(),
             },
             options: Options {
                 isolation: Isolation::WherePossible,
@@ -120,7 +120,7 @@ impl Lab {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("companions")),
+            seeds: Seeds::new(&folder.path().join("backing_services")),
             built,
             folder,
         }
@@ -135,7 +135,7 @@ impl Lab {
         let run = Run {
             plan: &self.plan,
             context: RunContext {
-                lab: &self.hosts,
+                testbed: &self.hosts,
                 generator: &self.generator,
                 options: &self.options,
                 cancel: &self.cancel,
@@ -155,7 +155,7 @@ impl Lab {
         heard.records.into_iter().map(|record| record.result).collect()
     }
 
-    /// The one exclusion of a lab with one service.
+    /// The one exclusion of a testbed with one service.
     pub(crate) fn excluded(&self) -> Exclusion {
         self.results().remove(0).expect_err("excluded")
     }
@@ -179,7 +179,8 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
         version: "1".to_owned(),
         version_from: None,
         class: Class::Platform,
-        era: false,
+        pinned: false,
+        formerly: Vec::new(),
         note: None,
         contracts: vec!["hello".to_owned()],
         protocols: vec![Protocol::Http1],
@@ -233,9 +234,9 @@ fn plan(services: &[Service]) -> Plan {
     }
 }
 
-/// Living processes that a lab started, wherever they are: they carry its mark in their environment.
-pub(crate) fn leftovers(lab: &Lab) -> Vec<String> {
-    let wanted = format!("PRONY_TOY={}", lab.folder.path().display());
+/// Living processes that a testbed started, wherever they are: they carry its mark in their environment.
+pub(crate) fn leftovers(testbed: &Testbed) -> Vec<String> {
+    let wanted = format!("PRONY_TOY={}", testbed.folder.path().display());
     let pids = std::fs::read_dir("/proc").expect("there").flatten();
     let pids = pids.filter(|entry| entry.file_name().to_string_lossy().parse::<i32>().is_ok());
     let environment = |path: &Path| std::fs::read(path.join("environ")).unwrap_or_default();

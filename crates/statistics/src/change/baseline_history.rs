@@ -1,32 +1,32 @@
-//! The gate of two runs made at different times: what earlier runs say of how a value varies from run to run.
+//! The gate for two runs made at different times: earlier runs show how much a value varies from run to run.
 
 use super::{RunChange, change_points};
 use crate::distribution::student_two_sided;
 use crate::interval::mean::{mean, squares};
 use crate::{Better, Metric, StatisticsError};
 
-/// Earlier runs that tell how runs vary.
+/// Fewest earlier runs from which the variation between runs can be estimated.
 const FEWEST: usize = 3;
 
-/// The values of a metric of a service in runs before the new one, the oldest first.
+/// The values of one metric of one service in the runs before the new one, oldest first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Earlier {
-    /// The contract.
+pub struct BaselineHistory {
+    /// Name of the contract.
     pub contract: String,
-    /// The workload.
+    /// Name of the workload in the contract.
     pub workload: String,
-    /// The load.
+    /// The load, as the load crate serialises it.
     pub load: serde_json::Value,
     /// `service/variant`.
     pub service: String,
-    /// The metric.
+    /// Metric of `points`.
     pub metric: Metric,
-    /// One value for each run, all above 0.
+    /// One value per run, all above 0.
     pub points: Vec<f64>,
 }
 
 impl RunChange {
-    /// Two runs alone gate nothing: how runs vary from one to the next is not in their intervals.
+    /// Clears the gate. Two runs alone cannot gate: their intervals do not contain the variation from run to run.
     #[must_use]
     pub fn ungated(mut self) -> Self {
         self.gates = false;
@@ -39,10 +39,10 @@ impl RunChange {
         self
     }
 
-    /// Lets those regressions stand whose new value is worse than earlier runs lead to expect, all together with the given
-    /// confidence, and names in `missing` the gated metrics of which too few earlier runs are known: these, and slowdowns that are
-    /// not beyond the earlier runs, are inconclusive.
-    pub fn gated_by(mut self, earlier: &[Earlier], confidence: f64) -> Result<Self, StatisticsError> {
+    /// Keeps only the regressions whose new value is worse than the earlier runs predict, with the given confidence for all of
+    /// them together. The other slowdowns become inconclusive, and so do gated metrics with too few earlier runs, which are also
+    /// named in `missing`.
+    pub fn gated_by(mut self, earlier: &[BaselineHistory], confidence: f64) -> Result<Self, StatisticsError> {
         let count = self.changes_mut().filter(|change| change.gated).count().max(1);
         let level = 1.0 - (1.0 - confidence) / count as f64;
         let mut missing = Vec::new();
@@ -89,8 +89,8 @@ fn since_last_change(points: &[f64], confidence: f64) -> Result<&[f64], Statisti
     Ok(&points[last..])
 }
 
-/// Whether a value is worse than the values before it lead to expect: beyond the mean of their logarithms by
-/// t · s · √(1 + 1/n), the interval of one further value. `None` with too few of them.
+/// Whether a value is worse than the earlier values predict: beyond the mean of their logarithms by t · s · √(1 + 1/n), the
+/// prediction interval of one further value. `None` with too few of them.
 fn is_beyond(earlier: &[f64], new: f64, better: Better, confidence: f64) -> Option<bool> {
     if earlier.len() < FEWEST || new <= 0.0 {
         return None;

@@ -1,30 +1,30 @@
-//! Whether two runs can be compared at all.
+//! Checks whether two runs can be compared at all.
 
 use crate::interval::median::median;
-use prony_records::{Environment, LabHost, TrialRecord};
+use prony_records::{Environment, TestbedHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Under what a run happened.
+/// The conditions of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Circumstances<'a> {
-    /// The suite.
+    /// Name of the suite.
     pub suite: &'a str,
     /// The machine and the version of prony.
     pub environment: &'a Environment,
-    /// The generators of its trials, `None` where they are not known. See [`generators`].
+    /// The generators of its trials; `None` if unknown. See [`generators`].
     pub generators: Option<BTreeSet<String>>,
-    /// How saved loads were made, by the name of each setting; empty where it is not known.
+    /// Settings of saved loads, by name; empty if unknown.
     pub settings: BTreeMap<String, String>,
-    /// What other programs used of the machine during saved loads, as a share of it. See [`share_of_others`].
+    /// Share of the machine's CPU time that other programs used during saved loads. See [`share_of_others`].
     pub others: Option<f64>,
 }
 
-/// A difference in what other programs used of the machine that moves a result by more than some per cent.
+/// A difference in the CPU share of other programs that changes a result by more than a few per cent.
 const OTHERS: f64 = 0.05;
 
-/// What other programs and the hypervisor used of a machine of so many CPUs in the median trial, as a share of it; `None` where no
-/// trial knows it.
+/// The share of the CPU time of a machine with `cpus` CPUs that other programs and the hypervisor used in the median trial;
+/// `None` if no trial recorded it.
 pub fn share_of_others(trials: &[TrialRecord], cpus: u32) -> Option<f64> {
     let share = |trial: &TrialRecord| {
         let measured = trial.result.as_ref().ok()?;
@@ -36,14 +36,14 @@ pub fn share_of_others(trials: &[TrialRecord], cpus: u32) -> Option<f64> {
     (!shares.is_empty()).then(|| median(&shares))
 }
 
-/// Something in which two runs differ, so that a difference of their numbers need not be one of the services.
+/// A condition in which two runs differ, so that a difference in their numbers may not come from the services.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mismatch {
-    /// What differs.
+    /// Name of the condition, such as `kernel`.
     pub what: String,
-    /// What it was in the base.
+    /// Its value in the base run.
     pub base: String,
-    /// What it is now.
+    /// Its value in the new run.
     pub new: String,
 }
 
@@ -57,7 +57,7 @@ impl std::fmt::Display for Mismatch {
     }
 }
 
-/// Every generator that the trials used: transport and threads.
+/// Every generator that the trials used, as transport and threads.
 pub fn generators(trials: &[TrialRecord]) -> BTreeSet<String> {
     let measured = trials.iter().filter_map(|trial| trial.result.as_ref().ok());
     let name =
@@ -67,8 +67,8 @@ pub fn generators(trials: &[TrialRecord]) -> BTreeSet<String> {
         .collect()
 }
 
-/// In what two runs differ that keeps them from being compared: machine, system, suite, version, generator. What one of
-/// the two does not know is no difference.
+/// The differences that keep two runs from being compared: machine, system, suite, version, generator. A condition that one of
+/// the runs did not record is not a difference.
 pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mismatch> {
     let (old, now) = (base.environment, new.environment);
     let mut differs = hosts(old, now);
@@ -93,7 +93,7 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
         ("CPU", text(old.cpu.model.as_ref()), text(now.cpu.model.as_ref())),
         ("CPUs", number(old.cpu.online), number(now.cpu.online)),
         ("memory", memory(old), memory(now)),
-        ("limit of memory", limit(old), limit(now)),
+        ("memory limit", limit(old), limit(now)),
         ("system", text(old.os.as_ref()), text(now.os.as_ref())),
         ("kernel", text(old.kernel.as_ref()), text(now.kernel.as_ref())),
         (
@@ -139,11 +139,11 @@ fn mismatch(what: &str, base: Option<String>, new: Option<String>) -> Option<Mis
     })
 }
 
-/// In what the hosts of two runs differ: which there are and what each does; and what each of the same name is like, but the
-/// service's, of which all else in an environment is said.
+/// Differences between the hosts of two runs: which hosts exist and their roles; and the environment of each host that both have.
+/// The service's host is left out, since the run's own environment describes it.
 fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
-    let described = |hosts: &BTreeMap<String, LabHost>| {
-        let one = |(name, host): (&String, &LabHost)| {
+    let described = |hosts: &BTreeMap<String, TestbedHost>| {
+        let one = |(name, host): (&String, &TestbedHost)| {
             if host.is_pod() {
                 let (roles, cpus) = (host.roles.join(" and "), host.cpus.len());
                 return format!("{name} ({roles}) in a pod on {cpus} CPUs");
@@ -163,7 +163,7 @@ fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
         mismatch("hosts", Some(described(&old.hosts)), Some(described(&now.hosts)))
             .into_iter()
             .collect();
-    let is_told = |host: &LabHost| host.roles.iter().any(|role| role == "service");
+    let is_told = |host: &TestbedHost| host.roles.iter().any(|role| role == "service");
     for (name, old) in old.hosts.iter().filter(|(_, host)| !is_told(host)) {
         let Some(now) = now.hosts.get(name) else { continue };
         let (old, now) = (&old.environment, &now.environment);
@@ -181,7 +181,7 @@ fn hosts(old: &Environment, now: &Environment) -> Vec<Mismatch> {
     differs
 }
 
-/// Rounded, since the kernel keeps a little for itself and not always as much.
+/// Rounded, since the kernel reserves a little memory whose size varies.
 fn gibibytes(bytes: u64) -> String {
     format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30))
 }
@@ -192,8 +192,8 @@ mod tests {
 
     #[test]
     fn other_hosts_are_named() {
-        let lab = |kernel: &str, cpus: &[usize]| {
-            let host = |role: &str, kernel: &str| LabHost {
+        let testbed = |kernel: &str, cpus: &[usize]| {
+            let host = |role: &str, kernel: &str| TestbedHost {
                 roles: vec![role.to_owned()],
                 address: "10.0.0.1".to_owned(),
                 cpus: cpus.to_vec(),
@@ -215,7 +215,7 @@ mod tests {
             settings: BTreeMap::new(),
             others: None,
         };
-        let base = lab("6.1", &[0, 1]);
+        let base = testbed("6.1", &[0, 1]);
         assert!(mismatches(&of(&base), &of(&base)).is_empty());
         let alone = Environment::default();
         let found = mismatches(&of(&base), &of(&alone));
@@ -226,18 +226,21 @@ mod tests {
             found[0].base.contains("app (service) at 10.0.0.1 on CPUs 0,1"),
             "{found:?}"
         );
-        let other = lab("6.8", &[0, 1]);
+        let other = testbed("6.8", &[0, 1]);
         let found = mismatches(&of(&base), &of(&other));
         assert_eq!(found.len(), 1, "{found:?}");
         assert_eq!(found[0].to_string(), "kernel of one: 6.1 in the base, 6.8 now");
-        assert_eq!(mismatches(&of(&base), &of(&lab("6.1", &[0])))[0].what, "hosts");
+        assert_eq!(
+            mismatches(&of(&base), &of(&testbed("6.1", &[0])))[0].what,
+            "hosts"
+        );
     }
 
     #[test]
     fn new_pods_are_as_those_before_where_as_many_cpus_are() {
-        let lab = |address: &str, node: &str, cpus: &[usize]| {
-            let runtimes = [(LabHost::NODE.to_owned(), node.to_owned())].into();
-            let host = LabHost {
+        let testbed = |address: &str, node: &str, cpus: &[usize]| {
+            let runtimes = [(TestbedHost::NODE.to_owned(), node.to_owned())].into();
+            let host = TestbedHost {
                 roles: vec!["service".to_owned()],
                 address: address.to_owned(),
                 cpus: cpus.to_vec(),
@@ -261,9 +264,9 @@ mod tests {
             };
             mismatches(&of(base), &of(new))
         };
-        let base = lab("10.0.0.1", "n1", &[2, 3]);
-        assert!(differs(&base, &lab("10.0.0.9", "n2", &[4, 5])).is_empty());
-        let found = differs(&base, &lab("10.0.0.9", "n2", &[4]));
+        let base = testbed("10.0.0.1", "n1", &[2, 3]);
+        assert!(differs(&base, &testbed("10.0.0.9", "n2", &[4, 5])).is_empty());
+        let found = differs(&base, &testbed("10.0.0.9", "n2", &[4]));
         assert_eq!(
             found[0].to_string(),
             "hosts: app (service) in a pod on 2 CPUs in the base, app (service) in a pod on 1 CPUs now"
@@ -297,10 +300,10 @@ mod tests {
         let found = mismatches(&of(&less), &of(&more));
         assert_eq!(
             found[0].to_string(),
-            "limit of memory: 512 MiB in the base, 768 MiB now"
+            "memory limit: 512 MiB in the base, 768 MiB now"
         );
         let found = mismatches(&of(&one), &of(&other));
-        assert_eq!(found.len(), 1, "an unknown kernel is no difference: {found:?}");
+        assert_eq!(found.len(), 1, "an unknown kernel is not a difference: {found:?}");
         assert_eq!(
             found[0].to_string(),
             "version of prony: 0.1.0 in the base, 0.2.0 now"

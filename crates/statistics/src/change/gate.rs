@@ -1,26 +1,27 @@
-//! Two runs compared, service by service and metric by metric: the regression gate.
+//! The regression gate: two runs compared, service by service and metric by metric.
 
 use crate::distribution::{no_difference, reach, student_two_sided};
 use crate::ranking::judge;
 use crate::{
-    Better, Estimate, Estimated, Group, Metric, Quantity, ServiceSummary, StatisticsError, Summary, Verdict,
+    Better, Estimate, Group, MethodEstimate, Metric, Quantity, ServiceSummary, StatisticsError, Summary,
+    Verdict,
 };
 use serde::{Deserialize, Serialize};
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangeOptions {
     /// Confidence of all intervals together, 0 to 1.
     pub confidence: f64,
     /// Band of practical equivalence: 0.01 is 1 %.
     pub tie_band: f64,
-    /// Metrics to compare; those that a group is ranked by are always among them.
+    /// Metrics to compare, in addition to the ones that groups are ranked by.
     pub metrics: Vec<Metric>,
-    /// Metrics that may fail the comparison; those that a group is ranked by always may.
+    /// Metrics that may fail the comparison, in addition to the ones that groups are ranked by.
     pub gate: Vec<Metric>,
-    /// What a gated metric may lose: 0.03 lets a service become 3 % worse.
+    /// The allowed slowdown of a gated metric: 0.03 lets a service become 3 % worse.
     pub max_slowdown: f64,
-    /// Whether an inconclusive comparison fails, so that further looks are worth their time until it is settled.
+    /// Whether an inconclusive comparison fails, so that it is worth measuring further rounds until it is settled.
     pub fail_on_inconclusive: bool,
 }
 
@@ -42,28 +43,28 @@ impl Default for ChangeOptions {
     }
 }
 
-/// What changed from one run to another.
+/// The changes from one run to another.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunChange {
-    /// Group by group, those that both runs have.
+    /// The groups that both runs have.
     pub groups: Vec<GroupChange>,
-    /// What only one of the two has, or has numbers of.
+    /// Groups, services and metrics that only one of the runs has or has numbers for, one sentence each.
     pub missing: Vec<String>,
-    /// Gated response times that had a bound in the base and have none in the new, in words: each is a regression.
+    /// Gated response times that had a bound in the base and have none in the new run, one sentence each. Each is a regression.
     #[serde(default)]
     pub without_bound: Vec<String>,
-    /// Whether anything may fail: two runs that were made at different times gate only with the history of earlier ones.
+    /// Whether the comparison can fail: two runs made at different times gate only with a history of earlier runs.
     #[serde(default)]
     pub gates: bool,
-    /// Whether a gated metric became worse by more than it may.
+    /// Whether a gated metric became worse by more than the allowed slowdown.
     pub regressed: bool,
-    /// Whether none did, and at least one may have: its interval holds slowdowns beyond the allowed one.
+    /// Whether no gated metric regressed, but the interval of at least one includes slowdowns beyond the allowed one.
     #[serde(default)]
     pub inconclusive: bool,
 }
 
 impl RunChange {
-    /// Nothing compared yet.
+    /// An empty comparison.
     pub(super) const fn new() -> Self {
         Self {
             groups: Vec::new(),
@@ -80,7 +81,7 @@ impl RunChange {
         services.flat_map(|service| &mut service.changes)
     }
 
-    /// What the changes say of the whole, after they were judged.
+    /// Sets the overall result from the changes, once they have been judged.
     pub(super) fn conclude(&mut self) {
         let regressed = self.changes_mut().any(|change| change.regressed) || !self.without_bound.is_empty();
         let is_open = self.changes_mut().any(|change| change.inconclusive);
@@ -88,7 +89,7 @@ impl RunChange {
         self.inconclusive = is_open && !regressed;
     }
 
-    /// Notes gated response times of a service that had a bound and have none any more.
+    /// Records the gated response times of a service that had a bound and no longer have one.
     pub(super) fn note_lost_bounds(
         &mut self,
         (old, new): (&ServiceSummary, &ServiceSummary),
@@ -101,7 +102,7 @@ impl RunChange {
                 && estimated(old, metric).is_some()
             {
                 self.without_bound.push(format!(
-                    "{} of {} in {} has no bound in {} of {} trials of the new, and had one in the base: more of its \
+                    "{} of {} in {} has no bound in {} of {} trials of the new run, but had one in the base: more of its \
                      requests have no valid reply",
                     metric.title(),
                     new.id,
@@ -116,76 +117,77 @@ impl RunChange {
     }
 }
 
-/// What changed in a group.
+/// The changes in one group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupChange {
-    /// The contract.
+    /// Name of the contract.
     pub contract: String,
-    /// The workload.
+    /// Name of the workload in the contract.
     pub workload: String,
-    /// The load, as the load crate writes it.
+    /// The load, as the load crate serialises it.
     pub load: serde_json::Value,
-    /// The services.
+    /// Services that both runs have numbers for.
     pub services: Vec<ServiceChange>,
 }
 
 impl GroupChange {
-    /// Whether its workload is a sequence of operations.
+    /// Whether the workload is a sequence of operations.
     pub fn is_of_sequences(&self) -> bool {
         let mut changes = self.services.iter().flat_map(|service| &service.changes);
         changes.any(|change| change.metric == Metric::SequencesPerS)
     }
 }
 
-/// What changed in a service.
+/// The changes in one service.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServiceChange {
-    /// `service/variant`; for two revisions the one of the new.
+    /// `service/variant`; when two revisions are compared, that of the new one.
     pub service: String,
-    /// Its metrics.
+    /// One change per compared metric.
     pub changes: Vec<Change>,
 }
 
-/// What changed in a metric.
+/// The change in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// The metric.
+    /// Metric of `base` and `new`.
     pub metric: Metric,
-    /// What it was.
+    /// Estimate in the base.
     pub base: Estimate,
-    /// What it is.
+    /// Estimate in the new run.
     pub new: Estimate,
-    /// New over base. All ratios that may fail hold together with the stated confidence, and so do all others.
+    /// New over base. The intervals of all gated ratios hold simultaneously with the stated confidence, and so do those of all
+    /// other ratios.
     pub ratio: Estimate,
-    /// p-value of "no change", adjusted for the number of ratios that may fail, or of the others.
+    /// p-value of "no change", adjusted for the number of gated ratios, or of the other ratios if this one is not gated.
     pub p_adjusted: f64,
-    /// What follows for the new: faster means better.
+    /// The verdict on the new run: faster means better.
     pub verdict: Verdict,
-    /// Whether it may fail the comparison.
+    /// Whether this change may fail the comparison.
     pub gated: bool,
-    /// Whether it does: its whole interval lies beyond the allowed slowdown.
+    /// Whether it fails the comparison: its whole interval is beyond the allowed slowdown.
     pub regressed: bool,
-    /// Whether it may fail and neither does nor is cleared: its interval reaches beyond the allowed slowdown.
+    /// Whether it is gated and undecided: its interval includes slowdowns beyond the allowed one, but is not entirely beyond it.
     #[serde(default)]
     pub inconclusive: bool,
 }
 
 impl Change {
-    /// By how much the new is worse, as a share of the base, with its interval; negative where it is better.
+    /// How much worse the new run is, as a share of the base, with its interval; negative if it is better.
     pub fn loss(&self) -> Estimate {
         losses(&self.ratio, self.metric.better())
     }
 }
 
-/// A ratio before the number of comparisons is known.
-pub(super) struct Raw {
+/// A log ratio, before the number of comparisons is known.
+pub(super) struct UnadjustedRatio {
     pub(super) point: f64,
     pub(super) error: f64,
     pub(super) freedom: f64,
 }
 
-/// Compares two runs that were made at different times: ratios by Welch's t on the log scale from the estimates of each,
-/// with their degrees of freedom; decisions and intervals by Bonferroni, over what may fail and over the rest apart.
+/// Compares two runs made at different times. Ratios use Welch's t on the log scale, from the estimates of each run with their
+/// degrees of freedom. Decisions and intervals use Bonferroni, separately over the gated metrics and over the others.
 pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result<RunChange, StatisticsError> {
     check(options)?;
     let mut missing = Vec::new();
@@ -226,7 +228,7 @@ pub(super) fn check(options: &ChangeOptions) -> Result<(), StatisticsError> {
         return Err(StatisticsError::Confidence(options.confidence));
     }
     for (what, value) in [
-        ("the band of a tie", options.tie_band),
+        ("the tie band", options.tie_band),
         ("the allowed slowdown", options.max_slowdown),
     ] {
         if !(0.0..1.0).contains(&value) {
@@ -248,7 +250,7 @@ fn group(
     then: &Group,
     now: &Group,
     options: &ChangeOptions,
-    raws: &mut Vec<Raw>,
+    raws: &mut Vec<UnadjustedRatio>,
     missing: &mut Vec<String>,
 ) -> GroupChange {
     let mut services = Vec::new();
@@ -283,8 +285,8 @@ fn group(
 
 fn why_nothing(old: &ServiceSummary, new: &ServiceSummary) -> String {
     match (&old.excluded, &new.excluded) {
-        (_, Some(exclusion)) => format!("gave no numbers in the new run: {}", exclusion.reason),
-        (Some(exclusion), None) => format!("gave no numbers in the base: {}", exclusion.reason),
+        (_, Some(exclusion)) => format!("has no numbers in the new run: {}", exclusion.reason),
+        (Some(exclusion), None) => format!("has no numbers in the base: {}", exclusion.reason),
         (None, None) => "has fewer than two trials in one of the runs: no interval, no comparison".to_owned(),
     }
 }
@@ -294,7 +296,7 @@ fn service(
     new: &ServiceSummary,
     ranked_by: Metric,
     options: &ChangeOptions,
-    raws: &mut Vec<Raw>,
+    raws: &mut Vec<UnadjustedRatio>,
 ) -> Vec<Change> {
     if old.excluded.is_some() || new.excluded.is_some() {
         return Vec::new();
@@ -311,13 +313,13 @@ fn service(
     changes
 }
 
-/// The estimate of a metric with how it was found.
-pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&Estimated> {
+/// The estimate of a metric together with its method; `None` if it has none.
+pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&MethodEstimate> {
     row.metrics.get(metric).and_then(Quantity::estimated)
 }
 
 impl ChangeOptions {
-    /// Metrics to compare in a group that is ranked by this one.
+    /// Metrics to compare in a group that is ranked by this metric.
     pub(super) fn wanted(&self, ranked_by: Metric) -> impl Iterator<Item = Metric> + '_ {
         let listed = move |metric: &Metric| {
             *metric == ranked_by || self.metrics.contains(metric) || self.gate.contains(metric)
@@ -331,8 +333,8 @@ impl ChangeOptions {
 }
 
 impl Change {
-    /// A change that [`adjust`] is still to judge.
-    pub(super) fn open(metric: Metric, base: &Estimated, new: &Estimated, gated: bool) -> Self {
+    /// A change that [`adjust`] has not judged yet.
+    pub(super) fn open(metric: Metric, base: &MethodEstimate, new: &MethodEstimate, gated: bool) -> Self {
         Self {
             metric,
             base: base.estimate,
@@ -347,13 +349,13 @@ impl Change {
     }
 }
 
-/// The difference of two independent means with the degrees of freedom of Welch (1947).
-fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
+/// The difference of two independent means, with the degrees of freedom of Welch (1947).
+fn welch(base: &MethodEstimate, new: &MethodEstimate) -> Option<UnadjustedRatio> {
     let (old, now) = (base.log_error()?.powi(2), new.log_error()?.powi(2));
     let sum = old + now;
     let freedom =
         sum.powi(2) / (old.powi(2) / base.degrees_of_freedom + now.powi(2) / new.degrees_of_freedom);
-    Some(Raw {
+    Some(UnadjustedRatio {
         point: (new.estimate.point / base.estimate.point).ln(),
         error: sum.sqrt(),
         freedom: if sum > 0.0 {
@@ -364,9 +366,9 @@ fn welch(base: &Estimated, new: &Estimated) -> Option<Raw> {
     })
 }
 
-/// Intervals, p-values and verdicts, now that the number of comparisons is known. What may fail is corrected for the number
-/// of what may fail, and the rest for the rest: looking at more metrics does not blunt the gate.
-pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptions) {
+/// Sets intervals, p-values and verdicts, now that the number of comparisons is known. Gated metrics are corrected for the number
+/// of gated metrics and the others for the number of others: comparing more metrics does not weaken the gate.
+pub(super) fn adjust(change: &mut RunChange, raws: &[UnadjustedRatio], options: &ChangeOptions) {
     let gated: Vec<bool> = change.changes_mut().map(|found| found.gated).collect();
     for family in [true, false] {
         let members: Vec<usize> = (0..raws.len()).filter(|&index| gated[index] == family).collect();
@@ -378,7 +380,7 @@ pub(super) fn adjust(change: &mut RunChange, raws: &[Raw], options: &ChangeOptio
     change.conclude();
 }
 
-fn judge_one(found: &mut Change, raw: &Raw, comparisons: f64, options: &ChangeOptions) {
+fn judge_one(found: &mut Change, raw: &UnadjustedRatio, comparisons: f64, options: &ChangeOptions) {
     let level = 1.0 - (1.0 - options.confidence) / comparisons;
     let reach = reach(raw.point, raw.error, student_two_sided(level, raw.freedom));
     found.ratio = Estimate {
@@ -390,13 +392,13 @@ fn judge_one(found: &mut Change, raw: &Raw, comparisons: f64, options: &ChangeOp
     found.p_adjusted = (comparisons * no_difference(raw.point, raw.error, raw.freedom)).min(1.0);
     found.verdict = judge(&found.ratio, options.tie_band, found.metric.better());
     let loss = losses(&found.ratio, found.metric.better());
-    // Slowdowns within the band of a tie count as none, whatever is allowed.
+    // Slowdowns within the tie band never count, whatever the allowed slowdown.
     let harmless = options.max_slowdown.max(options.tie_band);
     found.regressed = found.gated && found.verdict == Verdict::Slower && loss.low > options.max_slowdown;
     found.inconclusive = found.gated && !found.regressed && loss.high > harmless;
 }
 
-/// By how much the new is worse, as a share of the base, with its interval.
+/// How much worse the new run is, as a share of the base, with its interval; negative if it is better.
 pub(super) fn losses(ratio: &Estimate, better: Better) -> Estimate {
     let (point, low, high) = match better {
         Better::Higher => (1.0 - ratio.point, 1.0 - ratio.high, 1.0 - ratio.low),

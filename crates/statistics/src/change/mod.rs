@@ -1,4 +1,4 @@
-//! What changed: between two runs, and over a history of runs.
+//! Detects changes between two runs and over a history of runs.
 
 mod baseline_history;
 mod circumstances;
@@ -8,7 +8,7 @@ mod points;
 mod sequential_looks;
 mod within_run;
 
-pub use baseline_history::Earlier;
+pub use baseline_history::BaselineHistory;
 pub use circumstances::{Circumstances, Mismatch, generators, mismatches, share_of_others};
 pub use gate::{Change, ChangeOptions, GroupChange, RunChange, ServiceChange, compare};
 pub use noise::Smallest;

@@ -1,4 +1,4 @@
-//! What a comparison could have seen, and what the same version showed against itself.
+//! The smallest change a comparison can find, and the noise that the same version shows against itself.
 
 use super::gate::{Change, RunChange, losses};
 use crate::distribution::student_two_sided;
@@ -7,20 +7,21 @@ use serde::{Deserialize, Serialize};
 
 /// The probability with which the smallest difference is found.
 const POWER: f64 = 0.8;
-/// The share of the allowed slowdown from which a gated metric is looked at again.
+/// The share of the allowed slowdown beyond which another look at a gated metric is worthwhile.
 const SUSPICIOUS: f64 = 0.5;
 
-/// The smallest relative change of a metric that so many rounds, as noisy as these, find in four of five cases.
+/// The smallest relative change of a metric that a number of rounds with this noise finds in four of five cases.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Smallest {
-    /// The metric.
+    /// Metric that the change is of.
     pub metric: Metric,
-    /// The change: 0.02 is 2 %.
+    /// The relative change: 0.02 is 2 %.
     pub difference: f64,
 }
 
 impl RunChange {
-    /// Lets those regressions stand that are larger than what the same version showed against itself on this machine.
+    /// Keeps only the regressions that are larger than the difference that the same version showed against itself on this
+    /// machine.
     #[must_use]
     pub fn beyond(mut self, itself: &Self) -> Self {
         for group in &mut self.groups {
@@ -47,14 +48,14 @@ impl RunChange {
         self
     }
 
-    /// Whether a gated metric became worse by more than half of what it may: worth another look.
+    /// Whether a gated metric became worse by more than half of the allowed slowdown and is worth another look.
     pub(super) fn is_suspicious(&self, max_slowdown: f64) -> bool {
         self.changes()
             .filter(|change| change.gated)
             .any(|change| losses(&change.ratio, change.metric.better()).point > SUSPICIOUS * max_slowdown)
     }
 
-    /// The smallest change that a comparison over so many rounds, as noisy as this one, finds in each gated metric.
+    /// The smallest change of each gated metric that a comparison over `rounds` rounds finds, given the noise of this comparison.
     pub fn smallest_differences(&self, rounds: u32, confidence: f64) -> Vec<Smallest> {
         let gated: Vec<&Change> = self.changes().filter(|change| change.gated).collect();
         let level = 1.0 - (1.0 - confidence) / gated.len().max(1) as f64;

@@ -1,5 +1,5 @@
-//! Change points in a history of runs: E-divisive with a t-test, as `MongoDB` (Daly and others 2020) and Otava (Fleming and
-//! others 2023) do.
+//! Change points in a history of runs: E-divisive with a t-test, as in `MongoDB` (Daly and others 2020) and Otava (Fleming and
+//! others 2023).
 
 use crate::distribution::no_difference;
 use crate::interval::mean::{self, mean};
@@ -9,25 +9,26 @@ use serde::{Deserialize, Serialize};
 /// Fewest values on each side of a change.
 const FEWEST: usize = 3;
 
-/// Where a history changed.
+/// A point at which a history changed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct ChangePoint {
     /// Index of the first value after the change.
     pub index: usize,
-    /// After over before, up to the neighbouring changes.
+    /// Level after the change over the level before it, each up to the neighbouring change.
     pub ratio: Estimate,
-    /// p-value of "no change here", adjusted for the places where it could have been.
+    /// p-value of "no change here", adjusted for the number of candidate positions.
     pub p_value: f64,
 }
 
-/// The changes of a history of positive values, one a run, the oldest first.
+/// The changes in a history of positive values, one per run, oldest first.
 ///
-/// The place that divides a stretch best by the energy distance (Matteson and James 2014) is tested by Welch's t on the
-/// logarithms, times the number of places where it could have been (half of the error for those of the whole stretch, half
-/// for those of its parts); what passes at 1 − `confidence` divides it, and both sides are searched in turn. In the end
-/// changes that no longer pass against their neighbours are taken back, the weakest first.
+/// Within a stretch, the candidate is the position that splits it best by energy distance (Matteson and James 2014). It is tested
+/// with Welch's t on the logarithms, and the p-value is multiplied by the number of candidate positions: half of the error is
+/// spent on splits of the whole stretch, half on splits of its parts. A candidate that passes at 1 − `confidence` splits the
+/// stretch, and both sides are searched the same way. Finally, changes that no longer pass against their neighbours are removed,
+/// weakest first.
 ///
-/// Fewer than six values hold no change that could be told.
+/// Histories of fewer than six values have no detectable change.
 pub fn change_points(history: &[f64], confidence: f64) -> Result<Vec<ChangePoint>, StatisticsError> {
     if !(confidence > 0.0 && confidence < 1.0) {
         return Err(StatisticsError::Confidence(confidence));
@@ -75,17 +76,17 @@ fn divide(logs: &[f64], distances: &Distances, level: f64) -> Vec<usize> {
     cuts
 }
 
-/// Places where a stretch can be divided.
+/// Number of positions at which a stretch can be split.
 fn places(length: usize) -> f64 {
     (length.saturating_sub(2 * FEWEST) + 1) as f64
 }
 
-/// Places where a stretch, or any shorter one with the same begin, can be divided.
+/// Number of positions at which a stretch, or any shorter one with the same start, can be split.
 fn windows(length: usize) -> f64 {
     0.5 * places(length) * (places(length) + 1.0)
 }
 
-/// Takes the weakest change back until all pass against their neighbours.
+/// Removes the weakest change until all pass against their neighbours.
 fn take_back(logs: &[f64], cuts: &mut Vec<usize>, level: f64) {
     loop {
         let bounded = bounds(cuts, logs.len());
@@ -106,7 +107,7 @@ fn bounds(cuts: &[usize], length: usize) -> Vec<usize> {
     [&[0], cuts, &[length]].concat()
 }
 
-/// The p-value of a change between its neighbours, for all places between them.
+/// The p-value of a change between its neighbours, adjusted for all positions between them.
 fn adjusted(logs: &[f64], stretch: &[usize]) -> f64 {
     let found = test(&logs[stretch[0]..stretch[1]], &logs[stretch[1]..stretch[2]]);
     (places(stretch[2] - stretch[0]) * found.p_value).min(1.0)
@@ -122,15 +123,15 @@ fn describe(logs: &[f64], stretch: &[usize], confidence: f64) -> ChangePoint {
     }
 }
 
-struct Tested {
+struct WelchTest {
     difference: f64,
     error: f64,
     freedom: f64,
     p_value: f64,
 }
 
-/// Welch's t of two stretches of at least two values.
-fn test(before: &[f64], after: &[f64]) -> Tested {
+/// Welch's t for two stretches of at least two values each.
+fn test(before: &[f64], after: &[f64]) -> WelchTest {
     let part = |values: &[f64]| mean::squares(values) / (values.len() - 1) as f64 / values.len() as f64;
     let (old, new) = (part(before), part(after));
     let freedom = |values: &[f64]| (values.len() - 1) as f64;
@@ -143,7 +144,7 @@ fn test(before: &[f64], after: &[f64]) -> Tested {
     };
     let difference = mean(after) - mean(before);
     let p_value = no_difference(difference, sum.sqrt(), freedom);
-    Tested {
+    WelchTest {
         difference,
         error: sum.sqrt(),
         freedom,
@@ -151,10 +152,10 @@ fn test(before: &[f64], after: &[f64]) -> Tested {
     }
 }
 
-/// Sums of distances between values, for every pair of stretches.
+/// Prefix sums of the distances between values, for any pair of stretches.
 struct Distances {
     length: usize,
-    /// Sum over all pairs with the first index below the row and the second below the column.
+    /// Sum over all pairs whose first index is below the row and whose second is below the column.
     sums: Vec<f64>,
 }
 
@@ -177,7 +178,8 @@ impl Distances {
         at(rows.1, columns.1) - at(rows.0, columns.1) - at(rows.1, columns.0) + at(rows.0, columns.0)
     }
 
-    /// The place that divides the stretch best, and the end of what it divides (so that a change and its return are found).
+    /// The position that splits the stretch best, and the end of the part that it splits. Considering shorter ends lets a change
+    /// that is later reverted be found.
     fn best(&self, begin: usize, end: usize) -> Option<(usize, usize)> {
         let mut best = None;
         let mut highest = 0.0;

@@ -1,4 +1,4 @@
-//! Looking again at what seems slower, until it is clear.
+//! Measures further rounds of a suspected slowdown until the result is clear.
 
 use super::gate::{ChangeOptions, RunChange};
 
@@ -6,7 +6,7 @@ use super::gate::{ChangeOptions, RunChange};
 pub const LOOKS: u32 = 4;
 
 impl ChangeOptions {
-    /// How to judge each of the further looks: all of them together err as rarely as one would (Bonferroni).
+    /// The options for each further look: all looks together err no more often than a single one would (Bonferroni).
     #[must_use]
     pub fn of_further_looks(&self) -> Self {
         Self {
@@ -17,9 +17,9 @@ impl ChangeOptions {
 }
 
 impl RunChange {
-    /// Whether to look again after so many further looks: as long as the new seems slower and is not proven to be, and where an
-    /// inconclusive end fails, as long as that is one. The first look is never enough to prove a slowdown, so it adds no false
-    /// alarm.
+    /// Whether to look again after `further` further looks: yes while the new version seems slower and is not proven to be, and,
+    /// if an inconclusive comparison fails, while the comparison is inconclusive. The first look never proves a slowdown, so it
+    /// adds no false alarm.
     pub fn needs_a_look(&self, further: u32, options: &ChangeOptions) -> bool {
         let is_proven = further > 0 && self.regressed;
         let is_open = options.fail_on_inconclusive && self.inconclusive;
@@ -30,14 +30,14 @@ impl RunChange {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::change::gate::{Change, Raw, adjust};
+    use crate::change::gate::{Change, UnadjustedRatio, adjust};
     use crate::interval::mean;
     use crate::{Estimate, GroupChange, Metric, ServiceChange, Verdict};
 
-    /// Of both, less is better.
+    /// Lower is better for both.
     const METRICS: [Metric; 2] = [Metric::CpuNsPerRequest, Metric::ResponseTimeNsP99];
 
-    /// What changed in one service.
+    /// A comparison of one service with these changes.
     pub(crate) fn change_of_one(changes: Vec<Change>) -> RunChange {
         RunChange {
             missing: Vec::new(),
@@ -57,7 +57,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// What logarithms of the ratios of rounds say of two metrics that may fail.
+    /// The comparison of two gated metrics, from the log ratios of their rounds.
     pub(crate) fn judged(ratios: [&[f64]; 2], options: &ChangeOptions) -> RunChange {
         let open = Estimate {
             point: 1.0,
@@ -79,7 +79,7 @@ pub(crate) mod tests {
         let mut change = change_of_one(METRICS.map(open_change).to_vec());
         let raws = ratios.map(|ratios| {
             let freedom = ratios.len() as f64 - 1.0;
-            Raw {
+            UnadjustedRatio {
                 point: mean::mean(ratios),
                 error: (mean::squares(ratios) / freedom / ratios.len() as f64).sqrt(),
                 freedom,
@@ -103,11 +103,11 @@ pub(crate) mod tests {
         let needs = |ratios, further| {
             judged([ratios, &equal], &options.of_further_looks()).needs_a_look(further, &options)
         };
-        // Not by the first look alone, however clear it is.
+        // The first look alone never settles it, however clear it is.
         assert!(needs(&slower, 0) && !needs(&slower, 1));
         assert!(needs(&loud, 1) && needs(&loud, 3) && !needs(&loud, 4));
         assert!(!needs(&equal, 0) && !needs(&equal, 2));
-        // Not known to be within the limit, though it does not look slower.
+        // It does not look slower, but it is not known to be within the limit either.
         let open: Vec<f64> = (0..12).map(|round| 0.1 * f64::from(round % 2) - 0.05).collect();
         let strict = ChangeOptions {
             fail_on_inconclusive: true,

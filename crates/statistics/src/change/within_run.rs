@@ -1,7 +1,7 @@
-//! Two services of one run, or two variants or revisions of one, compared in every metric over the rounds that they share.
+//! Compares two services of one run, or two variants or revisions of a service, in every metric over the rounds they share.
 
 use super::gate::{
-    Change, ChangeOptions, GroupChange, Raw, RunChange, ServiceChange, adjust, check, estimated,
+    Change, ChangeOptions, GroupChange, RunChange, ServiceChange, UnadjustedRatio, adjust, check, estimated,
 };
 use crate::StatisticsError;
 use crate::design::{Table, values};
@@ -9,8 +9,9 @@ use crate::interval::mean;
 use crate::summary::{Options, sample, summarise, table};
 use prony_records::{ServiceId, TrialRecord};
 
-/// Compares `new` with `base` in one run. Rounds pair them, so that what disturbs a round disturbs both: far tighter than
-/// two runs. Student's t on the logarithms of the ratios of each round, adjusted as in [`compare`](crate::compare).
+/// Compares `new` with `base` in one run. Trials are paired by round, so that disturbances of a round affect both: the result is
+/// far tighter than that of two runs. Uses Student's t on the logarithms of the per-round ratios, adjusted as in
+/// [`compare`](crate::compare).
 pub fn compare_in_run(
     trials: &[TrialRecord],
     base: &ServiceId,
@@ -44,7 +45,7 @@ pub fn compare_in_run(
             (row(base), row(new), place(base), place(new))
         else {
             change.missing.push(format!(
-                "{} · {} has no numbers of one of the two",
+                "{} · {} has no numbers for at least one of the two",
                 group.contract, group.workload
             ));
             continue;
@@ -86,8 +87,8 @@ pub fn compare_in_run(
     Ok(change)
 }
 
-/// Mean and standard error of the logarithm of new over base in the rounds that hold both, both above zero.
-fn paired(table: &Table, base: usize, new: usize) -> Option<Raw> {
+/// Mean and standard error of the logarithm of new over base, over the rounds in which both have a value above zero.
+fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
     let ratios: Vec<(u32, f64)> = table[new]
         .iter()
         .filter_map(|&(round, value)| {
@@ -97,7 +98,7 @@ fn paired(table: &Table, base: usize, new: usize) -> Option<Raw> {
         .collect();
     let ratios = values(&ratios);
     let freedom = ratios.len().checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
-    Some(Raw {
+    Some(UnadjustedRatio {
         point: mean::mean(&ratios),
         error: (mean::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
         freedom,

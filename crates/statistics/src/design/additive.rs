@@ -1,5 +1,5 @@
-//! The additive model: value = service + round + rest, by least squares, with cells missing where a trial failed or a
-//! round held only some of the services.
+//! The additive model, value = service + round + rest, fitted by least squares. Cells may be missing where a trial failed or a
+//! round ran only some of the services.
 
 use super::matrix::Symmetric;
 
@@ -11,27 +11,27 @@ pub(crate) struct Cells {
     rounds: usize,
 }
 
-/// The fitted model. Terms of the classical analysis: Scheffé (1959), chapter 4; Searle, Casella and `McCulloch` (1992),
-/// chapter 5, for missing cells.
+/// The fitted model, in the terms of the classical analysis: Scheffé (1959), chapter 4; for missing cells Searle, Casella and
+/// `McCulloch` (1992), chapter 5.
 #[derive(Debug, Clone)]
 pub(crate) struct Additive {
     /// Mean of each service, adjusted to all rounds.
     pub(crate) means: Vec<f64>,
-    /// What neither service nor round explains, by service.
+    /// The part of each value that neither service nor round explains, by service.
     pub(crate) residuals: Vec<Vec<f64>>,
-    /// Variance of the rest.
+    /// Variance of the residuals.
     pub(crate) rest_variance: f64,
-    /// Its degrees of freedom.
+    /// Degrees of freedom of `rest_variance`.
     pub(crate) rest_freedom: f64,
     /// Mean square of the rounds, adjusted for services.
     rounds_square: f64,
-    /// Weight of the variance between rounds in that mean square.
+    /// Coefficient of the variance between rounds in the expectation of `rounds_square`.
     rounds_weight: f64,
     inverse: Symmetric,
 }
 
 impl Cells {
-    /// Values with the number of their round.
+    /// Takes the values of each service with the number of their round.
     pub(crate) fn new(services: &[Vec<(u32, f64)>]) -> Self {
         let mut numbers: Vec<u32> = services.iter().flatten().map(|&(round, _)| round).collect();
         numbers.sort_unstable();
@@ -63,8 +63,8 @@ impl Cells {
         sums
     }
 
-    /// Fits the model; `None` with fewer than two services or rounds, without a degree of freedom for the rest, or when
-    /// services cannot be linked through common rounds.
+    /// Fits the model. `None` with fewer than two services or rounds, without a residual degree of freedom, or if services cannot
+    /// be linked through common rounds.
     pub(crate) fn fit(&self) -> Option<Additive> {
         let (services, rounds) = (self.services.len(), self.rounds);
         let rest_freedom = (self.count() + 1).checked_sub(services + rounds)?;
@@ -106,8 +106,8 @@ impl Cells {
         })
     }
 
-    /// The normal equations of the services once the rounds are eliminated, made regular by a constant: the sum of the
-    /// effects is free, differences are not touched.
+    /// The normal equations of the services after eliminating the rounds. Adding a constant makes them regular: it fixes the sum
+    /// of the effects and leaves differences unchanged.
     fn information(&self, sizes: &[f64]) -> Symmetric {
         let services = self.services.len();
         let mut shared = vec![0.0; services * services];
@@ -148,14 +148,14 @@ fn squares_of(cells: &[(usize, f64)]) -> f64 {
 }
 
 impl Additive {
-    /// The share of a trial's variance that rounds make up, 0 to 1, from the mean squares of rounds and rest.
+    /// The share of a trial's variance that comes from rounds, 0 to 1, from the mean squares of rounds and residuals.
     pub(crate) fn rounds_share(&self) -> f64 {
         let between = ((self.rounds_square - self.rest_variance) / self.rounds_weight).max(0.0);
         let all = between + self.rest_variance;
         if all > 0.0 { between / all } else { 0.0 }
     }
 
-    /// What the variance of a trial is multiplied by in the variance of a difference: 2/r where no cell is missing.
+    /// The factor between the variance of a trial and the variance of a difference: 2/r with r rounds if no cell is missing.
     pub(crate) fn difference_factor(&self, left: usize, right: usize) -> f64 {
         let factor =
             self.inverse.at(left, left) + self.inverse.at(right, right) - 2.0 * self.inverse.at(left, right);

@@ -1,6 +1,6 @@
-//! The little linear algebra that an unbalanced design needs.
+//! The small amount of linear algebra that an unbalanced design needs.
 
-/// A symmetric matrix.
+/// A symmetric matrix, stored in full.
 #[derive(Debug, Clone)]
 pub(super) struct Symmetric {
     size: usize,
@@ -26,7 +26,7 @@ impl Symmetric {
             .collect()
     }
 
-    /// The inverse, by Cholesky's decomposition; `None` unless the matrix is positive definite.
+    /// The inverse, by Cholesky decomposition; `None` unless the matrix is positive definite.
     pub(super) fn inverse(&self) -> Option<Self> {
         let lower = self.lower()?;
         let columns: Vec<Vec<f64>> = (0..self.size)

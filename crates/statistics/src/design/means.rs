@@ -5,8 +5,8 @@ use super::{Cells, Table, values};
 use crate::Estimate;
 use crate::interval::mean::{around, mean};
 
-/// The mean of each service's own trials, with its moderated variance and its degrees of freedom; `None` for a service with
-/// fewer than two trials. Rounds count as a random sample of the states of the machine.
+/// The mean of each service's own trials, with its moderated variance and the degrees of freedom; `None` for a service with fewer
+/// than two trials. Rounds are treated as a random sample of the states of the machine.
 pub(crate) fn means(table: &Table, confidence: f64) -> Vec<Option<(Estimate, f64)>> {
     let measured: Table = table.iter().filter(|row| !row.is_empty()).cloned().collect();
     let rounds_share = Cells::new(&measured)

@@ -1,4 +1,4 @@
-//! The plan seen as an experiment: services × rounds, a randomised complete block design on the log scale.
+//! The plan as an experiment: services × rounds, a randomised complete block design on the log scale.
 
 mod additive;
 mod matrix;
@@ -9,7 +9,7 @@ pub(crate) use additive::{Additive, Cells};
 pub(crate) use means::means;
 pub(crate) use moderated::{Variance, of_residuals};
 
-/// Values service by service, each with its round.
+/// For each service, its values with the number of their round.
 pub(crate) type Table = Vec<Vec<(u32, f64)>>;
 
 /// The values of one service without their rounds.

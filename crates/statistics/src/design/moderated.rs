@@ -1,34 +1,35 @@
-//! A variance for each service that borrows from the others: what few trials cannot say alone.
+//! A variance for each service that borrows strength from the other services, since a few trials alone determine it poorly.
 
 use super::{Additive, Table, values};
 use crate::distribution::{digamma, trigamma, trigamma_inverse};
 use crate::interval::mean::{mean, squares};
 
-/// A variance of nothing at all is a coincidence of few trials: none is taken for smaller than this share of the mean one
-/// while the spread of the variances is estimated.
+/// Floor for the variances, as a share of their mean, while their spread is estimated: a variance of zero is a coincidence of few
+/// trials.
 const LEAST_SHARE: f64 = 1e-5;
-/// Degrees of freedom that a service borrows at most. Few trials cannot show that all services vary alike, and where they
-/// do not, whoever borrows more is too sure of the loud ones. Chosen by simulation: `docs/method-notes.md`.
+/// Maximum number of degrees of freedom that a service borrows. Few trials cannot show whether all services vary equally; if they
+/// do not, borrowing more makes the intervals of noisy services too narrow. Chosen by simulation: `research/method-notes.md`.
 const MOST_BORROWED: f64 = 2.0;
 
-/// A variance of one trial and its degrees of freedom.
+/// The variance of one trial and its degrees of freedom.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Variance {
     pub(crate) value: f64,
     pub(crate) freedom: f64,
 }
 
-/// How the variances of services lie around a common one: d₀ degrees of freedom of s₀² (d₀ infinite: they do not differ).
+/// The distribution of the variances of services around a common one: d₀ degrees of freedom of s₀². Infinite d₀ means that they
+/// do not differ.
 struct Prior {
     freedom: f64,
     variance: f64,
 }
 
-/// The variance of a service's trials as they are, rounds included: for intervals of single services. `None` for a service
-/// with fewer than two.
+/// The raw variance of a service's trials, rounds included: for the intervals of single services. `None` for a service with fewer
+/// than two trials.
 ///
-/// What rounds do to all services alike cannot be learnt from another service of the same rounds: of the degrees of freedom
-/// that a service may borrow, only the share counts that rounds do not explain.
+/// Another service of the same rounds adds no information about the variation that all services share. So only the part of the
+/// borrowed degrees of freedom that rounds do not explain counts.
 pub(crate) fn of_trials(table: &Table, rounds_share: f64) -> Vec<Option<Variance>> {
     let usable = |row: &&Vec<(u32, f64)>| row.len() >= 2;
     let own: Vec<Variance> = table
@@ -57,7 +58,7 @@ pub(crate) fn of_trials(table: &Table, rounds_share: f64) -> Vec<Option<Variance
 /// The variance of a service's trials around their rounds: for comparisons within rounds.
 pub(crate) fn of_residuals(model: &Additive) -> Vec<Variance> {
     let cells: usize = model.residuals.iter().map(Vec::len).sum();
-    // Of each cell's degree of freedom the fit of services and rounds has used up the same share.
+    // The fit of services and rounds uses up the same share of every cell's degree of freedom.
     let share = model.rest_freedom / cells as f64;
     let own: Vec<Variance> = model
         .residuals
@@ -74,9 +75,10 @@ pub(crate) fn of_residuals(model: &Additive) -> Vec<Variance> {
     moderate(&own, model.rest_variance, 1.0)
 }
 
-/// Empirical Bayes (Smyth 2004): s̃² = (d₀s₀² + d·s²)/(d₀ + d) with d₀ + d degrees of freedom, d₀ and s₀² from the spread of
-/// the services' own variances. d₀ is held down to [`MOST_BORROWED`], of which only (k − 2)/k counts among k services, and of
-/// that only the share `lent`: a service's own part is in what is common, and one loud service among few is much of it.
+/// Empirical Bayes (Smyth 2004): s̃² = (d₀s₀² + d·s²)/(d₀ + d) with d₀ + d degrees of freedom, where d₀ and s₀² come from the
+/// spread of the services' own variances. d₀ is capped at [`MOST_BORROWED`]. Only the share (k − 2)/k of it counts among k
+/// services, because a service's own variance is part of the common one and a single noisy service among few dominates it. Of
+/// that, only the share `lent` counts.
 fn moderate(own: &[Variance], mean_variance: f64, lent: f64) -> Vec<Variance> {
     let count = own.len().max(1) as f64;
     let prior = prior(own, mean_variance);
@@ -98,8 +100,8 @@ fn moderate(own: &[Variance], mean_variance: f64, lent: f64) -> Vec<Variance> {
         .collect()
 }
 
-/// By the moments of ln s², whose mean is ln s₀² + ψ(d/2) − ln(d/2) − ψ(d₀/2) + ln(d₀/2) and whose variance is
-/// ψ′(d/2) + ψ′(d₀/2).
+/// Estimates the prior from the moments of ln s², whose mean is ln s₀² + ψ(d/2) − ln(d/2) − ψ(d₀/2) + ln(d₀/2) and whose variance
+/// is ψ′(d/2) + ψ′(d₀/2).
 fn prior(own: &[Variance], mean_variance: f64) -> Prior {
     let none = Prior {
         freedom: f64::INFINITY,

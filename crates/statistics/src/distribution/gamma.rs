@@ -1,13 +1,13 @@
-//! Derivatives of the logarithm of the gamma function: moments of the logarithm of a variance.
+//! Derivatives of the logarithm of the gamma function, for the moments of the logarithm of a variance.
 
 use std::ops::ControlFlow;
 
 pub(crate) use statrs::function::gamma::digamma;
 
-/// From here on the asymptotic series has fifteen digits.
+/// From this x on, the asymptotic series is accurate to fifteen digits.
 const LARGE: f64 = 12.0;
 
-/// ψ′(x) for x > 0: the recurrence ψ′(x) = ψ′(x+1) + 1/x² up to where the asymptotic series holds (Abramowitz and Stegun 1964,
+/// ψ′(x) for x > 0: the recurrence ψ′(x) = ψ′(x+1) + 1/x² until the asymptotic series is accurate (Abramowitz and Stegun 1964,
 /// 6.4.6 and 6.4.12).
 pub(crate) fn trigamma(x: f64) -> f64 {
     let (mut x, mut sum) = (x, 0.0);
@@ -24,7 +24,7 @@ pub(crate) fn trigamma(x: f64) -> f64 {
     sum + (1.0 + series) / x + square / 2.0
 }
 
-/// The x > 0 with ψ′(x) = y, for y > 0. ψ′ falls from infinity to 0, and lies between 1/x and 1/x + 1/x².
+/// The x > 0 with ψ′(x) = y, for y > 0. By bisection: ψ′ decreases from infinity to 0 and lies between 1/x and 1/x + 1/x².
 pub(crate) fn trigamma_inverse(y: f64) -> f64 {
     let (low, high) = (1.0 / y, 0.5 / y + (0.25 / (y * y) + 1.0 / y).sqrt());
     let halved = (0..200).try_fold((low, high), |(low, high), _| {

@@ -1,4 +1,4 @@
-//! Distributions that intervals and tests need.
+//! Distributions used by intervals and tests.
 
 mod gamma;
 mod student;

@@ -1,13 +1,13 @@
-//! Student's t.
+//! Student's t distribution.
 
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
-/// The quantile of Student's t that a share `confidence` of values lies within, on both sides.
+/// The two-sided quantile of Student's t: a share `confidence` of values lies between minus and plus this value.
 pub(crate) fn two_sided(confidence: f64, freedom: f64) -> f64 {
     student(freedom).inverse_cdf(0.5 + confidence / 2.0)
 }
 
-/// The share of Student's t beyond `t` on both sides: the p-value.
+/// The share of Student's t beyond ±`t`: the two-sided p-value.
 pub(crate) fn beyond(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -15,11 +15,11 @@ pub(crate) fn beyond(t: f64, freedom: f64) -> f64 {
     2.0 * student(freedom).sf(t.abs())
 }
 
-/// A difference of logarithms that rounding alone can make.
+/// Largest difference of logarithms that rounding alone can cause.
 const ROUNDING: f64 = 1e-12;
 
-/// The p-value of "no difference" for a difference of logarithms and its standard error. Values that are the same but for
-/// rounding do not differ, even where nothing varies.
+/// The p-value of "no difference", for a difference of logarithms and its standard error. Values that are equal up to rounding do
+/// not differ, even if their standard error is zero.
 pub(crate) fn no_difference(difference: f64, error: f64, freedom: f64) -> f64 {
     if is_rounding(difference) {
         return 1.0;
@@ -27,8 +27,8 @@ pub(crate) fn no_difference(difference: f64, error: f64, freedom: f64) -> f64 {
     beyond(difference / error, freedom)
 }
 
-/// How far the interval of a difference of logarithms reaches on either side. What rounding alone can make is held by it, so that
-/// an interval and the p-value of [`no_difference`] agree.
+/// Half-width of the interval of a difference of logarithms. A difference that rounding alone can cause is inside the interval,
+/// so that the interval agrees with the p-value of [`no_difference`].
 pub(crate) fn reach(difference: f64, error: f64, quantile: f64) -> f64 {
     let by_error = if error > 0.0 { quantile * error } else { 0.0 };
     if is_rounding(difference) {
@@ -38,7 +38,7 @@ pub(crate) fn reach(difference: f64, error: f64, quantile: f64) -> f64 {
     }
 }
 
-/// Whether a difference of logarithms is none but for rounding.
+/// Whether rounding alone can cause a difference of logarithms.
 fn is_rounding(difference: f64) -> bool {
     difference.abs() <= ROUNDING
 }

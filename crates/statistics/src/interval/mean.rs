@@ -1,4 +1,4 @@
-//! The mean of a sample with Student's t.
+//! The mean of a sample with Student's t interval.
 
 use crate::Estimate;
 use crate::distribution::student_two_sided;
@@ -29,7 +29,7 @@ pub(crate) fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate>
     ))
 }
 
-/// A point with `freedom` degrees of freedom behind its standard error.
+/// The t interval around a point whose standard error has `freedom` degrees of freedom.
 pub(crate) fn around(point: f64, standard_error: f64, freedom: f64, confidence: f64) -> Estimate {
     let reach = if standard_error == 0.0 {
         0.0
@@ -39,7 +39,7 @@ pub(crate) fn around(point: f64, standard_error: f64, freedom: f64, confidence: 
     within(point, reach, confidence)
 }
 
-/// A point with as much on either side.
+/// A point with an interval of `reach` on either side.
 pub(crate) fn within(point: f64, reach: f64, confidence: f64) -> Estimate {
     Estimate {
         point,

@@ -1,4 +1,4 @@
-//! The median.
+//! The median of a sample.
 
 /// The median; the sample must not be empty.
 pub(crate) fn median(sample: &[f64]) -> f64 {

@@ -1,4 +1,4 @@
-//! What one sample says: its mean with an interval, its median.
+//! Statistics of one sample: its mean with an interval, its median.
 
 pub(crate) mod mean;
 pub(crate) mod median;

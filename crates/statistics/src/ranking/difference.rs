@@ -1,4 +1,4 @@
-//! Differences of all pairs on the log scale, holding together.
+//! Differences of all pairs on the log scale, with simultaneous intervals.
 
 use super::Adjustment;
 use crate::Estimate;
@@ -7,7 +7,7 @@ use crate::distribution::{no_difference, reach, student_two_sided};
 use crate::interval::mean::within;
 use std::collections::BTreeMap;
 
-/// The difference of two services on the log scale: its interval and p-value, both for all pairs together.
+/// The difference of two services on the log scale. Its interval and p-value are adjusted for all pairs.
 pub(crate) struct Difference {
     pub(crate) left: usize,
     pub(crate) right: usize,
@@ -15,8 +15,8 @@ pub(crate) struct Difference {
     pub(crate) p_adjusted: f64,
 }
 
-/// A pair before the number of pairs is known.
-pub(crate) struct Raw {
+/// A pair, before the number of pairs is known.
+pub(crate) struct UnadjustedDifference {
     pub(crate) left: usize,
     pub(crate) right: usize,
     pub(crate) point: f64,
@@ -24,10 +24,10 @@ pub(crate) struct Raw {
     pub(crate) freedom: f64,
 }
 
-/// All pairs of services; none where no model can be fitted (fewer than two rounds, or no round in common).
+/// The differences of all pairs of services; empty if no model can be fitted (fewer than two rounds, or no round in common).
 ///
-/// Each pair by the moderated variances of its two services; intervals and p-values by Bonferroni, so that an interval holds 0
-/// exactly where its p-value exceeds 1 − `confidence`.
+/// Each pair uses the moderated variances of its two services. Intervals and p-values use Bonferroni, so that an interval
+/// contains 0 exactly if its p-value exceeds 1 − `confidence`.
 pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec<Difference>) {
     let raws = raw_differences(logs);
     let count = raws.len().max(1) as f64;
@@ -46,7 +46,7 @@ pub(crate) fn all_differences(logs: &Table, confidence: f64) -> (Adjustment, Vec
 }
 
 /// Each pair with its standard error and degrees of freedom.
-pub(crate) fn raw_differences(logs: &Table) -> Vec<Raw> {
+pub(crate) fn raw_differences(logs: &Table) -> Vec<UnadjustedDifference> {
     let Some(model) = Cells::new(logs).fit() else {
         return Vec::new();
     };
@@ -55,7 +55,7 @@ pub(crate) fn raw_differences(logs: &Table) -> Vec<Raw> {
         .map(|(left, right)| {
             let (a, b) = (variances[left], variances[right]);
             let variance = f64::midpoint(a.value, b.value) * model.difference_factor(left, right);
-            Raw {
+            UnadjustedDifference {
                 left,
                 right,
                 point: model.means[left] - model.means[right],
@@ -75,12 +75,12 @@ fn satterthwaite(a: Variance, b: Variance) -> f64 {
     (a.value + b.value).powi(2) / squares
 }
 
-/// Degrees of freedom rounded down to a half, so that few quantiles serve many pairs.
+/// Rounds degrees of freedom down to a half: few quantiles then serve many pairs.
 fn in_halves(freedom: f64) -> f64 {
     (2.0 * freedom).floor().max(1.0) / 2.0
 }
 
-/// Student's quantiles of one level, each computed once.
+/// Student's quantiles at one level, each computed once.
 struct Quantiles {
     level: f64,
     known: BTreeMap<u64, f64>,
@@ -94,7 +94,7 @@ impl Quantiles {
         }
     }
 
-    /// `freedom` is a multiple of a half.
+    /// `freedom` must be a multiple of a half.
     fn of(&mut self, freedom: f64) -> f64 {
         let level = self.level;
         *self

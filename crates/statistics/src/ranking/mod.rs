@@ -1,4 +1,4 @@
-//! Which service is better: all pairs, and what follows from them.
+//! Ranking: compares all pairs of services and derives ranks from the verdicts.
 
 mod difference;
 mod pair;
@@ -8,4 +8,4 @@ pub(crate) mod rank_range;
 pub(crate) use difference::raw_differences;
 pub(crate) use difference::{Difference, all_differences};
 pub(crate) use pair::judge;
-pub use pair::{Adjustment, Pair, Verdict};
+pub use pair::{Adjustment, PairwiseComparison, Verdict};

@@ -1,9 +1,9 @@
-//! Two services side by side.
+//! Comparisons of two services.
 
 use crate::{Better, Estimate};
 use serde::{Deserialize, Serialize};
 
-/// What a comparison says.
+/// The verdict of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -11,14 +11,14 @@ pub enum Verdict {
     Faster,
     /// The first is worse.
     Slower,
-    /// The difference, if any, lies within the band of practical equivalence.
+    /// The difference, if any, is within the band of practical equivalence.
     Same,
-    /// The data does not tell.
+    /// The data does not decide.
     CannotTell,
 }
 
 impl Verdict {
-    /// The same, seen from the other side.
+    /// The verdict with the two sides swapped.
     #[must_use]
     pub const fn reversed(self) -> Self {
         match self {
@@ -30,10 +30,10 @@ impl Verdict {
     }
 }
 
-/// Judges a ratio by its interval: they differ where it does not hold 1.
+/// Judges a ratio by its interval: the two differ if it does not contain 1.
 ///
-/// An interval that lies within the band is `Same`, even where it shows a difference: too small to matter. That is the
-/// test of equivalence by two one-sided tests (Schuirmann 1987), at half the usual level.
+/// An interval within the band is `Same` even if it excludes 1, since the difference is too small to matter. This is the
+/// equivalence test by two one-sided tests (Schuirmann 1987), at half the usual level.
 pub(crate) fn judge(ratio: &Estimate, band: f64, better: Better) -> Verdict {
     if band > 0.0 && ratio.low >= 1.0 / (1.0 + band) && ratio.high <= 1.0 + band {
         return Verdict::Same;
@@ -48,28 +48,28 @@ pub(crate) fn judge(ratio: &Estimate, band: f64, better: Better) -> Verdict {
     }
 }
 
-/// How the error of many comparisons at once was kept.
+/// How the error of many simultaneous comparisons was controlled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Adjustment {
-    /// Decisions and intervals by Bonferroni.
+    /// Bonferroni for decisions and intervals.
     Bonferroni,
-    /// Decisions by Holm and intervals by Bonferroni, in reports of earlier versions. The oldest say `tukey`.
+    /// Holm for decisions and Bonferroni for intervals, in reports of earlier versions. The oldest reports call it `tukey`.
     #[serde(alias = "tukey")]
     Holm,
 }
 
-/// Two services of a group, in the metric that the group is ranked by.
+/// Two services of a group, compared in the metric that the group is ranked by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pair {
-    /// `service/variant` of the one that stands higher.
+pub struct PairwiseComparison {
+    /// `service/variant` of the service with the better point.
     pub a: String,
-    /// `service/variant` of the other.
+    /// `service/variant` of the other service.
     pub b: String,
-    /// Value of `a` over value of `b`. All intervals of a group hold together with the stated confidence.
+    /// Value of `a` over value of `b`. All intervals of a group hold simultaneously with the stated confidence.
     pub ratio: Estimate,
     /// p-value of "no difference", adjusted for the number of pairs.
     pub p_adjusted: f64,
-    /// What follows for `a`.
+    /// The verdict on `a`.
     pub verdict: Verdict,
 }

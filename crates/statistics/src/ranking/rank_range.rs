@@ -1,19 +1,19 @@
-//! Ranks as ranges.
+//! Ranks, as ranges.
 
 use crate::Verdict;
 
-/// The ranks that the data allows a service, both ends included: "2nd to 4th".
+/// The ranks that are compatible with the data, both ends included: "2nd to 4th".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RankRange {
-    /// The best rank it can have: 1 + the services proven better.
+    /// The best possible rank: 1 + the number of services proven better.
     pub(crate) low: u32,
-    /// The worst rank it can have: all ranked services − those proven worse.
+    /// The worst possible rank: the number of ranked services − the number proven worse.
     pub(crate) high: u32,
 }
 
-/// Rank ranges from the verdicts of all pairs, `verdict(i, j)` being that of `i` against `j`.
+/// Computes rank ranges from the verdicts of all pairs; `verdict(i, j)` is that of `i` against `j`.
 ///
-/// When the verdicts hold together with some confidence, so do the ranges (Al Mohamad, Goeman and van Zwet 2022).
+/// If the verdicts hold simultaneously with some confidence, so do the ranges (Al Mohamad, Goeman and van Zwet 2022).
 pub(crate) fn ranges(count: usize, verdict: impl Fn(usize, usize) -> Verdict) -> Vec<RankRange> {
     let against = |service: usize, wanted: Verdict| {
         let others = (0..count).filter(|&other| other != service);
@@ -27,8 +27,8 @@ pub(crate) fn ranges(count: usize, verdict: impl Fn(usize, usize) -> Verdict) ->
         .collect()
 }
 
-/// One number for services in order of their points: the best rank that the data allows, but never better than that of a
-/// service with a better point.
+/// One number per service, for services sorted by their points: the best possible rank, but never better than that of a service
+/// with a better point.
 pub(crate) fn ranks(ranges: &[RankRange]) -> Vec<u32> {
     let mut worst_so_far = 1;
     ranges

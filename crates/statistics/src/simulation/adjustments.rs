@@ -1,8 +1,8 @@
-//! Ways to compare all pairs at once, side by side: what each declares where nothing differs, and what it finds.
+//! Compares adjustments for comparing all pairs: the false differences that each declares if nothing differs, and the differences
+//! it finds.
 //!
-//! `docs/method-notes.md` cites the table; Bonferroni is the one in use, for decisions and intervals alike. The range is the
-//! distribution of the largest difference (max-T) where variances are alike. Holm's decisions have no intervals of use that go
-//! with them.
+//! `research/method-notes.md` cites the table. Bonferroni is the one in use, for decisions and intervals alike. The range is the
+//! distribution of the largest difference (max-T) if variances are equal. Holm's decisions have no useful intervals to match.
 
 use super::studentized_range::StudentizedRange;
 use super::{Board, Noise, Source, holm, one_loud, slack, spread};
@@ -13,11 +13,11 @@ use std::f64::consts::SQRT_2;
 
 const WAYS: [&str; 3] = ["Bonferroni", "Holm", "range"];
 
-/// Distributions of the range by the half degrees of freedom, each made once.
+/// Distributions of the range, by number of services and twice the degrees of freedom, each computed once.
 #[derive(Default)]
-pub(super) struct Ranges(BTreeMap<(usize, u64), StudentizedRange>);
+pub(super) struct RangeDistributions(BTreeMap<(usize, u64), StudentizedRange>);
 
-impl Ranges {
+impl RangeDistributions {
     fn beyond(&mut self, services: usize, freedom: f64, t: f64) -> f64 {
         let halves = (2.0 * freedom).floor().max(2.0);
         let range = self
@@ -28,8 +28,8 @@ impl Ranges {
     }
 }
 
-/// Which pairs each of [`WAYS`] declares different at 5 %.
-pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Vec<bool>; 3] {
+/// The pairs that each of [`WAYS`] declares different at 5 %.
+pub(super) fn declared(table: &crate::design::Table, ranges: &mut RangeDistributions) -> [Vec<bool>; 3] {
     let raws = raw_differences(table);
     let count = raws.len() as f64;
     let p_values: Vec<f64> = raws
@@ -46,10 +46,11 @@ pub(super) fn declared(table: &crate::design::Table, ranges: &mut Ranges) -> [Ve
     ]
 }
 
-/// Share of boards with a false difference where nothing differs, and of pairs found where all do, by way.
+/// For each of [`WAYS`]: the share of rankings with a false difference if nothing differs, and the share of pairs found if all
+/// differ.
 fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64; 3], [f64; 3]) {
     let (mut wrong, mut found) = ([0.0; 3], [0.0; 3]);
-    let (mut ranges, mut source) = (Ranges::default(), Source::new(51));
+    let (mut ranges, mut source) = (RangeDistributions::default(), Source::new(51));
     let services = deviations.len();
     let equal = Board {
         means: vec![0.0; services],
@@ -87,8 +88,8 @@ fn bonferroni_alone_errs_rarely_and_has_intervals() {
                 let (wrong, found) = compared(&deviations, rounds, noise, boards);
                 for (way, name_of) in WAYS.iter().enumerate() {
                     println!(
-                        "{name}, {noise:?}, {rounds} rounds, {name_of}: {:.1} % false boards, {:.0} % of the pairs found where \
-                         all differ",
+                        "{name}, {noise:?}, {rounds} rounds, {name_of}: {:.1} % of rankings with a false difference, {:.0} % of \
+                         pairs found if all differ",
                         100.0 * wrong[way],
                         100.0 * found[way]
                     );
@@ -102,5 +103,8 @@ fn bonferroni_alone_errs_rarely_and_has_intervals() {
             }
         }
     }
-    assert!(range_errs, "the range keeps its level: it finds more, so use it");
+    assert!(
+        range_errs,
+        "the range keeps its level and finds more: use it instead"
+    );
 }

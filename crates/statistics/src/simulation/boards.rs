@@ -1,23 +1,23 @@
-//! How often a board of services says something false, and how often it sees what is there.
+//! How often a ranking claims a false difference, and how often it finds a true one.
 
 use super::{Board, Noise, Source, one_loud, slack, spread};
 use crate::ranking::all_differences;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What a share of boards did.
-struct Found {
-    /// Declared any difference.
+/// Shares of the rankings.
+struct CoverageShare {
+    /// Those that declared any difference.
     any: f64,
-    /// Declared one between the first two services.
+    /// Those that declared a difference between the first two services.
     first_two: f64,
-    /// Had an interval that misses the truth.
+    /// Those with an interval that misses the truth.
     missed: f64,
 }
 
-fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
+fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> CoverageShare {
     let mut source = Source::new(seed);
-    let mut found = Found {
+    let mut found = CoverageShare {
         any: 0.0,
         first_two: 0.0,
         missed: 0.0,
@@ -49,7 +49,7 @@ fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> Found {
     found
 }
 
-/// Boards of services that are all equally fast, with every kind of noise.
+/// Rankings of services that are all equally fast, with every kind of noise.
 fn equals() -> Vec<(&'static str, Vec<f64>, Noise)> {
     let equal = vec![1.0; 24];
     vec![
@@ -83,8 +83,8 @@ fn false_boards(deviations: &[f64], noise: Noise, rounds: u32, boards: usize) ->
     simulate(&board, noise, boards, 22).any
 }
 
-/// Boards of equal services on which a difference is declared: at most 5 % at five rounds or more. At three rounds noise that
-/// differs between services may add to it; `docs/METHOD.md` says by how much.
+/// A difference is declared in at most 5 % of the rankings of equal services at five rounds or more. At three rounds, noise that
+/// differs between services may add to that; `docs/METHOD.md` says by how much.
 #[test]
 fn equal_services_are_rarely_told_apart() {
     let boards = 1_000;
@@ -98,7 +98,7 @@ fn equal_services_are_rarely_told_apart() {
     }
 }
 
-/// Starts of two modes that are far apart break the level at three and five rounds; `docs/METHOD.md` says by how much.
+/// Starts with two modes that are far apart break the level at three and five rounds; `docs/METHOD.md` says by how much.
 #[test]
 fn far_modes_make_more_false_boards() {
     for (name, deviations) in [
@@ -114,7 +114,7 @@ fn far_modes_make_more_false_boards() {
     }
 }
 
-/// No pair is called different by an interval that holds "no difference", and none is left open by one that does not.
+/// No pair is declared different by an interval that contains "no difference", and none is left open by one that does not.
 #[test]
 fn decisions_and_intervals_agree() {
     let mut source = Source::new(25);
@@ -162,7 +162,7 @@ fn intervals_of_ratios_hold_together() {
     }
 }
 
-/// Of eight services one is better by the difference; trials vary by 1 % or 2 %.
+/// One of eight services is better by the difference; trials vary by 1 % or 2 %.
 #[test]
 fn power_grows_with_rounds() {
     let boards = 500;

@@ -1,4 +1,4 @@
-//! Change points and the gate: what is found, and what is found where nothing is.
+//! Change points: the changes found in histories with a step, and the false ones in level histories.
 
 use super::{NOISES, Source};
 use crate::change_points;

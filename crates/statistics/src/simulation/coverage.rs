@@ -1,4 +1,4 @@
-//! How often intervals hold the truth.
+//! How often intervals contain the truth.
 
 use super::{Board, NOISES, Noise, Source, Tally, one_loud, spread};
 use crate::Estimate;
@@ -7,9 +7,9 @@ use crate::design::{Table, means};
 const LEVELS: [f64; 3] = [0.95, 0.99, 0.999];
 const ROUNDS: [u32; 4] = [3, 5, 10, 30];
 const BOARDS: usize = 1_000;
-/// Most by which a kind of board may fall short.
+/// Largest accepted shortfall of coverage for a kind of ranking.
 const SHORT: f64 = 0.02;
-/// Standard errors of the simulation that count as its own error.
+/// Standard errors of the simulation that are attributed to the simulation itself.
 const ERRORS: f64 = 3.5;
 
 /// The intervals that a report shows, on the log scale.
@@ -20,7 +20,7 @@ pub(super) fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
         .collect()
 }
 
-/// Coverage at each level, over all services of a board, and of each service.
+/// Coverage at each level, over all services of a ranking and for each service.
 fn coverage(board: &Board, noise: Noise, boards: usize, seed: u64) -> Vec<(Tally, Vec<f64>)> {
     let services = board.means.len();
     let mut found = vec![(Tally::default(), vec![0.0; services]); LEVELS.len()];
@@ -54,7 +54,7 @@ fn tell(name: &str, rounds: u32, found: &[(Tally, Vec<f64>)]) {
     }
 }
 
-/// Not more than [`SHORT`] below each level, over all services.
+/// Asserts that coverage over all services is not more than [`SHORT`] below each level.
 fn holds(found: &[(Tally, Vec<f64>)]) {
     for (level, (tally, _)) in LEVELS.into_iter().zip(found) {
         assert!(
@@ -65,7 +65,7 @@ fn holds(found: &[(Tally, Vec<f64>)]) {
     }
 }
 
-/// The kinds of boards over which the intervals must keep their level together.
+/// The kinds of rankings over which the intervals must keep their level on average.
 fn kinds(rounds: u32) -> Vec<(&'static str, Board, Noise)> {
     let equal = |services| Board::equal(services, rounds);
     let unequal = |deviations: Vec<f64>| Board {
@@ -94,8 +94,8 @@ fn kinds(rounds: u32) -> Vec<(&'static str, Board, Noise)> {
     ]
 }
 
-/// Boards whose starts have two modes, with the least coverage of all services together at 95 % that is accepted. Modes that are
-/// far apart cost the most: whoever saw only one of them in a few starts knows nothing of the other.
+/// Rankings whose starts have two modes, with the lowest accepted coverage over all services at 95 %. Modes that are far apart
+/// cost the most: a few starts that all hit the same mode show nothing about the other.
 fn two_modes(rounds: u32) -> Vec<(&'static str, Board, Noise, f64)> {
     let equal = |services| Board::equal(services, rounds);
     let unequal = |deviations: Vec<f64>| Board {
@@ -120,7 +120,7 @@ fn two_modes(rounds: u32) -> Vec<(&'static str, Board, Noise, f64)> {
     ]
 }
 
-/// What two modes cost is known; `docs/METHOD.md` says it.
+/// `docs/METHOD.md` states the loss of coverage that two modes cause.
 #[test]
 fn two_modes_cost_a_known_part_of_the_confidence() {
     for rounds in ROUNDS {
@@ -133,8 +133,8 @@ fn two_modes_cost_a_known_part_of_the_confidence() {
     }
 }
 
-/// The promise: over all services of all kinds of boards the level holds within half a point below and one and a half above,
-/// no kind falls short by two points or more, and the loudest service among eight or more keeps 84 % at three rounds.
+/// The guarantee: averaged over all kinds of rankings, coverage at 95 % is between half a point below and one and a half points
+/// above; no kind falls short by two points or more; and the noisiest service among eight or more keeps 84 % at three rounds.
 #[test]
 fn intervals_hold_the_truth() {
     for rounds in ROUNDS {

@@ -1,6 +1,6 @@
 //! Holm's step-down adjustment.
 
-/// p-values adjusted by Holm (1979): those at most α may be rejected with a family-wise error of at most α, whatever the
+/// p-values adjusted by Holm (1979): rejecting those at or below α keeps the family-wise error at α or below, whatever the
 /// dependence.
 pub(crate) fn adjust(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -21,7 +21,7 @@ mod tests {
 
     #[test]
     fn worked_example() {
-        // 0.005 × 4, 0.01 × 3, 0.03 × 2; 0.04 × 1 is raised to what came before.
+        // 0.005 × 4, 0.01 × 3, 0.03 × 2; 0.04 × 1 is raised to the previous value.
         let adjusted = adjust(&[0.01, 0.04, 0.03, 0.005]);
         let expected = [0.03, 0.06, 0.06, 0.02];
         for (got, want) in adjusted.iter().zip(expected) {

@@ -1,5 +1,5 @@
-//! Seeded simulations: what the intervals and decisions are worth when the truth is known. `docs/METHOD.md` cites what they
-//! print (`cargo test -p prony-statistics simulation -- --nocapture`).
+//! Seeded simulations that check intervals and decisions against a known truth. `docs/METHOD.md` cites their output (`cargo test
+//! -p prony-statistics simulation -- --nocapture`).
 
 mod adjustments;
 mod boards;
@@ -14,24 +14,24 @@ mod studentized_range;
 use crate::design::Table;
 use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
 
-/// Logarithms of trials around a truth of 0 with a standard deviation of 1.
+/// The noise of log values around a truth of 0, with a standard deviation of 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Noise {
     Normal,
-    /// Gamma with shape 4: skewness 1, long tail to the slow side.
+    /// Gamma with shape 4: skewness 1, with the long tail on the slow side.
     Skewed,
     /// Student's t with three degrees of freedom: the variance is finite, the fourth moment is not.
     HeavyTailed,
-    /// One start in five draws a slow mode, 2.5 deviations of the others away: a memory layout or a decision of the compiler that
-    /// a process keeps. The truth is the mean over both modes.
+    /// One start in five gets a slow mode, 2.5 deviations away from the others, like a memory layout or a compiler decision that
+    /// lasts for the life of a process. The truth is the mean over both modes.
     TwoModes,
-    /// The same with modes so far apart that nearly all of the variance lies between them: a third of five starts see only one.
+    /// Two modes so far apart that nearly all of the variance is between them: a third of all sets of five starts see only one.
     FarModes,
 }
 
 const NOISES: [Noise; 4] = [Noise::Normal, Noise::Skewed, Noise::HeavyTailed, Noise::TwoModes];
 
-/// The share of starts in the slow mode, and how far it is away in deviations of a mode.
+/// The share of starts in the slow mode, and its distance in standard deviations of a mode.
 const SLOW_STARTS: f64 = 0.2;
 const SLOWER_BY: f64 = 2.5;
 const FAR_SLOWER_BY: f64 = 10.0;
@@ -72,7 +72,7 @@ impl Source {
         (self.normal() + mode + SLOW_STARTS * slower_by) / variance.sqrt()
     }
 
-    /// Logarithms of a board: rounds disturb all services alike, each service has its own mean and deviation.
+    /// Log values of a ranking: rounds affect all services alike, and each service has its own mean and deviation.
     fn board(&mut self, board: &Board, noise: Noise) -> Table {
         let rounds: Vec<f64> = (0..board.rounds)
             .map(|round| {
@@ -92,13 +92,13 @@ impl Source {
     }
 }
 
-/// A known truth.
+/// A group of services whose true values are known.
 #[derive(Debug, Clone)]
 struct Board {
     means: Vec<f64>,
     deviations: Vec<f64>,
     rounds: u32,
-    /// Standard deviation of what a round does to all services.
+    /// Standard deviation of the effect of a round on all services.
     round_deviation: f64,
     /// Change from round to round.
     slope: f64,
@@ -117,14 +117,14 @@ impl Board {
     }
 }
 
-/// Deviations of which the last is louder than the others.
+/// Deviations of services of which the last is noisier than the others.
 fn one_loud(services: usize, times: f64) -> Vec<f64> {
     let mut deviations = vec![1.0; services];
     deviations[services - 1] = times;
     deviations
 }
 
-/// Deviations that rise by a factor of four.
+/// Deviations of services, rising by a factor of four.
 fn spread(services: u32) -> Vec<f64> {
     let step = |service: u32| f64::from(service) / f64::from(services - 1) * 1.4 - 0.7;
     (0..services).map(|service| step(service).exp()).collect()
@@ -135,7 +135,7 @@ fn slack(share: f64, boards: usize) -> f64 {
     3.0 * (share * (1.0 - share) / boards as f64).sqrt()
 }
 
-/// Hits out of independent repetitions of several dependent tries, with a standard error that respects the dependence.
+/// Hits in independent repetitions of several dependent tries, with a standard error that respects the dependence.
 #[derive(Debug, Clone, Default)]
 struct Tally {
     shares: Vec<f64>,
@@ -150,7 +150,7 @@ impl Tally {
         crate::interval::mean::mean(&self.shares)
     }
 
-    /// Standard error, at least that of one hit more or less.
+    /// Standard error, at least the effect of one hit more or less.
     fn error(&self) -> f64 {
         let count = self.shares.len() as f64;
         (crate::interval::mean::squares(&self.shares) / (count - 1.0) / count)

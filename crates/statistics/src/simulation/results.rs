@@ -1,12 +1,12 @@
-//! How many pairs of the published results are decided: what the reports say, and what the code says now of the same trials.
+//! How many pairs of the published results are decided: in the stored reports, and by the current code from the same trials.
 
-use super::adjustments::{Ranges, declared};
+use super::adjustments::{RangeDistributions, declared};
 use crate::design::Table;
 use serde_json::Value;
 use std::path::Path;
 
-/// Logarithms of the metric that a group is ranked by, of its ranked services; sequences go with throughput, of which they
-/// are a constant share.
+/// Logarithms of the metric that a group is ranked by, for its ranked services. Groups ranked by sequences use throughput, which
+/// is a constant multiple of them.
 fn trials(group: &Value) -> Table {
     let key = match group["ranked_by"].as_str() {
         Some("response_time_ns_p99") => "response_time_ns_p99",
@@ -36,7 +36,7 @@ fn as_many_pairs_of_the_published_results_are_decided() {
         .filter(|path| path.is_file())
         .collect();
     reports.sort();
-    let mut ranges = Ranges::default();
+    let mut ranges = RangeDistributions::default();
     let (mut stored, mut now, mut all) = (0, [0; 3], 0);
     for path in &reports {
         let text = std::fs::read_to_string(path).expect("readable");
@@ -59,7 +59,7 @@ fn as_many_pairs_of_the_published_results_are_decided() {
         }
     }
     println!("all: {stored} of {all} pairs in the reports; now by Bonferroni, Holm, range: {now:?}");
-    // The reports were decided by Holm, which finds about a tenth more.
+    // The reports used Holm, which decides about a tenth more pairs.
     assert!(
         10 * now[0] >= 9 * stored,
         "{} pairs are decided, {stored} were",

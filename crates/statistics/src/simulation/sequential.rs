@@ -1,4 +1,4 @@
-//! Stopping early, and duets.
+//! Stopping early, duets, and further looks.
 
 use super::coverage::shown;
 use super::{Board, Noise, Source};
@@ -8,7 +8,8 @@ use crate::ranking::all_differences;
 use crate::stopping::{LOOKS, going_on};
 use crate::{ChangeOptions, DuetRound, RunChange, consecutive, duet};
 
-/// Runs rounds until every interval is narrower than `precision` (in deviations of a trial); gives rounds and coverage.
+/// Runs rounds until every interval is narrower than `precision` (in deviations of a trial); returns the number of rounds and the
+/// coverage.
 fn until_narrow(source: &mut Source, services: usize, fewest: usize, precision: f64) -> (usize, f64) {
     let most = 60;
     let table = source.board(&Board::equal(services, most as u32), Noise::Normal);
@@ -40,7 +41,7 @@ fn stopping_for_precision_keeps_the_confidence_nearly() {
                 held += share / f64::from(runs);
             }
             println!(
-                "{services} services, half-width {precision} deviations: {:.1} rounds, {:.2} % hold",
+                "{services} services, half-width {precision} deviations: {:.1} rounds, {:.2} % of intervals contain the truth",
                 rounds as f64 / f64::from(runs),
                 100.0 * held
             );
@@ -49,18 +50,18 @@ fn stopping_for_precision_keeps_the_confidence_nearly() {
     }
 }
 
-/// What a run came to.
-struct Ended {
-    /// Intervals of services that hold the truth, as a share.
+/// The outcome of a run.
+struct SequentialOutcome {
+    /// Share of the services' intervals that contain the truth.
     held: f64,
-    /// Whether two equal services were called different.
+    /// Whether two equal services were declared different.
     false_difference: bool,
     trials: usize,
 }
 
-/// A run that leaves settled services out (`adaptive`) or holds all of them in every round, until every interval is as
-/// narrow as wished or the rounds are done.
-fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> Ended {
+/// A run that leaves settled services out (`adaptive`) or keeps all of them in every round, until every interval is as narrow as
+/// requested or all rounds are done.
+fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> SequentialOutcome {
     const FEWEST: usize = 5;
     let mut table: Table = whole.iter().map(|row| row[..FEWEST].to_vec()).collect();
     let differ = |table: &Table, error: f64| -> Vec<(usize, usize)> {
@@ -100,7 +101,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
         .zip(means)
         .filter(|(interval, mean)| interval.contains(**mean))
         .count();
-    Ended {
+    SequentialOutcome {
         held: held as f64 / means.len() as f64,
         false_difference: differ(&table, 0.05)
             .iter()
@@ -112,7 +113,7 @@ fn carry_out(whole: &Table, means: &[f64], precision: f64, adaptive: bool) -> En
 #[test]
 fn leaving_settled_services_out_keeps_what_the_run_claims() {
     let runs = 1_000;
-    // Means and deviations: equal ones among far ones, quiet ones among loud ones.
+    // Means and deviations: equal services among distant ones, quiet ones among noisy ones.
     let boards: [(&str, Vec<f64>, Vec<f64>); 4] = [
         ("8 equal", vec![0.0; 8], vec![1.0; 8]),
         (
@@ -150,7 +151,7 @@ fn leaving_settled_services_out_keeps_what_the_run_claims() {
         }
         let [(_, _, all), (held, wrong, trials)] = told;
         println!(
-            "{name}: intervals hold in {:.2} % (all services in every round: {:.2} %), a false difference in {:.2} % \
+            "{name}: {:.2} % of intervals contain the truth (all services in every round: {:.2} %), a false difference in {:.2} % \
              ({:.2} %), {trials:.0} trials ({all:.0})",
             100.0 * held,
             100.0 * told[0].0,
@@ -162,7 +163,7 @@ fn leaving_settled_services_out_keeps_what_the_run_claims() {
     }
 }
 
-/// Windows of a machine whose speed wanders (AR(1), 5 %), with 1 % of a service's own noise.
+/// Windows of a machine whose speed wanders (AR(1), 5 %), with 1 % of noise per service.
 fn windows(source: &mut Source, count: usize) -> (Vec<f64>, Vec<f64>) {
     let mut machine = source.normal();
     let mut both = (Vec::new(), Vec::new());
@@ -204,7 +205,7 @@ fn a_duet_is_far_tighter_than_two_runs_and_no_less_true() {
     narrower.sort_by(f64::total_cmp);
     let share = |hits: usize| hits as f64 / f64::from(runs);
     println!(
-        "duet holds in {:.1} %, two runs in {:.1} %, median width {:.3} of theirs",
+        "the interval contains the truth in {:.1} % of duets and {:.1} % of pairs of runs; median width {:.3} of theirs",
         100.0 * share(duets),
         100.0 * share(pairs),
         narrower[narrower.len() / 2]
@@ -213,14 +214,15 @@ fn a_duet_is_far_tighter_than_two_runs_and_no_less_true() {
     assert!(narrower[narrower.len() / 2] < 1.0 / 3.0);
 }
 
-/// A comparison with `--at-once`: six rounds of both, six of the base against itself, and further looks. Ratios of rounds vary by
-/// `deviation` in both metrics; the new costs more in one. Gives whether it is a regression, and the rounds of both.
+/// A comparison with `--at-once`: six rounds of both, six of the base against itself, and further looks. The ratios of rounds
+/// vary by `deviation` in both metrics; the new version costs more in one. Returns whether it is a regression, and the number of
+/// rounds.
 fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bool, u32) {
     let options = ChangeOptions {
         max_slowdown: 0.02,
         ..ChangeOptions::default()
     };
-    // Both versions have their noise, so that of their ratio is symmetric.
+    // Both versions are noisy, so the noise of their ratio is symmetric.
     let mut ratio = || (source.draw(noise) - source.draw(noise)) * std::f64::consts::FRAC_1_SQRT_2;
     let mut rounds = |shift: f64| -> Vec<f64> { (0..6).map(|_| shift + deviation * ratio()).collect() };
     let itself = judged([&rounds(0.0), &rounds(0.0)], &options);
@@ -239,7 +241,7 @@ fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bo
     (change.regressed, 6 * (1 + further))
 }
 
-/// The allowed slowdown is 2 %: whatever is not slower than that rarely fails, and 5 % is found.
+/// With an allowed slowdown of 2 %, a version that is not slower than that rarely fails, and one that is 5 % slower is found.
 #[test]
 fn a_slowdown_fails_only_where_it_is_more_than_allowed() {
     let comparisons = 2_000;
@@ -255,7 +257,7 @@ fn a_slowdown_fails_only_where_it_is_more_than_allowed() {
                 }
                 let share = f64::from(told) / f64::from(comparisons);
                 println!(
-                    "{noise:?}, rounds vary by {:.0} %, {:.1} % slower: told in {:.1} %, {:.1} rounds",
+                    "{noise:?}, rounds vary by {:.0} %, {:.1} % slower: reported in {:.1} %, {:.1} rounds",
                     100.0 * deviation,
                     100.0 * slower,
                     100.0 * share,

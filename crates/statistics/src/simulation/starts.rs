@@ -1,4 +1,4 @@
-//! One process start for all workloads of a contract: within a workload its interval must not become bolder by it.
+//! One process start for all workloads of a contract: sharing starts must not make the intervals of a workload too narrow.
 
 use super::coverage::shown;
 use super::{Source, Tally, slack};
@@ -9,23 +9,24 @@ use rand::seq::SliceRandom as _;
 const SERVICES: usize = 8;
 const WORKLOADS: usize = 5;
 const BOARDS: usize = 1_000;
-/// Deviations of what a round does to all, of what differs between starts, and of what differs between the loads of a start.
+/// Deviations of the effect of a round on all services, of the difference between starts, and of the difference between the loads
+/// of a start.
 const ROUND: f64 = 0.5;
 const START: f64 = 1.0;
 const LOAD: f64 = 0.5;
-/// A service is so much faster with each load that its process has served before.
+/// A service gets faster by this amount with each load that its process has served before.
 const WARMER: f64 = 0.4;
 
-/// How trials share process starts.
+/// Whether trials share process starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Starts {
     Fresh,
     Shared,
 }
 
-/// A table for each workload. Every service is as fast as the others; the truth of a shared start is its mean over all places.
+/// A table for each workload. All services are equally fast; the truth of a shared start is its mean over all positions.
 fn boards(source: &mut Source, starts: Starts, rounds: u32) -> Vec<Table> {
-    // By service first, since a start belongs to one.
+    // Services first, since a start belongs to one service.
     let mut services = vec![vec![Vec::new(); WORKLOADS]; SERVICES];
     for round in 0..rounds {
         let level: Vec<f64> = (0..WORKLOADS).map(|_| ROUND * source.normal()).collect();
@@ -48,7 +49,7 @@ fn boards(source: &mut Source, starts: Starts, rounds: u32) -> Vec<Table> {
         .collect()
 }
 
-/// Share of the intervals that hold the truth, with its standard error; share of workloads with a false difference.
+/// The share of intervals that contain the truth, its standard error, and the share of workloads with a false difference.
 fn simulate(starts: Starts, rounds: u32) -> (f64, f64, f64) {
     let mut source = Source::new(41);
     let (mut held, mut wrong) = (Tally::default(), 0usize);
@@ -75,8 +76,8 @@ fn a_shared_start_makes_no_interval_bolder() {
         let (fresh, _, _) = simulate(Starts::Fresh, rounds);
         let (shared, error, wrong) = simulate(Starts::Shared, rounds);
         println!(
-            "{rounds} rounds: {:.2} % of intervals hold with shared starts, {:.2} % with fresh ones; a false difference in {:.2} % of \
-             workloads",
+            "{rounds} rounds: {:.2} % of intervals contain the truth with shared starts, {:.2} % with fresh ones; a false difference in \
+             {:.2} % of workloads",
             100.0 * shared,
             100.0 * fresh,
             100.0 * wrong

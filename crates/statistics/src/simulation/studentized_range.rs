@@ -1,9 +1,9 @@
-//! The studentized range: the largest difference among `count` normal values, over an independent estimate of their
-//! standard deviation. Tukey's honest significant difference rests on it.
+//! The studentized range: the largest difference among `count` normal values, over an independent estimate of their standard
+//! deviation. It is the basis of Tukey's honest significant difference.
 //!
-//! P(Q ≤ q) = ∫ f(s) W(q·s) ds, where s² is χ² over its degrees of freedom and W(w) is the distribution of the range of
-//! `count` standard normal values, W(w) = (2Φ(w/2) − 1)^count + 2·count ∫ φ(z) (Φ(z) − Φ(z − w))^(count − 1) dz over z > w/2
-//! (Hartley 1942; Copenhaver and Holland 1988 integrate the same way). Both integrals by Gauss and Legendre in pieces.
+//! P(Q ≤ q) = ∫ f(s) W(q·s) ds, where s² is χ² over its degrees of freedom and W(w) is the distribution of the range of `count`
+//! standard normal values, W(w) = (2Φ(w/2) − 1)^count + 2·count ∫ φ(z) (Φ(z) − Φ(z − w))^(count − 1) dz over z > w/2 (Hartley
+//! 1942; Copenhaver and Holland 1988 integrate the same way). Both integrals use Gauss-Legendre quadrature in pieces.
 
 use statrs::function::erf::erfc;
 use statrs::function::gamma::ln_gamma;
@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Degrees of freedom from which s is taken as 1.
 const PRACTICALLY_INFINITE: f64 = 1e5;
-/// Logarithm of the density, against its peak, beyond which the outer integral stops.
+/// Logarithm of the density, relative to its peak, below which the outer integral stops.
 const NEGLIGIBLE: f64 = -34.0;
-/// φ vanishes beyond.
+/// φ is negligible beyond this value.
 const FARTHEST: f64 = 8.5;
-/// Width of a step.
+/// Width of a step of the table of W.
 const STEP: f64 = 2.0 * FARTHEST / STEPS as f64;
 const INNER_PIECES: usize = 3;
 const OUTER_PIECES: usize = 5;
@@ -37,7 +37,7 @@ const RULE: [(f64, f64); 8] = [
     (0.989_400_934_991_649_9, 0.027_152_459_411_754_1),
 ];
 
-/// Steps of the table of W, which is cubic between them: right to 1e-8.
+/// Steps of the table of W. Cubic interpolation between them is accurate to 1e-8.
 const STEPS: usize = 512;
 
 /// The standard normal distribution function.
@@ -53,11 +53,12 @@ pub(crate) struct StudentizedRange {
     range: Arc<[f64]>,
 }
 
-/// Tables of W by count: the only part that takes milliseconds, and the same for every board of that many services.
+/// Tables of W by count. Only they take milliseconds to compute, and they are the same for every ranking with that number of
+/// services.
 static TABLES: Mutex<BTreeMap<i32, Arc<[f64]>>> = Mutex::new(BTreeMap::new());
 
 impl StudentizedRange {
-    /// `count` at least 2, `freedom` at least 1.
+    /// `count` must be at least 2 and `freedom` at least 1.
     pub(crate) fn new(count: usize, freedom: f64) -> Self {
         debug_assert!(
             count >= 2 && freedom >= 1.0,
@@ -139,7 +140,7 @@ impl StudentizedRange {
 /// The distribution of the range of `count` standard normal values.
 fn range(count: i32, width: f64) -> f64 {
     if width < 0.0 {
-        // No probability, but the smooth continuation that the cubic needs at 0.
+        // Not a probability, but the smooth continuation that the cubic needs at 0.
         return if count % 2 == 0 {
             -range(count, -width)
         } else {
@@ -158,7 +159,7 @@ fn range(count: i32, width: f64) -> f64 {
     (centre + 2.0 * f64::from(count) * side).min(1.0)
 }
 
-/// The farthest point from 0 in the direction of `sign` that `reaches` holds for, nearly.
+/// Approximately the farthest point from 0 in the direction of `sign` for which `reaches` is true.
 fn last_reached(sign: f64, reaches: impl Fn(f64) -> bool) -> f64 {
     let (mut inside, mut outside) = (0.0, sign);
     while reaches(outside) {
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
     use crate::distribution::student_two_sided;
 
-    /// Upper percentage points as tables print them (Harter 1960), with a third decimal where they give two.
+    /// Upper percentage points as printed in tables (Harter 1960), with a third decimal where the tables have two.
     const PUBLISHED: [(f64, usize, f64, f64); 18] = [
         (0.95, 2, 2.0, 6.085),
         (0.95, 2, 5.0, 3.635),

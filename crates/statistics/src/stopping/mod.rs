@@ -1,12 +1,12 @@
-//! How many trials: when to stop, what varies, what a plan could see.
+//! How many trials to run: when to stop, where the variation comes from, and which difference a plan can find.
 
 mod power;
-mod stopping;
+mod rounds;
 mod variation;
 
 #[cfg(test)]
-pub(crate) use stopping::{LOOKS, going_on};
+pub(crate) use rounds::{LOOKS, going_on};
 
 pub use power::{rounds_for_difference, smallest_difference};
-pub use stopping::{Decision, Progress, StopReason, StopRule, next_round};
+pub use rounds::{Decision, Progress, StopReason, StopRule, next_round};
 pub use variation::{Component, Level, Variation, variation};

@@ -1,15 +1,15 @@
-//! What a plan can see.
+//! The smallest difference that a plan can find.
 
 use crate::distribution::student_two_sided;
 
-/// Most rounds that [`rounds_for_difference`] considers.
+/// Maximum number of rounds that [`rounds_for_difference`] considers.
 const MOST_ROUNDS: u32 = 10_000;
 
-/// The smallest relative difference of two services that `rounds` rounds find with probability `power`, when the ratios
-/// of one round vary by `deviation` (standard deviation on the log scale); `None` with fewer than two rounds.
+/// The smallest relative difference between two services that `rounds` rounds find with probability `power`, if the ratios of one
+/// round vary by `deviation` (standard deviation on the log scale); `None` with fewer than two rounds.
 ///
-/// exp((t(1−α/2) + t(power)) · s/√n) − 1 with n − 1 degrees of freedom, both quantiles of Student's t: the usual
-/// approximation of the noncentral t (Lachin 1981), a little cautious for few rounds.
+/// exp((t(1−α/2) + t(power)) · s/√n) − 1 with n − 1 degrees of freedom, both quantiles of Student's t: the usual approximation of
+/// the noncentral t (Lachin 1981), slightly conservative for few rounds.
 ///
 /// ```
 /// let seen = prony_statistics::smallest_difference(0.01, 10, 0.95, 0.8).unwrap();

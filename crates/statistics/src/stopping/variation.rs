@@ -1,14 +1,13 @@
-//! Where the variation comes from, after Kalibera and Jones (2013): between builds, between starts of a build, within a
-//! start.
+//! Sources of variation, after Kalibera and Jones (2013): between builds, between starts of a build, within a start.
 
 use crate::StatisticsError;
 use crate::distribution::student_two_sided;
 use serde::{Deserialize, Serialize};
 
-/// Most trials that [`Variation::trials_needed`] considers.
+/// Maximum number of trials that [`Variation::trials_needed`] considers.
 const MOST_TRIALS: u32 = 100_000;
 
-/// A level of variation.
+/// A level at which results vary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
@@ -20,34 +19,34 @@ pub enum Level {
     BetweenBuilds,
 }
 
-/// The part of a level.
+/// The variation that one level contributes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Component {
-    /// The level.
+    /// Level that the variation comes from.
     pub level: Level,
-    /// Standard deviation on the log scale that this level alone adds (0.01 is about 1 %).
+    /// Standard deviation on the log scale that this level adds on its own (0.01 is about 1 %).
     pub deviation: f64,
-    /// Its share in the variance of a trial, 0 to 1.
+    /// Its share of the variance of a trial, 0 to 1.
     pub share: f64,
 }
 
-/// What the variance of a service consists of.
+/// The components of a service's variance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Variation {
-    /// From within a start outwards.
+    /// One per level, from within a start outwards.
     pub components: Vec<Component>,
-    /// The level with the largest share in the variance of a trial: repeat there.
+    /// The level with the largest share of the variance of a trial: the level at which repeating helps most.
     pub dominant: Level,
     /// Standard deviation of a whole trial on the log scale.
     pub trial_deviation: f64,
 }
 
-/// Splits the variance of logarithms into levels. `builds` holds builds of starts of intervals; one build alone leaves the
-/// level of builds out.
+/// Splits the variance of logarithms into levels. `builds` contains builds of starts of intervals; with a single build there is
+/// no level of builds.
 ///
-/// Variance components of the nested design, T²ᵢ = S²ᵢ − S²ᵢ₋₁/nᵢ₋₁ (Kalibera and Jones 2013, section 6), 0 where an estimate
-/// is negative; with unequal numbers their harmonic mean stands for n. Intervals that follow each other are taken as
-/// independent, so that what is slower than an interval counts as between starts.
+/// Variance components of the nested design, T²ᵢ = S²ᵢ − S²ᵢ₋₁/nᵢ₋₁ (Kalibera and Jones 2013, section 6), or 0 where an estimate
+/// is negative. With unequal numbers, n is their harmonic mean. Consecutive intervals are treated as independent, so variation
+/// slower than an interval counts as between starts.
 pub fn variation(builds: &[Vec<Vec<f64>>]) -> Result<Variation, StatisticsError> {
     let starts: Vec<&Vec<f64>> = builds
         .iter()
@@ -104,7 +103,7 @@ pub fn variation(builds: &[Vec<Vec<f64>>]) -> Result<Variation, StatisticsError>
 }
 
 impl Variation {
-    /// Trials for an interval of half-width `precision` (0.02 is ±2 %); `None` beyond 100,000.
+    /// Number of trials for an interval of half-width `precision` (0.02 is ±2 %); `None` beyond 100,000.
     pub fn trials_needed(&self, precision: f64, confidence: f64) -> Option<u32> {
         let wished = precision.ln_1p();
         let narrow = |trials: u32| {
@@ -131,7 +130,7 @@ fn variance(values: &[f64]) -> f64 {
     values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() - 1) as f64
 }
 
-/// The variance within samples, by their degrees of freedom; `None` without any.
+/// The pooled variance within samples; `None` without a degree of freedom.
 fn pooled<'a>(samples: impl Iterator<Item = &'a Vec<f64>>) -> Option<f64> {
     let (mut sum, mut freedom) = (0.0, 0.0);
     for sample in samples.filter(|sample| sample.len() > 1) {
@@ -155,7 +154,7 @@ fn harmonic(counts: impl Iterator<Item = usize>) -> f64 {
 mod tests {
     use super::*;
 
-    /// Values whose parts are exact: deviations of ±a within, ±b between starts, ±c between builds.
+    /// Values with exact components: deviations of ±a within, ±b between starts, ±c between builds.
     fn nested(a: f64, b: f64, c: f64) -> Vec<Vec<Vec<f64>>> {
         let sides = [-1.0, 1.0];
         let start = |level: f64| sides.iter().map(|side| level + side * a).collect();

@@ -1,25 +1,24 @@
-//! All pairs of the ranked services of a group.
+//! Comparisons of all pairs of the ranked services of a group.
 
 use super::Options;
 use super::estimates::logarithms;
 use crate::design::Table;
 use crate::ranking::{self, Difference, judge};
-use crate::{Adjustment, Metric, NoBound, Pair, Quantity, Verdict};
+use crate::{Adjustment, Metric, NoBound, PairwiseComparison, Quantity, Verdict};
 
-/// The comparisons of a group.
+/// The comparisons of the ranked services of a group.
 pub(crate) struct Comparisons {
     pub(super) adjustment: Option<Adjustment>,
-    pub(crate) pairs: Vec<Pair>,
-    /// `service/variant` in order.
+    pub(crate) pairs: Vec<PairwiseComparison>,
+    /// `service/variant` of each service, in the order of `verdicts`.
     names: Vec<String>,
-    /// Verdict of each service of `order` against each other one.
+    /// Verdict of each service in `order` against each other one.
     pub(super) verdicts: Vec<Vec<Verdict>>,
 }
 
 impl Comparisons {
-    /// The comparisons where the values of some services (`bounds`, in the order of `verdicts`) are lower bounds of a
-    /// metric of which more is better. All that such a value can tell is that its service is better; how much is not known, so
-    /// its pairs go.
+    /// Adjusts the comparisons for values that are lower bounds (`bounds`, in the order of `verdicts`) of a metric of which more
+    /// is better. A lower bound can only show that its service is better. By how much is unknown, so its pairs are removed.
     pub(super) fn with_lower_bounds(mut self, bounds: &[bool]) -> Self {
         let names = &self.names;
         let is_bound = |id: &String| names.iter().zip(bounds).any(|(name, &bound)| bound && name == id);
@@ -43,11 +42,11 @@ impl Comparisons {
 /// Whether a service's value has a bound in its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// In all of them, two or more.
+    /// In all of its trials, of which there are at least two.
     Everywhere,
-    /// In none of them, two or more.
+    /// In none of its trials, of which there are at least two.
     Nowhere,
-    /// In some, or there is one trial alone.
+    /// In some of its trials, or there is only one trial.
     Unclear,
 }
 
@@ -65,8 +64,8 @@ impl Bound {
 }
 
 impl Comparisons {
-    /// The comparisons where some services (`bounds`, in the order of `verdicts`) have no bound of a metric of which less is
-    /// better. What never has one is worse than what always has.
+    /// Adjusts the comparisons for services that have no bound (`bounds`, in the order of `verdicts`) of a metric of which less
+    /// is better. A service that never has a bound is worse than one that always has.
     pub(super) fn with_no_bounds(mut self, bounds: &[Bound]) -> Self {
         for left in 0..bounds.len() {
             for right in 0..bounds.len() {
@@ -101,7 +100,7 @@ pub(crate) fn all_pairs(
         let verdict = judge(&ratio, options.tie_band, metric.better());
         verdicts[left][right] = verdict;
         verdicts[right][left] = verdict.reversed();
-        Pair {
+        PairwiseComparison {
             a: names[order[left]].clone(),
             b: names[order[right]].clone(),
             ratio,

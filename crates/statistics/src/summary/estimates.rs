@@ -1,16 +1,19 @@
-//! The metrics of the services of a group.
+//! Estimates the metrics of the services of a group.
 
 use super::Options;
 use super::interleaved;
 use super::sample::ServiceSample;
 use crate::design::{Table, means, values};
 use crate::interval::mean;
-use crate::{Estimate, Estimated, Method, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials};
+use crate::{
+    Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
+};
 
-/// Confidence of the score and error that JMH prints.
+/// Confidence of the score and error in the form that JMH prints.
 const JMH_CONFIDENCE: f64 = 0.999;
 
-/// What the trials gave of a metric; trials that cannot tell are left out. Where services took turns, their windows say.
+/// The values of a metric, by service and round; trials without the metric are left out. If the services were interleaved, the
+/// values come from their windows.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Result<Table, StatisticsError> {
     if let Some(table) = interleaved::table(metric, services) {
         return Ok(table);
@@ -43,7 +46,7 @@ fn finite(
     })
 }
 
-/// Logarithms of the rows that have them: two values or more, all above zero and with a bound; others are left empty.
+/// Logarithms of the rows with two values or more, all above zero and bounded; other rows become empty.
 pub(crate) fn logarithms(table: &Table) -> Table {
     let is_time = |value: f64| value > 0.0 && value.is_finite();
     let usable = |row: &Vec<(u32, f64)>| row.len() >= 2 && row.iter().all(|&(_, value)| is_time(value));
@@ -54,7 +57,7 @@ pub(crate) fn logarithms(table: &Table) -> Table {
     rows.collect()
 }
 
-/// The metric of each service; `None` where no trial tells.
+/// The metric of each service; `None` if no trial has it.
 pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantity>> {
     let means = means(&logarithms(table), options.confidence);
     let rows = table.iter().zip(means);
@@ -77,7 +80,7 @@ pub(crate) fn quantities(table: &Table, options: &Options) -> Vec<Option<Quantit
     .collect()
 }
 
-/// A service's estimate: on the log scale, or where some value is zero on that of the values.
+/// A service's estimate, on the log scale, or on the linear scale if some value is zero.
 fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> Quantity {
     let (method, estimate, degrees_of_freedom) = if let Some((estimate, freedom)) = on_logs {
         (Method::Moderated, estimate.map(f64::exp), freedom)
@@ -85,7 +88,7 @@ fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> 
         let estimate = mean::mean_interval(raw, confidence).expect("invariant: two values or more");
         (Method::Linear, estimate, raw.len() as f64 - 1.0)
     };
-    Quantity::Estimated(Box::new(Estimated {
+    Quantity::Estimated(Box::new(MethodEstimate {
         estimate,
         trials: raw.len() as u32,
         method,

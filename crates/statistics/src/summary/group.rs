@@ -1,4 +1,4 @@
-//! One group: estimates, order, ranks, and the reasons beside them.
+//! Summarises one group: estimates, order, ranks, and warnings.
 
 use super::compare::{self, Bound, Comparisons};
 use super::interleaved::took_turns;
@@ -63,14 +63,15 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
     })
 }
 
-/// In turns the CPU time per request is compared. Under a closed load the service sets the pace; where requests arrive on their own, response time tells services apart.
+/// The default metric. Interleaved services are compared by CPU time per request. Under a closed load the service sets the pace,
+/// so throughput compares services; if requests arrive on their own, response time does.
 fn usual_metric(group: &GroupSample<'_>) -> Metric {
     let mut measured = group.services.iter().flat_map(|service| &service.measured);
     if measured.clone().any(|(_, measured)| took_turns(measured)) {
-        // The CPU time of a request is what neighbours on the machine change least.
+        // CPU time per request is affected least by other users of the machine.
         Metric::CpuNsPerRequest
     } else if group.first.load["kind"] == "capacity" {
-        // Each service was offered the highest rate that it carries.
+        // Each service was offered the highest rate that it sustains.
         Metric::GoodputPerS
     } else if is_open(&group.first.load) {
         Metric::ResponseTimeNsP99
@@ -81,7 +82,7 @@ fn usual_metric(group: &GroupSample<'_>) -> Metric {
     }
 }
 
-/// Percentiles of the response time, the highest first.
+/// Percentiles of the response time, highest first.
 const PERCENTILES: [Metric; 5] = [
     Metric::ResponseTimeNsP99,
     Metric::ResponseTimeNsP95,
@@ -90,8 +91,8 @@ const PERCENTILES: [Metric; 5] = [
     Metric::ResponseTimeNsP50,
 ];
 
-/// What to rank by where fewer than ten replies of a trial lie beyond the wished percentile: what a request costs, where that is
-/// known of all, else the highest percentile with ten replies beyond it.
+/// The metric to rank by if fewer than ten replies of a trial are beyond the requested percentile: CPU time per request if it is
+/// known for all trials, else the highest percentile with ten replies beyond it.
 fn supported(group: &GroupSample<'_>, wished: Metric) -> Metric {
     if is_supported(group, wished) {
         return wished;
@@ -110,7 +111,7 @@ fn is_supported(group: &GroupSample<'_>, metric: Metric) -> bool {
     fewest_replies(group).is_none_or(|fewest| fewest >= metric.fewest_replies())
 }
 
-/// Replies of the trial that has the fewest.
+/// Number of replies in the trial with the fewest.
 fn fewest_replies(group: &GroupSample<'_>) -> Option<u64> {
     let measured = group.services.iter().flat_map(|service| &service.measured);
     measured
@@ -118,7 +119,7 @@ fn fewest_replies(group: &GroupSample<'_>) -> Option<u64> {
         .min()
 }
 
-/// Why services are not ranked by what was wished.
+/// Explains why services are not ranked by the requested metric.
 fn other_rank_warning(group: &GroupSample<'_>, wished: Metric, ranked_by: Metric) -> Option<Warning> {
     let fewest = fewest_replies(group).filter(|&fewest| fewest < wished.fewest_replies())?;
     let instead = if is_supported(group, ranked_by) {
@@ -150,7 +151,7 @@ fn all_metrics(services: &[ServiceSample<'_>], options: &Options) -> Result<Vec<
 
 /// The services that can be ranked, best first.
 fn order(rows: &[ServiceSummary], ranked_by: Metric) -> Vec<usize> {
-    // What has no bound comes last.
+    // Values without a bound sort last.
     let position = |index: usize| {
         let quantity = rows[index].metrics.get(ranked_by)?;
         match quantity.no_bound() {
@@ -193,7 +194,7 @@ fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons,
     }
 }
 
-/// Why some services have no rank, and what to do instead; once for all of them.
+/// Explains why some services have no rank, and what to do instead; one warning for all of them.
 fn bound_warning(rows: &[ServiceSummary], order: &[usize], bounds: &[bool]) -> Option<Warning> {
     let names: Vec<String> = order
         .iter()
@@ -211,7 +212,8 @@ fn bound_warning(rows: &[ServiceSummary], order: &[usize], bounds: &[bool]) -> O
     Some(Warning::new(WarningKind::GeneratorSaturated, text).advise(advice))
 }
 
-/// Lower bounds first, since the best may be among them, then ranked ones, those that cannot be ranked, and the excluded.
+/// Services with lower bounds come first, since the best may be among them, then ranked services, services that cannot be ranked,
+/// and excluded ones.
 fn in_order(rows: Vec<ServiceSummary>, order: &[usize], bounds: &[bool]) -> Vec<ServiceSummary> {
     let mut placed: Vec<((u8, usize), ServiceSummary)> = rows
         .into_iter()

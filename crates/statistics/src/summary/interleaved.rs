@@ -1,41 +1,41 @@
-//! What the starts of services that took turns are worth: windows of one cycle are compared with each other.
+//! Values of interleaved services: windows of the same cycle are compared with each other.
 //!
-//! A machine that is used by others as well changes from second to second. All services of a block are loaded within one
-//! cycle, so what the machine was like then is an effect of the cycle that all of them share. A start's value is what is
-//! left of its windows when the effects of the cycles are taken out, by medians: a window that was disturbed more than the
-//! others of its cycle counts as one window, however far it is off (median polish, Tukey 1977, chapter 11).
+//! The speed of a shared machine changes from second to second. All services of a block are loaded within one cycle and share the
+//! state of the machine, which is therefore an effect of the cycle. The value of a start is what remains of its windows after
+//! removing the effects of the cycles by medians: a window that was disturbed more than the others of its cycle counts as one
+//! window, however far off it is (median polish, Tukey 1977, chapter 11).
 //!
-//! The unit of every interval stays the start: this page turns the windows of a start into one value.
+//! The unit of every interval is still the start: this module turns the windows of a start into one value.
 
 use super::sample::ServiceSample;
-use super::speed::{Seen, at_usual_speed};
+use super::speed::{WindowSpeed, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
 use crate::interval::median::median;
-use prony_records::{Measurement, TurnWindow};
+use prony_records::{InterleavedWindow, Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sweeps of rows and columns. Ten services settle in three or four.
+/// Number of sweeps over rows and columns. Ten services converge in three or four.
 const SWEEPS: usize = 20;
 
-/// Log values of the windows of one start, with their cycle.
+/// Log values of the windows of one start, each with its cycle.
 type Windows = Vec<(u32, f64)>;
-/// What stands in a block: the service, and the windows of its start.
-type Start = (usize, Vec<Seen>);
+/// An entry of a block: the index of the service, and the windows of its start.
+type Start = (usize, Vec<WindowSpeed>);
 
-/// Values of a metric for each start, where services took turns and windows have the metric; else `None`.
+/// Values of a metric for each start; `None` unless the services were interleaved and windows have the metric.
 pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Table> {
     let of = window_metric(metric)?;
     let mut blocks: BTreeMap<(u32, u32), Vec<Start>> = BTreeMap::new();
     for (service, sample) in services.iter().enumerate() {
         for &(round, measured) in &sample.measured {
-            let mut own: BTreeMap<u32, Vec<Seen>> = BTreeMap::new();
-            for window in &measured.turns.as_ref()?.windows {
+            let mut own: BTreeMap<u32, Vec<WindowSpeed>> = BTreeMap::new();
+            for window in &measured.interleaved.as_ref()?.windows {
                 if let Some(value) = of(window).filter(|value| *value > 0.0 && value.is_finite()) {
-                    own.entry(window.block).or_default().push(Seen {
+                    own.entry(window.block).or_default().push(WindowSpeed {
                         cycle: window.cycle,
                         value: value.ln(),
-                        yardstick: yardstick(metric, window),
+                        cpu_speed_probe: cpu_speed_probe(metric, window),
                     });
                 }
             }
@@ -50,7 +50,7 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     at_usual_speed(blocks.values_mut().flatten().map(|(_, windows)| windows));
     let mut rounds: BTreeMap<u32, Vec<Vec<(usize, f64)>>> = BTreeMap::new();
     for ((round, _), starts) in blocks {
-        let plain = |windows: Vec<Seen>| windows.iter().map(|seen| (seen.cycle, seen.value)).collect();
+        let plain = |windows: Vec<WindowSpeed>| windows.iter().map(|seen| (seen.cycle, seen.value)).collect();
         let starts = starts
             .into_iter()
             .map(|(service, windows)| (service, plain(windows)));
@@ -68,15 +68,15 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     Some(rows)
 }
 
-/// Whether a group took turns.
+/// Whether the services were interleaved.
 pub(crate) fn took_turns(measured: &Measurement) -> bool {
-    measured.turns.is_some()
+    measured.interleaved.is_some()
 }
 
-/// What a window says of a metric; `None` for metrics that short windows cannot tell.
-fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
+/// Reads a metric from a window; `None` for metrics that short windows cannot measure.
+fn window_metric(metric: Metric) -> Option<fn(&InterleavedWindow) -> Option<f64>> {
     match metric {
-        Metric::CpuNsPerRequest => Some(TurnWindow::cpu_ns_per_request),
+        Metric::CpuNsPerRequest => Some(InterleavedWindow::cpu_ns_per_request),
         Metric::GoodputPerS => Some(|window| Some(window.goodput_per_s())),
         Metric::ThroughputPerS => Some(|window| Some(window.completed as f64 / window.length_s.max(1e-9))),
         Metric::ResponseTimeNsP50 => Some(|window| window.response_time_ns_p50?.exact().map(|ns| ns as f64)),
@@ -84,14 +84,16 @@ fn window_metric(metric: Metric) -> Option<fn(&TurnWindow) -> Option<f64>> {
     }
 }
 
-/// Logarithm of what the yardstick took in a window, where the metric is a time of the CPU.
-fn yardstick(metric: Metric, window: &TurnWindow) -> Option<f64> {
-    let ns = window.yardstick_ns.filter(|ns| *ns > 0.0 && ns.is_finite())?;
+/// Logarithm of the duration of the CPU speed probe in a window, if the metric is a CPU time.
+fn cpu_speed_probe(metric: Metric, window: &InterleavedWindow) -> Option<f64> {
+    let ns = window
+        .cpu_speed_probe_ns
+        .filter(|ns| *ns > 0.0 && ns.is_finite())?;
     matches!(metric, Metric::CpuNsPerRequest).then(|| ns.ln())
 }
 
-/// The log value of each start, free of the effects of the cycles, at the level of the usual cycle; `None` for a start
-/// without windows.
+/// The log value of each start, without the effects of the cycles, at the level of the median cycle; `None` for a start without
+/// windows.
 pub(crate) fn polish(starts: &[Windows]) -> Vec<Option<f64>> {
     let cycles: BTreeSet<u32> = starts.iter().flatten().map(|&(cycle, _)| cycle).collect();
     let mut effects: BTreeMap<u32, f64> = cycles.into_iter().map(|cycle| (cycle, 0.0)).collect();
@@ -104,7 +106,7 @@ pub(crate) fn polish(starts: &[Windows]) -> Vec<Option<f64>> {
                 .collect();
             *value = (!rest.is_empty()).then(|| median(&rest));
         }
-        // One start alone has nothing to be compared with: its median stands.
+        // A single start has nothing to be compared with: its median is the result.
         if values.iter().flatten().count() < 2 {
             break;
         }
@@ -127,8 +129,8 @@ pub(crate) fn polish(starts: &[Windows]) -> Vec<Option<f64>> {
     values
 }
 
-/// The starts of a round, one value for each service. A service that stands in several blocks is their control: the blocks
-/// are put at the level at which it agrees with itself.
+/// Merges the blocks of a round into one value per service. A service in all blocks is their control: the blocks are shifted so
+/// that its values agree.
 fn linked(blocks: &[Vec<(usize, f64)>]) -> BTreeMap<usize, f64> {
     let in_all = |service: usize| {
         blocks
@@ -166,8 +168,8 @@ mod tests {
     use rand::rngs::SmallRng;
     use rand::{RngExt as _, SeedableRng as _};
 
-    /// Windows of services with these values, under a machine whose cycles differ by a factor of up to four, where one
-    /// window in ten is disturbed.
+    /// Windows of services with these values, on a machine whose cycles differ by a factor of up to four and where one window in
+    /// ten is disturbed.
     fn board(values: &[f64], cycles: u32, seed: u64) -> Vec<Windows> {
         let mut random = SmallRng::seed_from_u64(seed);
         let states: Vec<f64> = (0..cycles).map(|_| random.random_range(0.0..1.4)).collect();
@@ -203,7 +205,7 @@ mod tests {
     #[test]
     fn a_service_that_missed_cycles_is_compared_in_those_it_had() {
         let mut starts = board(&[1.0, 2.0, 3.0], 25, 7);
-        // It died in the middle; the machine was slower in the second half.
+        // It crashed in the middle; the machine was slower in the second half.
         starts[1].truncate(10);
         let found: Vec<f64> = polish(&starts).into_iter().flatten().collect();
         let ratio = (found[1] - found[0]).exp();
@@ -220,7 +222,7 @@ mod tests {
 
     #[test]
     fn blocks_are_linked_by_the_service_that_stands_in_all() {
-        // The second block ran while the machine was half as fast: its control says so.
+        // The second block ran while the machine was half as fast, as its control shows.
         let found = linked(&[vec![(0, 0.0), (1, 1.0)], vec![(0, 0.7), (2, 1.2)]]);
         assert!((found[&2] - found[&1] - (-0.5)).abs() < 1e-12, "{found:?}");
     }

@@ -1,4 +1,4 @@
-//! From the trials of a run to what a report says.
+//! Summarises the trials of a run for reports.
 
 mod compare;
 mod estimates;
@@ -16,10 +16,10 @@ pub use shape::{Group, Options, ServiceSummary, Summary};
 use crate::StatisticsError;
 use prony_records::TrialRecord;
 
-/// What the trials of one run say, by contract, workload and load.
+/// Summarises the trials of one run by contract, workload and load.
 ///
-/// Of a trial that was repeated (same place) the last one counts. Groups and services without any trial that gave numbers
-/// stay in, with the reason.
+/// A repeated trial counts once: [`that_count`](prony_records::that_count) picks the record. Groups and services without a
+/// successful trial stay in the summary, with the reason.
 pub fn summarise(trials: &[TrialRecord], options: &Options) -> Result<Summary, StatisticsError> {
     options.check()?;
     let groups = sample::groups(trials);

@@ -1,11 +1,11 @@
-//! Trials, sorted into groups and services.
+//! Sorts trials into groups and services.
 
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, that_count};
 
 /// The trials of one contract × workload × load.
 pub(crate) struct GroupSample<'a> {
     pub(crate) first: &'a TrialRecord,
-    /// The metric that the suite ranks it by, where it says so.
+    /// The metric that the suite ranks this group by, if it names one.
     pub(crate) rank_by: Option<&'a str>,
     pub(crate) services: Vec<ServiceSample<'a>>,
 }
@@ -13,15 +13,15 @@ pub(crate) struct GroupSample<'a> {
 /// The trials of one service in a group.
 pub(crate) struct ServiceSample<'a> {
     pub(crate) id: &'a ServiceId,
-    /// Those that gave numbers, with their round, in the order of rounds.
+    /// The successful trials with their round, in the order of rounds.
     pub(crate) measured: Vec<(u32, &'a Measurement)>,
-    /// The build of each of them; `None` where there was one alone.
+    /// The build of each of them; `None` if there was only one build.
     pub(crate) builds: Vec<Option<u32>>,
-    /// Those that did not.
+    /// The failed trials.
     pub(crate) failed: Vec<&'a Exclusion>,
 }
 
-/// Groups and services in the order of the plan, each place once.
+/// Groups and services in the order of the plan, each trial number once.
 pub(crate) fn groups(trials: &[TrialRecord]) -> Vec<GroupSample<'_>> {
     let mut groups: Vec<GroupSample<'_>> = Vec::new();
     for trial in that_count(trials) {

@@ -1,4 +1,4 @@
-//! One service of a group: what its trials hold together, and the reasons beside it.
+//! Summarises one service of a group: the totals of its trials, and its warnings.
 
 use super::sample::ServiceSample;
 use super::shape::is_open;
@@ -10,7 +10,7 @@ use prony_records::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A service's row, not yet ranked.
+/// The row of a service, before ranking.
 pub(super) fn summarise(
     service: &ServiceSample<'_>,
     metrics: Metrics,
@@ -53,7 +53,7 @@ pub(super) fn summarise(
     })
 }
 
-/// In an open load the service does not set the pace: a generator that cannot keep up is a warning there.
+/// In an open load the service does not set the pace. A generator that cannot keep up only causes a warning there.
 fn generator_bound(service: &ServiceSample<'_>) -> bool {
     let saturated = service
         .measured
@@ -68,7 +68,7 @@ fn generator_bound(service: &ServiceSample<'_>) -> bool {
 
 fn merged(service: &ServiceSample<'_>) -> Result<Option<Responses>, StatisticsError> {
     let mut all: Option<Responses> = None;
-    // A history is read without histograms.
+    // Histories are read without histograms.
     if service
         .measured
         .iter()
@@ -90,7 +90,8 @@ fn merged(service: &ServiceSample<'_>) -> Result<Option<Responses>, StatisticsEr
     Ok(all)
 }
 
-/// Throughput of the intervals of each start; whole ones, since the last may be cut short.
+/// Variation of the throughput of the intervals of each start. Only complete intervals count, since the last one may be cut
+/// short.
 fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
     let mut builds: BTreeMap<Option<u32>, Vec<Vec<f64>>> = BTreeMap::new();
     for ((_, measured), build) in service.measured.iter().zip(&service.builds) {
@@ -105,7 +106,7 @@ fn variation_of(service: &ServiceSample<'_>) -> Option<Variation> {
     variation(&builds.into_values().collect::<Vec<_>>()).ok()
 }
 
-/// The most frequent classification; of equally frequent ones the worst.
+/// The most frequent classification; the worst one of several equally frequent ones.
 fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
     let worst_last = [
         Classification::Fixed,
@@ -130,7 +131,8 @@ fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
     worst_last.into_iter().max_by_key(|&kind| count(kind))
 }
 
-/// A service that broke its contract once does other work than the rest; one that never gave a number has none to rank.
+/// A service that violated its contract once does different work than the others; one that never produced a number has nothing to
+/// rank.
 fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
     let own = |failed: &&&Exclusion| failed.fault == Fault::Service;
     let broke = |failed: &&&Exclusion| own(failed) && matches!(failed.stage, Stage::Check | Stage::Recheck);
@@ -143,17 +145,18 @@ fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
     }
     (valid == 0).then(|| Exclusion {
         stage: Stage::Measure,
-        reason: "not one reply of the measurement was valid".to_owned(),
+        reason: "no reply of the measurement was valid".to_owned(),
         log_tail: Vec::new(),
         fault: Fault::Service,
     })
 }
 
-/// Every trial was void: there is no number, and the service has no part in that.
+/// The exclusion of a service whose trials all ended in infrastructure failures: there is no number, and the service did not
+/// cause that.
 fn not_measured(failed: &Exclusion) -> Exclusion {
     Exclusion {
         reason: format!(
-            "not measured, by a fault of the bench and not its own: {}",
+            "not measured because of infrastructure failures, not because of the service: {}",
             failed.reason
         ),
         ..failed.clone()
@@ -165,20 +168,20 @@ fn survivors_only(measured: &Measurement) -> Option<Warning> {
     (is_old && measured.recording.response_time_ns.is_some()).then(|| {
         Warning::new(
             WarningKind::SurvivorsOnly,
-            "response times cover requests with a complete reply only, since an older version recorded them: those that waited \
-             longest are missing; measure again",
+            "response times were recorded by an older version and cover only requests with a complete reply: the requests that \
+             waited longest are missing; measure again",
         )
     })
 }
 
-/// Each kind of warning once, with the number of trials that have it.
+/// Each kind of warning once, with the number of trials that it occurred in.
 fn warnings(service: &ServiceSample<'_>) -> Vec<Warning> {
     let trials = service.measured.len();
     let mut found: Vec<(Warning, BTreeSet<usize>)> = Vec::new();
     for (trial, (_, measured)) in service.measured.iter().enumerate() {
         let contradictions = measured.contradictions();
         let own = measured.warnings.iter().chain(&measured.recording.warnings);
-        // What an older version said of the same figures is said anew.
+        // Warnings that an older version stored about the same figures are computed again.
         let own = own.filter(|warning| !warning.kind.facts().recomputed);
         for warning in own.chain(&contradictions).chain(&survivors_only(measured)) {
             match found.iter_mut().find(|(known, _)| known.kind == warning.kind) {

@@ -1,21 +1,21 @@
-//! What a summary holds: the `groups` of `prony run --json`.
+//! The types of a summary: the `groups` of `prony run --json`.
 
-use crate::{Adjustment, Metric, Metrics, Pair, StatisticsError, Variation};
+use crate::{Adjustment, Metric, Metrics, PairwiseComparison, StatisticsError, Variation};
 use prony_records::{Classification, Exclusion, Outcomes, ResponseTimes, ServiceId, Warning};
 use serde::{Deserialize, Serialize};
 
-/// How to summarise.
+/// Options of a summary.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// Confidence of every interval and of all comparisons of a group together, 0 to 1.
     pub confidence: f64,
-    /// Band of practical equivalence: 0.01 calls services that are proven within 1 % of each other the same. 0: none.
+    /// Band of practical equivalence: with 0.01, services that are proven within 1 % of each other count as the same. 0: no band.
     pub tie_band: f64,
-    /// What to rank by. Unless told: what the suite says of the group, else goodput under a closed load (sequences where the workload is one), the 99th percentile
-    /// of the response time where requests arrive on their own. A percentile with fewer than ten replies beyond it in a trial gives way to what a request costs, or to
-    /// a lower percentile.
+    /// Metric to rank by. Default: the metric that the suite sets for the group, else goodput under a closed load (sequences if
+    /// the workload is one), and the 99th percentile of the response time if requests arrive on their own. A percentile with
+    /// fewer than ten replies beyond it in a trial is replaced by CPU time per request or a lower percentile.
     pub rank_by: Option<Metric>,
-    /// Half-width of an interval that is wished for, 0.02 is ±2 %: for the number of trials that it would take.
+    /// Requested half-width of intervals, 0.02 is ±2 %: used to compute the number of trials it would take.
     pub precision: f64,
 }
 
@@ -35,10 +35,7 @@ impl Options {
         if !(self.confidence > 0.0 && self.confidence < 1.0) {
             return Err(StatisticsError::Confidence(self.confidence));
         }
-        for (what, value) in [
-            ("the band of a tie", self.tie_band),
-            ("the precision", self.precision),
-        ] {
+        for (what, value) in [("the tie band", self.tie_band), ("the precision", self.precision)] {
             if !(0.0..1.0).contains(&value) {
                 return Err(StatisticsError::Share { what, value });
             }
@@ -47,107 +44,107 @@ impl Options {
     }
 }
 
-/// What the trials of a run say.
+/// The summary of the trials of a run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// One for each contract × workload × load, in the order of the plan.
+    /// One group per contract × workload × load, in the order of the plan.
     pub groups: Vec<Group>,
 }
 
 /// The services that did the same work under the same load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
-    /// The contract.
+    /// Name of the contract.
     pub contract: String,
-    /// The workload of the contract.
+    /// Name of the workload in the contract.
     pub workload: String,
-    /// The load, as the load crate writes it.
+    /// The load, as the load crate serialises it.
     pub load: serde_json::Value,
-    /// What the services are ranked by.
+    /// Metric that the services are ranked by.
     pub ranked_by: Metric,
     /// Confidence of the intervals, and of all comparisons together.
     pub confidence: f64,
-    /// Band of practical equivalence.
+    /// Band of practical equivalence: see [`Options::tie_band`].
     pub tie_band: f64,
-    /// How the comparisons were adjusted for their number; `None` where fewer than two services can be compared.
+    /// How the comparisons were adjusted for their number; `None` if fewer than two services can be compared.
     pub adjustment: Option<Adjustment>,
-    /// Rounds with a trial that gave numbers.
+    /// Number of rounds with a successful trial.
     pub rounds: u32,
-    /// Those that the generator kept from their rank first, then best first, excluded ones last.
+    /// Services without a rank because the generator was the limit first, then best first, excluded services last.
     pub services: Vec<ServiceSummary>,
     /// All pairs of ranked services, in the order of `services`.
-    pub pairs: Vec<Pair>,
-    /// Reasons to doubt the whole group.
+    pub pairs: Vec<PairwiseComparison>,
+    /// Warnings about the whole group.
     pub warnings: Vec<Warning>,
 }
 
-/// One service of a group.
+/// The results of one service in a group.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ServiceSummary {
     /// Service and variant.
     #[serde(flatten)]
     pub id: ServiceId,
-    /// One number for sorting: `rank_low`, but never better than that of a service with a better point; `None` where not
-    /// ranked. What the data says is the range from `rank_low` to `rank_high`.
+    /// One number for sorting: `rank_low`, but never better than that of a service with a better point; `None` if not ranked. The
+    /// data supports only the range from `rank_low` to `rank_high`.
     pub rank: Option<u32>,
-    /// Whether the generator, not the service, was the limit in half of its trials or more under a closed load: its rates
-    /// are then lower bounds, by which it is not ranked.
+    /// Whether the generator, not the service, was the limit in at least half of the trials under a closed load. Its rates are
+    /// then lower bounds, by which it is not ranked.
     #[serde(default)]
     pub generator_bound: bool,
-    /// The best rank that the data allows: 1 + the services proven better.
+    /// The best rank that is compatible with the data: 1 + the services proven better.
     #[serde(default)]
     pub rank_low: Option<u32>,
-    /// The worst rank that the data allows: all ranked services − those proven worse.
+    /// The worst rank that is compatible with the data: all ranked services − those proven worse.
     #[serde(default)]
     pub rank_high: Option<u32>,
-    /// `service/variant` of those it cannot be told apart from.
+    /// `service/variant` of the services that are not proven to differ from this one.
     pub tied_with: Vec<String>,
-    /// The estimates.
+    /// Estimates by metric.
     #[serde(flatten)]
     pub metrics: Metrics,
-    /// Bytes received per complete reply, heads included.
+    /// Bytes received per complete reply, including headers.
     pub bytes_per_reply: Option<f64>,
-    /// Share of the offered requests that did not become a valid reply.
+    /// Share of the offered requests that did not get a valid reply.
     pub error_share: Option<f64>,
-    /// What became of the requests of all trials.
+    /// Outcomes of the requests of all trials.
     pub outcomes: Outcomes,
-    /// Response times of all requests of all trials together, for pictures: no interval, no claim.
+    /// Response times of all requests of all trials together. For charts only: without an interval they support no claim.
     pub response_time_ns_merged: Option<ResponseTimes>,
-    /// Those of valid replies: `HdrHistogram` V2, compressed, base64.
+    /// Response times of valid replies: `HdrHistogram` V2, compressed, base64.
     pub histogram: Option<String>,
-    /// Trials that gave numbers.
+    /// Number of successful trials.
     pub trials: u32,
-    /// Trials that did not.
+    /// Number of failed trials.
     pub failed_trials: u32,
-    /// How throughput went over its trials: the most frequent verdict.
+    /// Behaviour of throughput over time: the most frequent classification of its trials.
     pub classification: Option<Classification>,
-    /// Where the variation of its throughput comes from: within a start, between starts, or between builds where there were
-    /// several; `None` with one trial.
+    /// Sources of the variation of its throughput: within a start, between starts, or between builds if there were several;
+    /// `None` with one trial.
     pub variation: Option<Variation>,
-    /// Trials that the wished precision takes with this variation.
+    /// Number of trials that the requested precision takes with this variation.
     pub trials_for_precision: Option<u32>,
-    /// Reasons to doubt these numbers.
+    /// Warnings about these numbers.
     pub warnings: Vec<Warning>,
-    /// Why it is not ranked.
+    /// Why the service is excluded from the ranking.
     pub excluded: Option<Exclusion>,
 }
 
 impl Group {
-    /// Whether its workload is a sequence of operations.
+    /// Whether the workload is a sequence of operations.
     pub fn is_of_sequences(&self) -> bool {
         self.services
             .iter()
             .any(|row| row.metrics.sequences_per_s.is_some())
     }
 
-    /// Whether requests arrive on their own (open, users) rather than after replies.
+    /// Whether requests arrive on their own (open, users) instead of after replies.
     pub fn is_open(&self) -> bool {
         is_open(&self.load)
     }
 }
 
 impl ServiceSummary {
-    /// Whether the service's value of a metric is a lower bound, because the generator set the pace.
+    /// Whether the service's value of a metric is a lower bound because the generator set the pace.
     pub fn is_lower_bound(&self, metric: Metric) -> bool {
         self.generator_bound && metric.unit() == "1/s"
     }

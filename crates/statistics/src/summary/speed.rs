@@ -1,34 +1,34 @@
-//! CPU time as it would have been had the CPUs had their usual speed.
+//! Corrects CPU times to the usual speed of the CPUs.
 //!
-//! A CPU of a virtual machine becomes slower when others use the other half of its core, and no counter says so. A piece of work that is
-//! always the same, the yardstick, is timed beside each window. What both have in common, seen from one window of a start to
-//! the next, is taken out: an analysis of covariance (Fisher 1932) whose slope is the one that the windows themselves show.
+//! A CPU of a virtual machine slows down when others use the other half of its core, and no counter shows it. So the CPU speed
+//! probe, a constant piece of work, is timed along with each window. The common variation of probe and metric from one window of
+//! a start to the next is removed: an analysis of covariance (Fisher 1932) whose slope is estimated from the windows themselves.
 
 use crate::interval::median::median;
 
-/// Steps from one window to the next below which a slope is not known well enough.
+/// Fewest steps from one window to the next for estimating the slope.
 const FEWEST_STEPS: usize = 40;
-/// Most that a service slows down when the yardstick does, in powers of it.
+/// Upper limit of the slope: how much a service slows down with the probe, as a power of it.
 const STEEPEST: f64 = 1.5;
 
-/// A window of a start.
+/// The value of one window of a start.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Seen {
+pub(super) struct WindowSpeed {
     pub(super) cycle: u32,
     /// Logarithm of the metric.
     pub(super) value: f64,
-    /// Logarithm of what the yardstick took, where the metric depends on the speed of the CPUs and it is known.
-    pub(super) yardstick: Option<f64>,
+    /// Logarithm of the duration of the CPU speed probe, if it is known and the metric depends on CPU speed.
+    pub(super) cpu_speed_probe: Option<f64>,
 }
 
-/// Leads all windows to the usual speed of the board. Where the yardstick of a window is not known, or too few windows were
-/// measured, nothing is changed.
-pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>) {
-    let mut starts: Vec<&mut Vec<Seen>> = starts.collect();
+/// Corrects all windows to the median speed of the group. Changes nothing if the probe of any window is unknown or there are too
+/// few windows.
+pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<WindowSpeed>>) {
+    let mut starts: Vec<&mut Vec<WindowSpeed>> = starts.collect();
     let Some(speeds) = starts
         .iter()
         .flat_map(|windows| windows.iter())
-        .map(|window| window.yardstick)
+        .map(|window| window.cpu_speed_probe)
         .collect::<Option<Vec<f64>>>()
         .filter(|speeds| !speeds.is_empty())
     else {
@@ -37,17 +37,17 @@ pub(super) fn at_usual_speed<'a>(starts: impl Iterator<Item = &'a mut Vec<Seen>>
     let slope = slope(&starts);
     let usual = median(&speeds);
     for window in starts.iter_mut().flat_map(|windows| windows.iter_mut()) {
-        if let Some(speed) = window.yardstick {
+        if let Some(speed) = window.cpu_speed_probe {
             window.value -= slope * (speed - usual);
         }
     }
 }
 
-/// How the value follows the yardstick from one window of a start to the next: the least sum of absolute deviations, which single
-/// windows that something else disturbed do not move. What drifts slowly, such as a compiler that goes on, cancels.
-fn slope(starts: &[&mut Vec<Seen>]) -> f64 {
-    let step = |pair: &[Seen]| {
-        let moved = pair[1].yardstick? - pair[0].yardstick?;
+/// The slope of the value over the probe, both as steps from one window of a start to the next. It minimises the sum of absolute
+/// deviations, so single disturbed windows do not move it. Slow drifts, such as a JIT compiler that is still warming up, cancel.
+fn slope(starts: &[&mut Vec<WindowSpeed>]) -> f64 {
+    let step = |pair: &[WindowSpeed]| {
+        let moved = pair[1].cpu_speed_probe? - pair[0].cpu_speed_probe?;
         (moved != 0.0).then(|| ((pair[1].value - pair[0].value) / moved, moved.abs()))
     };
     let pairs = starts.iter().flat_map(|windows| windows.windows(2));
@@ -71,17 +71,17 @@ mod tests {
     use rand::rngs::SmallRng;
     use rand::{RngExt as _, SeedableRng as _};
 
-    /// Starts of 20 windows whose CPUs have a speed of their own in each start, and one of their own in each window; the value follows it
-    /// by this power. The yardstick is known to 5 %.
-    fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<Seen>> {
+    /// Starts of 20 windows. CPU speed differs between starts and between windows, and the value follows it with this power. The
+    /// probe is accurate to 5 %.
+    fn starts(follows: f64, random: &mut SmallRng) -> Vec<Vec<WindowSpeed>> {
         let start = |random: &mut SmallRng| {
             let level = random.random_range(-0.15..0.15);
             let window = |(cycle, random): (u32, &mut SmallRng)| {
                 let speed = level + random.random_range(-0.3..0.3);
-                Seen {
+                WindowSpeed {
                     cycle,
                     value: follows * speed + random.random_range(-0.1..0.1),
-                    yardstick: Some(speed + random.random_range(-0.05..0.05)),
+                    cpu_speed_probe: Some(speed + random.random_range(-0.05..0.05)),
                 }
             };
             (0..20).map(|cycle| window((cycle, random))).collect()
@@ -90,9 +90,10 @@ mod tests {
     }
 
     /// Standard deviation of the means of starts.
-    fn spread(starts: &[Vec<Seen>]) -> f64 {
-        let mean =
-            |windows: &Vec<Seen>| windows.iter().map(|seen| seen.value).sum::<f64>() / windows.len() as f64;
+    fn spread(starts: &[Vec<WindowSpeed>]) -> f64 {
+        let mean = |windows: &Vec<WindowSpeed>| {
+            windows.iter().map(|seen| seen.value).sum::<f64>() / windows.len() as f64
+        };
         let means: Vec<f64> = starts.iter().map(mean).collect();
         let all = means.iter().sum::<f64>() / means.len() as f64;
         let squares: f64 = means.iter().map(|mean| (mean - all).powi(2)).sum();
@@ -127,7 +128,7 @@ mod tests {
     #[test]
     fn a_window_without_a_yardstick_leaves_all_as_they_are() {
         let mut seen = starts(1.0, &mut SmallRng::seed_from_u64(7));
-        seen[3][4].yardstick = None;
+        seen[3][4].cpu_speed_probe = None;
         let before = seen.clone();
         at_usual_speed(seen.iter_mut());
         assert_eq!(seen, before);

@@ -1,4 +1,4 @@
-//! Trials written by hand.
+//! Builds trial records by hand.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_records::{
@@ -7,7 +7,7 @@ use prony_records::{
 };
 use std::collections::BTreeMap;
 
-/// One service's trials under a load.
+/// The trials of one service under a load.
 pub(crate) struct TrialSpec {
     service: &'static str,
     load: serde_json::Value,
@@ -16,7 +16,7 @@ pub(crate) struct TrialSpec {
 }
 
 impl TrialSpec {
-    /// The same where the generator was the limit.
+    /// The same trials, with the generator as the limit.
     pub(crate) fn saturated(self) -> Self {
         Self {
             saturated: true,
@@ -24,7 +24,7 @@ impl TrialSpec {
         }
     }
 
-    /// The same under an open load.
+    /// The same trials under an open load.
     pub(crate) fn open(self) -> Self {
         Self {
             load: serde_json::json!({"kind": "open"}),
@@ -32,7 +32,7 @@ impl TrialSpec {
         }
     }
 
-    /// Throughputs of the rounds under a closed load.
+    /// Trials under a closed load with these throughputs, one per round.
     pub(crate) fn closed(service: &'static str, throughputs: &[f64]) -> Self {
         let load = serde_json::json!({"kind": "closed", "connections": 64, "in_flight": 1});
         Self {
@@ -52,7 +52,7 @@ impl TrialSpec {
     }
 }
 
-/// The records of all, round by round.
+/// The records of all services, round by round.
 pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
     let mut records = Vec::new();
     let rounds = specs.iter().map(|spec| spec.results.len()).max().unwrap_or(0);
@@ -103,7 +103,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         recording: recording(spec, throughput),
         service,
         generator: None,
-        companions: Vec::new(),
+        backing_services: Vec::new(),
         after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
@@ -115,7 +115,7 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
         generator_cpus: vec![0],
         other_cpu_ns: None,
         steal_ns: None,
-        turns: None,
+        interleaved: None,
         warm_up_samples: vec![],
         warnings: vec![],
     }
@@ -181,7 +181,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         histogram: times.encode(),
         open_histogram: String::new(),
         occupancy: None,
-        wrong_replies: vec![],
+        unexpected_replies: vec![],
         interrupted: false,
         network: None,
         log: None,

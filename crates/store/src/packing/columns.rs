@@ -1,19 +1,19 @@
-//! Tables column by column: equal keys once, and numbers that change little as small ones.
+//! Tables stored by column: each key once, and slowly changing numbers as small differences.
 
-use super::Damaged;
+use super::UnpackError;
 use serde_json::{Map, Value};
 
-/// The only key of an object that stands for a table. Objects that have such a key by themselves are wrapped by [`PLAIN`].
+/// The only key of an object that represents a table. Objects that have this key themselves are wrapped in [`PLAIN`].
 const TABLE: &str = "~";
 const PLAIN: &str = "~~";
-/// Before the name of a column: its numbers are differences.
+/// Prefix of a column name: its numbers are differences.
 const DIFFERENCES: char = '+';
-/// Before the name of a column: its values are as they were.
+/// Prefix of a column name: its values are unchanged.
 const VALUES: char = '=';
-/// Rows from which a table is worth it.
+/// Minimum number of rows for which a table is worth it.
 const FEWEST: usize = 4;
 
-/// The same with each table column by column.
+/// Stores each table in the value by column.
 pub(super) fn columned(value: Value) -> Value {
     match value {
         Value::Array(rows) => match names(&rows) {
@@ -36,8 +36,8 @@ pub(super) fn columned(value: Value) -> Value {
     }
 }
 
-/// What [`columned`] was given.
-pub(super) fn rowed(value: Value) -> Result<Value, Damaged> {
+/// Reverses [`columned`].
+pub(super) fn rowed(value: Value) -> Result<Value, UnpackError> {
     match value {
         Value::Array(list) => list
             .into_iter()
@@ -50,7 +50,7 @@ pub(super) fn rowed(value: Value) -> Result<Value, Damaged> {
             }
             let map = match map.remove(PLAIN) {
                 Some(Value::Object(plain)) => plain,
-                Some(_) => return Err(Damaged::new("what is plain is no object")),
+                Some(_) => return Err(UnpackError::new("a plain value is not an object")),
                 None => map,
             };
             let inner = map.into_iter().map(|(key, value)| Ok((key, rowed(value)?)));
@@ -60,7 +60,7 @@ pub(super) fn rowed(value: Value) -> Result<Value, Damaged> {
     }
 }
 
-/// The keys of rows that all have the same.
+/// The keys of the rows, if all of them have the same.
 fn names(rows: &[Value]) -> Option<Vec<String>> {
     let first = rows.first()?.as_object()?;
     let alike = |row: &Value| row.as_object().is_some_and(|row| row.keys().eq(first.keys()));
@@ -90,20 +90,22 @@ fn table(rows: &[Value], names: &[String]) -> Value {
     Value::Object(Map::from_iter([(TABLE.to_owned(), Value::Object(columns))]))
 }
 
-fn rows(columns: Value) -> Result<Value, Damaged> {
+fn rows(columns: Value) -> Result<Value, UnpackError> {
     let Value::Object(columns) = columns else {
-        return Err(Damaged::new("a table is no object"));
+        return Err(UnpackError::new("a table is not an object"));
     };
     let mut rows: Vec<Map<String, Value>> = Vec::new();
     for (marked, column) in columns {
         let Value::Array(column) = column else {
-            return Err(Damaged::new(format!("the column {marked} is no list")));
+            return Err(UnpackError::new(format!("the column {marked} is not a list")));
         };
         if rows.is_empty() {
             rows.resize_with(column.len(), Map::new);
         }
         if rows.len() != column.len() {
-            return Err(Damaged::new(format!("the column {marked} has another length")));
+            return Err(UnpackError::new(format!(
+                "the column {marked} has a different length"
+            )));
         }
         let mut sum = 0_i64;
         let (differences, name) = match marked.strip_prefix(DIFFERENCES) {
@@ -114,7 +116,7 @@ fn rows(columns: Value) -> Result<Value, Damaged> {
             let value = if differences {
                 let step = value
                     .as_i64()
-                    .ok_or_else(|| Damaged::new("a difference is no number"))?;
+                    .ok_or_else(|| UnpackError::new("a difference is not a number"))?;
                 sum = sum.wrapping_add(step);
                 sum.into()
             } else {

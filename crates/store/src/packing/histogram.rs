@@ -1,6 +1,7 @@
-//! Histograms without their coat: base64 and deflate hide from a better compressor that counts of neighbouring buckets are alike.
+//! Histograms without base64 and deflate, which hide from a better compressor that neighbouring buckets have similar
+//! counts.
 
-use super::Damaged;
+use super::UnpackError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
@@ -8,12 +9,12 @@ use flate2::read::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use std::io::{Read as _, Write as _};
 
-/// Bytes that say what form an `HdrHistogram` has; behind them stands the length of what is deflated, 4 bytes.
+/// Bytes that identify the format of an `HdrHistogram`; the length of the deflated data follows in 4 bytes.
 const COOKIE: usize = 4;
-/// Bytes beyond which no histogram of ours is.
+/// Upper limit for the size of a histogram, bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// The bytes of a histogram; `None` where the same text could not be made again from them.
+/// The bytes of a histogram; `None` if the same text could not be restored from them.
 pub(super) fn uncoated(text: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(text).ok()?;
     let (cookie, rest) = bytes.split_at_checked(COOKIE)?;
@@ -26,14 +27,14 @@ pub(super) fn uncoated(text: &str) -> Option<Vec<u8>> {
     (coated(&bare).ok()? == text).then_some(bare)
 }
 
-/// The text of a histogram.
-pub(super) fn coated(bare: &[u8]) -> Result<String, Damaged> {
+/// Reverses [`uncoated`].
+pub(super) fn coated(bare: &[u8]) -> Result<String, UnpackError> {
     let (cookie, inner) = bare
         .split_at_checked(COOKIE)
-        .ok_or_else(|| Damaged::new("a histogram is cut short"))?;
+        .ok_or_else(|| UnpackError::new("a histogram is truncated"))?;
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(inner).and_then(|()| encoder.finish());
-    let deflated = written.map_err(Damaged::new)?;
+    let deflated = written.map_err(UnpackError::new)?;
     let length = (deflated.len() as u32).to_be_bytes();
     Ok(STANDARD.encode([cookie, &length, &deflated].concat()))
 }
@@ -56,7 +57,7 @@ mod tests {
             prop_assert_eq!(coated(&bare).expect("own bytes"), text);
         }
 
-        /// Whatever comes from elsewhere: nothing panics.
+        /// Arbitrary bytes cause no panic.
         #[test]
         fn bytes_of_elsewhere_do_no_harm(bytes: Vec<u8>) {
             let _ = coated(&bytes);

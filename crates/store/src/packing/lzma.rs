@@ -1,22 +1,24 @@
-//! LZMA with a dictionary: a record is short, and most of its words are those of every record.
+//! LZMA with a preset dictionary: a record is short, and most of its words occur in every record.
 
-use super::Damaged;
+use super::UnpackError;
 use lzma_rust2::{EncodeMode, LzmaOptions, LzmaReader, LzmaWriter, MfType};
 use std::io::{Read as _, Write as _};
 
-/// Never changed: what was packed with it could not be read any more. Another one is another form.
+/// Must never change: records packed with it could no longer be read. Another dictionary needs another format.
 const DICTIONARY: &[u8] = include_bytes!("dictionary.txt");
-/// How far back both sides look, bytes: over the dictionary and most of a usual record. It may grow, never shrink.
+/// How far back both sides look, bytes: covers the dictionary and most of a typical record. It may grow, but never
+/// shrink.
 const WINDOW: u32 = 1 << 15;
-/// Bits of the byte before a byte, and of its place, that say how likely it is. Never changed either.
+/// Bits of the previous byte and of the position that predict a byte. Must never change either.
 const CONTEXT: u32 = 0;
 const PLACE: u32 = 0;
-/// How hard packing looks for repetitions: their usual length and how many it tries. More takes twice the time and saves 1 %.
+/// How hard packing looks for repetitions: their typical length and the number of attempts. More takes twice the time
+/// and saves 1 %.
 const EFFORT: u32 = 16;
-/// Bytes beyond which no record is.
+/// Upper limit for the size of a record, bytes.
 const MOST: u32 = 1 << 28;
 
-/// The length of the bytes (u32, little endian) and what they became.
+/// Returns the length of the bytes (u32, little endian), followed by the compressed data.
 pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
     let options = LzmaOptions {
         dict_size: WINDOW,
@@ -34,25 +36,25 @@ pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
         writer.write_all(bytes)?;
         writer.finish()
     });
-    written.expect("invariant: memory takes what it is given")
+    written.expect("invariant: writing to memory does not fail")
 }
 
-/// What [`compressed`] was given. Takes no more memory than that and the window, whatever the bytes say.
-pub(super) fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, Damaged> {
+/// Reverses [`compressed`]. Takes no more memory than the result and the window, whatever the bytes say.
+pub(super) fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, UnpackError> {
     let (length, rest) = bytes
         .split_first_chunk::<4>()
-        .ok_or_else(|| Damaged::new("it is cut short"))?;
+        .ok_or_else(|| UnpackError::new("it is truncated"))?;
     let length = u32::from_le_bytes(*length);
     if length > MOST {
-        return Err(Damaged::new("it is too long"));
+        return Err(UnpackError::new("it is too long"));
     }
     let mut out = Vec::new();
     if length > 0 {
         let reader = LzmaReader::new(rest, length.into(), CONTEXT, 0, PLACE, WINDOW, Some(DICTIONARY));
-        let mut reader = reader.map_err(Damaged::new)?;
-        // What is cut short is told.
+        let mut reader = reader.map_err(UnpackError::new)?;
+        // Makes truncated data an error.
         reader.set_relaxed_end_condition(false);
-        reader.read_to_end(&mut out).map_err(Damaged::new)?;
+        reader.read_to_end(&mut out).map_err(UnpackError::new)?;
     }
     Ok(out)
 }
@@ -76,7 +78,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes from elsewhere: nothing panics, and nothing grows beyond what it says to be.
+        /// Arbitrary bytes cause no panic, and the result never exceeds its declared length.
         #[test]
         fn bytes_of_elsewhere_do_no_harm(length in 0..100_000_u32, bytes: Vec<u8>) {
             let bytes = [&length.to_le_bytes()[..], &[0], &bytes].concat();

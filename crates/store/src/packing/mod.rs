@@ -1,8 +1,8 @@
-//! Trials as few bytes: a head, which statistics need, and a series, which pictures need.
+//! Packs trials into few bytes: a head, which statistics need, and a series, which only charts need.
 //!
-//! A trial is JSON. Its tables (intervals, samples) are written column by column, numbers as differences; each part is
-//! compressed with a dictionary of the words that every trial has. Nothing is lost: what was packed comes back as it was.
-//! [`FORMAT`] stands at the begin of each part, so that a later form can be told from this one.
+//! A trial is JSON. Its tables (intervals, samples) are written by column, with numbers as differences; each part is
+//! compressed with a dictionary of the words that every trial contains. Packing is lossless. Each part starts with
+//! [`FORMAT`], which distinguishes it from later formats.
 
 mod columns;
 mod histogram;
@@ -11,46 +11,46 @@ mod lzma;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The form of both parts. Form 1 was never released.
+/// Format of both parts. Format 1 was never released.
 const FORMAT: u8 = 2;
-/// Keys of tables that only pictures need.
+/// Keys of tables that only charts need.
 const SERIES: [&str; 3] = ["intervals", "samples", "warm_up_samples"];
-/// The key of a histogram as text.
+/// Key of a histogram in text form.
 const HISTOGRAM: &str = "histogram";
 
-/// A trial as it is kept.
+/// A trial as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Packed {
-    /// All but the series: a trial of its own.
+pub(crate) struct PackedTrial {
+    /// Everything but the series; a valid trial by itself.
     pub(crate) head: Vec<u8>,
     /// Intervals, samples and histograms.
     pub(crate) series: Vec<u8>,
 }
 
-/// Bytes that are no packed trial.
+/// Bytes that are not a packed trial.
 #[derive(Debug, thiserror::Error)]
 #[error("the packed record is damaged: {0}")]
-pub(crate) struct Damaged(String);
+pub(crate) struct UnpackError(String);
 
-impl Damaged {
+impl UnpackError {
     #[allow(clippy::needless_pass_by_value, reason = "it takes errors as they come")]
     fn new(what: impl ToString) -> Self {
         Self(what.to_string())
     }
 }
 
-/// A series before it is compressed, in [postcard](https://postcard.jamesmunns.com/wire-format)'s bytes.
+/// A series before compression, in the format of [postcard](https://postcard.jamesmunns.com/wire-format).
 #[derive(Serialize, Deserialize)]
 struct Series<'a> {
-    /// JSON: tables by their place in the record, and for each histogram its index.
+    /// JSON: tables by their path in the record, and the index of each histogram.
     tables: &'a str,
     #[serde(borrow)]
     histograms: Vec<&'a [u8]>,
 }
 
-/// Takes some 3 ms and 2 MB of memory, most of it to find repetitions.
-pub(crate) fn pack(mut record: Value) -> Packed {
-    let mut taken = Taken::default();
+/// Takes about 3 ms and 2 MB of memory, mostly to find repetitions.
+pub(crate) fn pack(mut record: Value) -> PackedTrial {
+    let mut taken = ExtractedSeries::default();
     taken.take(&mut record, &mut String::new());
     let series = if taken.tables.is_empty() {
         Vec::new()
@@ -62,66 +62,66 @@ pub(crate) fn pack(mut record: Value) -> Packed {
         part(&postcard::to_allocvec(&series).expect("invariant: a series is plain data"))
     };
     let head = part(columns::columned(record).to_string().as_bytes());
-    Packed { head, series }
+    PackedTrial { head, series }
 }
 
 fn part(bytes: &[u8]) -> Vec<u8> {
     [&[FORMAT], &lzma::compressed(bytes)[..]].concat()
 }
 
-/// The trial without its series: tables are empty, histograms are empty texts.
-pub(crate) fn head(bytes: &[u8]) -> Result<Value, Damaged> {
-    let value: Value = serde_json::from_slice(&unpacked(bytes)?).map_err(Damaged::new)?;
+/// The trial without its series: tables are empty lists, histograms are empty strings.
+pub(crate) fn head(bytes: &[u8]) -> Result<Value, UnpackError> {
+    let value: Value = serde_json::from_slice(&unpacked(bytes)?).map_err(UnpackError::new)?;
     columns::rowed(value)
 }
 
-/// The whole trial.
-pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, Damaged> {
+/// The trial with its series.
+pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> {
     let mut record = head(bytes)?;
     if series.is_empty() {
         return Ok(record);
     }
     let series = unpacked(series)?;
-    let series: Series<'_> = postcard::from_bytes(&series).map_err(Damaged::new)?;
-    let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(Damaged::new)?;
+    let series: Series<'_> = postcard::from_bytes(&series).map_err(UnpackError::new)?;
+    let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(UnpackError::new)?;
     let histograms = series.histograms.into_iter().map(histogram::coated);
     let histograms: Vec<String> = histograms.collect::<Result<_, _>>()?;
     for (place, table) in tables {
         let whole = match table.as_u64() {
-            // A number stands for a histogram.
+            // A number is the index of a histogram.
             Some(index) => {
                 let text = histograms.get(index as usize).cloned();
-                Value::String(text.ok_or_else(|| Damaged::new("a histogram is missing"))?)
+                Value::String(text.ok_or_else(|| UnpackError::new("a histogram is missing"))?)
             }
             None => columns::rowed(table)?,
         };
         *record
             .pointer_mut(&place)
-            .ok_or_else(|| Damaged::new(format!("it has no {place}")))? = whole;
+            .ok_or_else(|| UnpackError::new(format!("it has no {place}")))? = whole;
     }
     Ok(record)
 }
 
-fn unpacked(part: &[u8]) -> Result<Vec<u8>, Damaged> {
+fn unpacked(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
     match part.split_first() {
         Some((&FORMAT, rest)) => lzma::decompressed(rest),
-        Some((other, _)) => Err(Damaged::new(format!(
-            "its form is {other}, this prony knows {FORMAT}"
+        Some((other, _)) => Err(UnpackError::new(format!(
+            "its format is {other}, this prony supports {FORMAT}"
         ))),
-        None => Err(Damaged::new("it is empty")),
+        None => Err(UnpackError::new("it is empty")),
     }
 }
 
-/// What is taken out of a record, by its place.
+/// The parts that were taken out of a record, by their path.
 #[derive(Default)]
-struct Taken {
+struct ExtractedSeries {
     tables: Map<String, Value>,
-    /// Each once: the histogram of the only operation is that of the whole.
+    /// Each histogram once: with a single operation, its histogram equals that of the whole.
     histograms: Vec<Vec<u8>>,
     texts: Vec<String>,
 }
 
-impl Taken {
+impl ExtractedSeries {
     fn take(&mut self, value: &mut Value, place: &mut String) {
         match value {
             Value::Object(map) => {
@@ -238,6 +238,6 @@ mod tests {
         let mut other = packed.head;
         other[0] = 3;
         let told = head(&other).expect_err("another form").to_string();
-        assert!(told.contains("form is 3"), "{told}");
+        assert!(told.contains("format is 3"), "{told}");
     }
 }

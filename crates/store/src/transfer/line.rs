@@ -5,15 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::Write;
 
-/// The format's name.
 pub(super) const FORMAT: &str = "prony-store";
-/// Its version: lines may gain keys, and kinds of lines may come; what a line means never changes.
+/// Lines may gain keys, and new kinds of lines may be added; the meaning of a line never changes.
 pub(super) const VERSION: u32 = 1;
 
-/// A line of an export.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Line {
+pub(super) enum ExportLine {
     Format {
         name: String,
         version: u32,
@@ -37,23 +35,23 @@ pub(super) enum Line {
     },
 }
 
-/// Reads a line; the first one, and no other, names the format.
-pub(super) fn line(text: &str, number: usize) -> Result<Line, StoreError> {
-    let line: Line = serde_json::from_str(text).map_err(|error| {
+/// Parses a line; the first one, and no other, names the format.
+pub(super) fn line(text: &str, number: usize) -> Result<ExportLine, StoreError> {
+    let line: ExportLine = serde_json::from_str(text).map_err(|error| {
         at(
             number,
-            format!("{error}; write an export with `prony store export`"),
+            format!("{error}; create an export with `prony store export`"),
         )
     })?;
     match &line {
-        Line::Format { name, version, .. } if name != FORMAT || *version > VERSION => Err(at(
+        ExportLine::Format { name, version, .. } if name != FORMAT || *version > VERSION => Err(at(
             number,
             format!(
-                "it is `{name}` version {version}, and this prony reads `{FORMAT}` up to {VERSION}: use the newer prony"
+                "it is `{name}` version {version}, but this prony reads `{FORMAT}` up to {VERSION}: use a newer prony"
             ),
         )),
-        _ if (number == 1) != matches!(line, Line::Format { .. }) => {
-            let reason = "the first line, and no other, names the format: is this an export of prony?";
+        _ if (number == 1) != matches!(line, ExportLine::Format { .. }) => {
+            let reason = "the first line, and no other, must name the format: is this an export of prony?";
             Err(at(number, reason.to_owned()))
         }
         _ => Ok(line),
@@ -64,7 +62,7 @@ pub(super) fn at(line: usize, reason: String) -> StoreError {
     StoreError::Import { line, reason }
 }
 
-pub(super) fn put(out: &mut dyn Write, line: &Line) -> Result<(), StoreError> {
+pub(super) fn put(out: &mut dyn Write, line: &ExportLine) -> Result<(), StoreError> {
     let text = crate::to_json("line", line)?;
     writeln!(out, "{text}").map_err(|source| StoreError::Transfer {
         what: "write",

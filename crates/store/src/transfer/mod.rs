@@ -1,69 +1,65 @@
-//! Runs out of a store into one file of JSON Lines, and back into any store: to keep, to move and to merge.
+//! Exports runs to one file of JSON Lines and imports them into any store: to archive, to move and to merge them.
 //!
-//! The first line names the format and its version, the last one counts what lies between. A line is a run, a trial of the run
-//! before it, a check or a calibration. Records stand there as they are: what a later version adds is kept by those that do not
-//! know it.
+//! The first line names the format and its version, the last one counts the lines in between. Each line is a run, a
+//! trial of the run before it, a check or a calibration. Records are copied unchanged: a version that does not know a
+//! key keeps it.
 
 mod line;
 
 use crate::{Store, StoreError, to_value};
-use line::{FORMAT, Line, VERSION, at, line, put};
+use line::{ExportLine, FORMAT, VERSION, at, line, put};
 use prony_records::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
 use serde::Serialize;
 use serde_json::Value;
 use std::io::{BufRead, Write};
 
-/// What was exported.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Exported {
-    /// Runs.
+pub struct ExportSummary {
     pub runs: u32,
-    /// Trials of them.
     pub trials: u32,
 }
 
-/// What was imported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Imported {
-    /// Runs that are new here.
+pub struct ImportSummary {
+    /// Runs that are new in this store.
     pub runs: Vec<String>,
-    /// Trials of them.
+    /// Trials of the new runs.
     pub trials: u32,
-    /// Runs that were here already, with the same contents.
+    /// Number of runs that were already here, with the same contents.
     pub known: u32,
-    /// Runs whose name another run has here, and the name that they got.
+    /// Runs whose name belongs to a different run here, with their new name.
     pub renamed: Vec<(String, String)>,
-    /// The same where no new name was wished: they were left out.
+    /// Runs whose name belongs to a different run here, and that were left out because no new name was requested.
     pub different: Vec<String>,
 }
 
-/// Key of a run's record in an export: what people call it. Whoever does not know it reads the run all the same.
+/// Key of the label in the exported record of a run. A version that does not know it still reads the run.
 const LABEL: &str = "label";
 
-/// A run with all that belongs to it.
+/// A run with everything that belongs to it.
 #[derive(Debug, Default)]
 struct Block {
-    /// Its record, with its label.
+    /// The record of the run, with its label.
     run: Value,
     trials: Vec<Value>,
-    /// When they were made, and the matrices.
+    /// Time and matrix of each check.
     checks: Vec<(String, Value)>,
 }
 
 impl Store {
-    /// Writes runs, all of them unless some are named, with their trials and checks; then, where all are written, checks on
-    /// their own and calibrations. Takes the memory of one run.
+    /// Writes the given runs, or all, with their trials and checks. If all are written, standalone checks and
+    /// calibrations follow. Takes the memory of one run.
     pub fn export(
         &self,
         runs: Option<&[String]>,
         prony: &str,
         out: &mut dyn Write,
-    ) -> Result<Exported, StoreError> {
-        let mut exported = Exported::default();
+    ) -> Result<ExportSummary, StoreError> {
+        let mut exported = ExportSummary::default();
         put(
             out,
-            &Line::Format {
+            &ExportLine::Format {
                 name: FORMAT.to_owned(),
                 version: VERSION,
                 prony: prony.to_owned(),
@@ -74,14 +70,14 @@ impl Store {
             let block = self.block(run)?;
             exported.runs += 1;
             exported.trials += block.trials.len() as u32;
-            put(out, &Line::Run(block.run))?;
+            put(out, &ExportLine::Run(block.run))?;
             for trial in block.trials {
-                put(out, &Line::Trial(trial))?;
+                put(out, &ExportLine::Trial(trial))?;
             }
             for (checked_at, record) in block.checks {
                 put(
                     out,
-                    &Line::Check {
+                    &ExportLine::Check {
                         run: Some(run.clone()),
                         checked_at,
                         record,
@@ -93,7 +89,7 @@ impl Store {
             for (checked_at, record) in self.checks(None)? {
                 put(
                     out,
-                    &Line::Check {
+                    &ExportLine::Check {
                         run: None,
                         checked_at,
                         record,
@@ -103,7 +99,7 @@ impl Store {
             for (machine, calibrated_at, record) in self.calibrations()? {
                 put(
                     out,
-                    &Line::Calibration {
+                    &ExportLine::Calibration {
                         machine,
                         calibrated_at,
                         record,
@@ -113,7 +109,7 @@ impl Store {
         }
         put(
             out,
-            &Line::End {
+            &ExportLine::End {
                 runs: exported.runs,
                 trials: exported.trials,
             },
@@ -125,11 +121,11 @@ impl Store {
         Ok(exported)
     }
 
-    /// Reads what [`Store::export`] wrote, of this version or an earlier one. A run whose name is taken by an equal one is left
-    /// out, so importing twice is harmless; one whose name is taken by another is left out and told, or gets a name of its
-    /// own with `rename`. Each run is there as a whole or not at all.
-    pub fn import(&self, input: &mut dyn BufRead, rename: bool) -> Result<Imported, StoreError> {
-        let mut imported = Imported::default();
+    /// Imports an export of this version or an earlier one. A run that is already here is left out: importing twice is
+    /// harmless. A run whose name belongs to a different run is left out and reported, or gets a new name with
+    /// `rename`. Each run is imported completely or not at all.
+    pub fn import(&self, input: &mut dyn BufRead, rename: bool) -> Result<ImportSummary, StoreError> {
+        let mut imported = ImportSummary::default();
         let mut block: Option<Block> = None;
         let (mut number, mut ended) = (0, false);
         let mut text = String::new();
@@ -141,13 +137,13 @@ impl Store {
             }
             number += 1;
             let line = line(&text, number)?;
-            ended = matches!(line, Line::End { .. });
+            ended = matches!(line, ExportLine::End { .. });
             let whole = match line {
-                Line::Run(run) => block.replace(Block {
+                ExportLine::Run(run) => block.replace(Block {
                     run,
                     ..Block::default()
                 }),
-                Line::End { .. } => block.take(),
+                ExportLine::End { .. } => block.take(),
                 other => {
                     self.take(other, &mut block)
                         .map_err(|reason| at(number, reason))?;
@@ -167,15 +163,15 @@ impl Store {
         Err(at(number + 1, reason))
     }
 
-    /// Takes a line that ends no run.
-    fn take(&self, line: Line, block: &mut Option<Block>) -> Result<(), String> {
+    /// Processes a line that does not end a run.
+    fn take(&self, line: ExportLine, block: &mut Option<Block>) -> Result<(), String> {
         let kept = match line {
-            Line::Trial(trial) => {
+            ExportLine::Trial(trial) => {
                 let block = block.as_mut().ok_or("a trial comes before any run")?;
                 block.trials.push(trial);
                 return Ok(());
             }
-            Line::Check {
+            ExportLine::Check {
                 run: Some(_),
                 checked_at,
                 record,
@@ -184,24 +180,24 @@ impl Store {
                 block.checks.push((checked_at, record));
                 return Ok(());
             }
-            Line::Check {
+            ExportLine::Check {
                 run: None,
                 checked_at,
                 record,
             } => self.keep_check(&checked_at, &record),
-            Line::Calibration {
+            ExportLine::Calibration {
                 machine,
                 calibrated_at,
                 record,
             } => self.keep_calibration(&machine, &calibrated_at, &record),
-            Line::Format { .. } | Line::Run(_) | Line::End { .. } => Ok(()),
+            ExportLine::Format { .. } | ExportLine::Run(_) | ExportLine::End { .. } => Ok(()),
         };
         kept.map_err(|error| error.to_string())
     }
 
-    /// Takes all runs of another store, as [`Store::import`] does those of a file.
-    pub fn merge(&self, other: &Self, rename: bool) -> Result<Imported, StoreError> {
-        let mut imported = Imported::default();
+    /// Imports all runs of another store; [`Store::import`] does the same from a file.
+    pub fn merge(&self, other: &Self, rename: bool) -> Result<ImportSummary, StoreError> {
+        let mut imported = ImportSummary::default();
         for run in other.runs()?.into_iter().rev() {
             self.keep(Some(other.block(&run.id)?), rename, &mut imported)?;
         }
@@ -226,8 +222,13 @@ impl Store {
         })
     }
 
-    /// Keeps a run that was read as a whole.
-    fn keep(&self, block: Option<Block>, rename: bool, imported: &mut Imported) -> Result<(), StoreError> {
+    /// Stores a run that was read completely.
+    fn keep(
+        &self,
+        block: Option<Block>,
+        rename: bool,
+        imported: &mut ImportSummary,
+    ) -> Result<(), StoreError> {
         let Some(block) = block else { return Ok(()) };
         let mut run: RunRecord = read("run", "of the export", &block.run)?;
         let trials: Vec<TrialRecord> = block
@@ -275,7 +276,7 @@ impl Store {
         Ok(())
     }
 
-    /// Whether there is a run of this name, and if so, whether it is the same.
+    /// Whether a run of this name exists and, if so, whether it is the same.
     fn has(&self, run: &RunRecord, trials: &[Value]) -> Result<Option<bool>, StoreError> {
         let known = match self.run(&run.id) {
             Err(StoreError::NoSuchRun { .. }) => return Ok(None),
@@ -320,7 +321,7 @@ impl Store {
     }
 
     fn keep_calibration(&self, machine: &str, calibrated_at: &str, record: &Value) -> Result<(), StoreError> {
-        // The latest one counts: one that is older than those here must not come after them.
+        // The latest calibration counts: one that is older than those here must not come after them.
         let query = "INSERT INTO calibration (machine, calibrated_at, record) SELECT ?1, ?2, ?3
                      WHERE NOT EXISTS (SELECT 1 FROM calibration WHERE machine = ?1 AND calibrated_at >= ?2)";
         let done = self
@@ -346,7 +347,7 @@ fn parsed(what: &'static str, text: &str) -> Result<Value, StoreError> {
     crate::from_json(what, "of the store", text)
 }
 
-/// Names the line at which a run ended that cannot be kept.
+/// Adds the line at which a run ended to the error for that run.
 fn within(error: StoreError, line: usize) -> StoreError {
     match error {
         StoreError::Record { .. } => StoreError::Import {

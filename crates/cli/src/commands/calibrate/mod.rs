@@ -1,9 +1,9 @@
-//! `prony calibrate`: proves the instrument on this machine, or in a lab, in about two minutes.
+//! `prony calibrate`: checks the accuracy of measurements on this machine or testbed, in about two minutes.
 
 mod text;
 
 use super::run::view_of;
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
@@ -11,27 +11,27 @@ use prony_runner::Workbench;
 use prony_runner::calibration::{self, Wish};
 use prony_statistics::Calibration;
 
-/// Prove on this machine or in a lab that prony tells the truth, and how small a difference it can show
+/// Verify the accuracy of measurements on this machine or testbed, and find the smallest difference that they can show
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-One service entered twice must tie; a server that freezes in a known way must show the known percentiles, of replies and of
-streams, and how many events it loses; rates must be held. The result is stored, and reports of runs on this machine cite it; in
-a lab, those of runs in an equal lab. Exit code 3 when a check fails.")]
+One service is compared with itself and must tie; a server with known pauses must show the known percentiles of replies and
+streams, and the known number of lost events; offered rates must be held. The result is stored, and reports of later runs on
+this machine, or on an equal testbed, cite it. Exit code 3 if a check fails.")]
 pub(crate) struct Args {
-    /// Rounds of the service that is entered twice
+    /// Rounds of the service that is compared with itself
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(3..))]
     rounds: u32,
-    /// Shorten every stage to a few seconds: a look at how it works, too short to be trusted
+    /// Shorten every stage to a few seconds: shows how it works, but the result is not reliable
     #[arg(long)]
     short: bool,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Show the last calibration of this machine, or of the lab, instead of making one
+    /// Show the last calibration of this machine or testbed instead of running one
     #[arg(long)]
     last: bool,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -39,15 +39,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let lab = args.lab.read(Checkout::find().ok().as_ref())?;
+    let testbed = args.testbed.read(Checkout::find().ok().as_ref())?;
     let tell = |text: &str| eprintln!("{text}");
     if args.last {
         let store = args.store.open_existing()?;
         let logs = std::env::temp_dir().join(format!("prony-calibrate-{}", std::process::id()));
-        let environment = match &lab {
+        let environment = match &testbed {
             None => calibration::here(),
             Some(file) => Workbench::new(logs, &signals::listen()?)?
-                .in_lab(Some(file), &tell)?
+                .in_testbed(Some(file), &tell)?
                 .environment(),
         };
         return show(args, &calibration::last(&store, &environment)?);
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
         .repeating(true)
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &tell)?;
+        .in_testbed(testbed.as_ref(), &tell)?;
     let store = args.store.open()?;
     let wish = Wish {
         rounds: args.rounds,

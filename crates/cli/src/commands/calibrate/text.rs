@@ -1,4 +1,4 @@
-//! A calibration for people.
+//! The text form of a calibration.
 
 use crate::table;
 use prony_statistics::{Calibration, TruthCheck};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 pub(super) fn table(calibration: &Calibration) -> String {
     let mut text = format!(
         "{}\n{}, prony {}, took {:.0} s\n\n",
-        // In a lab a line for each host.
+        // One line for each host of a testbed.
         calibration.machine.replace("; ", "\n"),
         calibration.calibrated_at,
         calibration.prony,
@@ -25,12 +25,12 @@ pub(super) fn table(calibration: &Calibration) -> String {
         );
     }
     if let Some(share) = calibration.watching_cpu_share {
-        let _ = writeln!(text, "watching a service: {:.2} % of a CPU", 100.0 * share);
+        let _ = writeln!(text, "monitoring a service: {:.2} % of a CPU", 100.0 * share);
     }
     let noise = &calibration.noise;
     let _ = writeln!(
         text,
-        "noise floor: a trial varies by {:.2} % around its round",
+        "noise floor: trials vary by {:.2} % within their round",
         100.0 * noise.trial_deviation
     );
     let smallest: Vec<String> = noise
@@ -46,21 +46,23 @@ pub(super) fn table(calibration: &Calibration) -> String {
         .collect();
     let _ = writeln!(
         text,
-        "smallest difference of two services that is seen here with 80 % probability: {}",
+        "smallest difference between two services that is detected here with 80 % probability: {}",
         smallest.join(", ")
     );
     if calibration.short {
-        text.push_str("Its stages were shortened: run it without --short before you rely on it. ");
+        text.push_str(
+            "The stages were shortened: run it again without --short before you rely on the result. ",
+        );
     }
     let (place, whose) = if calibration.hosts.is_empty() {
         ("on this machine", "this machine")
     } else {
-        ("in this lab", "this lab")
+        ("on this testbed", "this testbed")
     };
     let verdict = if calibration.passed {
-        format!("The instrument tells the truth {place}.")
+        format!("All checks passed: measurements {place} are accurate.")
     } else {
-        format!("A check failed: do not trust numbers of {whose} before it is found why.")
+        format!("A check failed: do not trust results from {whose} until the cause is found.")
     };
     text.push_str(&verdict);
     text
@@ -90,11 +92,11 @@ fn twice(calibration: &Calibration) -> Vec<String> {
         },
     );
     vec![
-        format!("one service twice, {} rounds", same.rounds),
+        format!("one service against itself, {} rounds", same.rounds),
         "a tie".to_owned(),
         measured,
         deviation,
-        "interval holds 1".to_owned(),
+        "interval contains 1".to_owned(),
         verdict(same.ties),
     ]
 }

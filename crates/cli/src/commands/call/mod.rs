@@ -1,4 +1,4 @@
-//! `prony call`: one call of an operation, as the contract writes it, to a service that runs or to a reference service.
+//! `prony call`: sends one request of a contract's operation to a running service or to a reference service.
 
 mod reference;
 
@@ -24,44 +24,44 @@ Examples:
   prony call person createPerson person_5 --json
   prony call sequence fib n=100 --url http://127.0.0.1:8080
 
-Without --url and --port a reference service is built, started, called and stopped. The reply goes to standard output, what is
-said about it to standard error.")]
+Without --url and --port prony builds and starts a reference service, calls it and stops it. The reply goes to standard output,
+messages about it go to standard error.")]
 pub(crate) struct Args {
     /// The contract: a name, or a folder with a contract.toml
     contract: String,
-    /// The operation: `prony list contracts` says which there are
+    /// The operation; `prony list contracts` lists them
     operation: String,
-    /// Values of the operation's places, in their order or as NAME=VALUE; the others are drawn at random
+    /// Values for the operation's placeholders, in order or as NAME=VALUE; the others are random
     #[arg(value_name = "VALUE")]
     values: Vec<String>,
-    /// Speak gRPC
+    /// Use gRPC
     #[arg(long, conflicts_with = "http2")]
     grpc: bool,
-    /// Speak HTTP/2: by prior knowledge, over TLS as the handshake agrees (ALPN)
+    /// Use HTTP/2: with prior knowledge, or over TLS as negotiated in the handshake (ALPN)
     #[arg(long)]
     http2: bool,
-    /// Where the service is; goes before --host and --port
+    /// URL of the service; overrides --host and --port
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// Address that the service listens on; one that stands for all of the machine's is called on the loopback
+    /// Address that the service listens on; for `0.0.0.0` and `::` the loopback address is called
     #[arg(long, value_name = "ADDRESS", env = "PRONY_HOST", default_value = "127.0.0.1")]
     host: String,
     /// Port of the service
     #[arg(long, value_name = "N", env = "PRONY_PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
-    /// Decides the values that are not given
+    /// Seed for the values that are not given
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Print one JSON object with the reply and all that is said about it
+    /// Print one JSON object with the reply and everything about it
     #[arg(long)]
     json: bool,
 }
 
-/// Who answered what.
-struct Told {
-    /// The reference service, where one was started.
+/// A reply and the service that sent it.
+struct CallResponder {
+    /// The reference service; `None` if the service was already running.
     service: Option<String>,
     target: Target,
     reply: CallReply,
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .single(&args.operation, protocol, &values, args.seed)
         .map_err(bad_input)?;
     let told = match running(args)? {
-        Some(target) => Told {
+        Some(target) => CallResponder {
             service: None,
             reply: call(&target, protocol, &single)
                 .map_err(|fault| anyhow!("{}: {fault}", target.authority))?,
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-/// The service that runs already, where one is named.
+/// The running service, if the arguments name one.
 fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let Some(url) = &args.url else {
         args.trust.without_url("--url")?;
@@ -104,13 +104,13 @@ fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the contract gives the path: leave `{path}` out"
+            "`{url}`: the contract defines the path: remove `{path}` from the URL"
         )));
     }
     Ok(Some(target))
 }
 
-/// `PRONY_HOST` says where services listen, to whoever starts them and to whoever calls them: `0.0.0.0` is no address to call.
+/// `PRONY_HOST` is the address that services listen on. Clients use it too, but cannot connect to `0.0.0.0`.
 fn reached(listens: &str) -> &str {
     match listens {
         "0.0.0.0" => "127.0.0.1",
@@ -119,7 +119,7 @@ fn reached(listens: &str) -> &str {
     }
 }
 
-/// The values by the names of their places.
+/// The values by the names of their placeholders.
 fn values(args: &Args, contract: &Contract) -> anyhow::Result<Vec<(String, String)>> {
     let places = contract.places(&args.operation).map_err(bad_input)?;
     let mut in_order = places.iter();
@@ -134,7 +134,7 @@ fn values(args: &Args, contract: &Contract) -> anyhow::Result<Vec<(String, Strin
                 Some(name) => (name.clone(), value.clone()),
                 None => {
                     return Err(bad_input(anyhow!(
-                        "`{value}`: operation `{}` has {} places for a value{}",
+                        "`{value}`: operation `{}` has {} placeholder(s) for a value{}",
                         args.operation,
                         places.len(),
                         if places.is_empty() {
@@ -155,7 +155,7 @@ fn show(
     args: &Args,
     contract: &Contract,
     (protocol, single): (Protocol, &SingleCall),
-    told: &Told,
+    told: &CallResponder,
 ) -> anyhow::Result<()> {
     let reply = &told.reply;
     let body = body(args, contract, protocol, reply);
@@ -173,9 +173,9 @@ fn show(
     let took = duration(u64::try_from(reply.took.as_nanos()).unwrap_or(u64::MAX));
     eprintln!("{status} after {took}, {} bytes, from {who}", reply.body.len());
     if let Some(failure) = &reply.failure {
-        eprintln!("prony: not what the contract expects: {failure}");
+        eprintln!("prony: the reply is not what the contract expects: {failure}");
     } else if single.expected {
-        eprintln!("as the contract expects");
+        eprintln!("the reply is as the contract expects");
     }
     match body {
         Value::Null => Ok(()),
@@ -184,7 +184,8 @@ fn show(
     }
 }
 
-/// The reply as JSON where it is that, or a message, or a list of those of a stream; else its text; null where there is none.
+/// The reply as JSON: a JSON object or array and a decoded message as they are, a stream as a list of its messages, other
+/// bodies as a string, and an empty body as null.
 fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply) -> Value {
     if let Some(ends) = &reply.ends {
         let mut begin = 0;
@@ -207,12 +208,17 @@ fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply)
     }
     serde_json::from_slice(&reply.body)
         .ok()
-        // A number that is the whole text is text: JSON would change its digits.
+        // A bare number stays text: as JSON its digits might change.
         .filter(|value: &Value| value.is_object() || value.is_array())
         .unwrap_or_else(|| Value::from(String::from_utf8_lossy(&reply.body).into_owned()))
 }
 
-fn as_json(args: &Args, (protocol, single): (Protocol, &SingleCall), told: &Told, body: &Value) -> Value {
+fn as_json(
+    args: &Args,
+    (protocol, single): (Protocol, &SingleCall),
+    told: &CallResponder,
+    body: &Value,
+) -> Value {
     let reply = &told.reply;
     let mut path = Vec::new();
     single.exchange.request.path.render(&mut path, |_, _| {});

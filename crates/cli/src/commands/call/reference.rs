@@ -1,6 +1,6 @@
-//! A reference service that is built, started, called once and stopped.
+//! Builds and starts a reference service, calls it once and stops it.
 
-use super::Told;
+use super::CallResponder;
 use crate::checkout::Checkout;
 use crate::signals;
 use anyhow::anyhow;
@@ -12,15 +12,24 @@ use prony_records::Stage;
 use prony_runner::Workbench;
 use prony_runner::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
 
-/// The services that fulfil every contract, in the order in which they are tried.
+/// Services that implement every contract, in the order in which they are tried.
 const REFERENCES: [&str; 2] = ["rust-reference", "go-reference"];
 
-pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleCall) -> anyhow::Result<Told> {
+pub(super) fn call_one(
+    contract: &Contract,
+    protocol: Protocol,
+    single: &SingleCall,
+) -> anyhow::Result<CallResponder> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?;
     let folders = Folders::of(&checkout.root, &checkout.state());
-    let builder = Builder::new(&workbench.lab, &catalogue.toolchains, folders, &workbench.cancel);
+    let builder = Builder::new(
+        &workbench.testbed,
+        &catalogue.toolchains,
+        folders,
+        &workbench.cancel,
+    );
     let (service, built) = first_built(&catalogue, &builder, (contract, protocol))?;
     let request = ServiceRequest {
         service,
@@ -32,7 +41,7 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
     let told = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
         let target = ready[0].target.clone();
         let reply = call(&target, protocol, single).map_err(|fault| Failure::new(Stage::Check, fault))?;
-        Ok(Told {
+        Ok(CallResponder {
             service: Some(service.label()),
             target,
             reply,
@@ -41,7 +50,7 @@ pub(super) fn call_one(contract: &Contract, protocol: Protocol, single: &SingleC
     told.map_err(|excluded| anyhow!("{}: {}", service.label(), excluded.reason))
 }
 
-/// The first reference service that offers the contract and can be built here.
+/// The first reference service that implements the contract and can be built here.
 fn first_built<'a>(
     catalogue: &'a Catalogue,
     builder: &Builder<'_>,
@@ -70,12 +79,12 @@ fn first_built<'a>(
         }
     }
     let why = if reasons.is_empty() {
-        "none offers it".to_owned()
+        "none implements it".to_owned()
     } else {
         reasons.join("; ")
     };
     Err(anyhow!(
-        "no reference service for contract `{}` ({why}): name one that runs with --url, or --host and --port",
+        "no reference service for contract `{}` ({why}): name a running service with --url, or with --host and --port",
         contract.name
     ))
 }

@@ -1,12 +1,12 @@
-//! `prony capacity`: the highest offered load that meets an objective, and the curve that was walked to find it.
+//! `prony capacity`: finds the highest offered load that meets an objective, and reports the measured curve.
 
 mod view;
 
 use super::load::{
-    JobError, LoadArgs, RequestArgs, Shape, aim, carry_out, fleet, is_asked, no_connection, no_job,
+    JobError, LoadArgs, RequestArgs, RequestPlan, aim, carry_out, fleet, is_asked, no_connection, no_job,
     unreachable, warn_of_others,
 };
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
@@ -22,30 +22,30 @@ use std::sync::mpsc;
 /// Find the highest offered load that meets an objective
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where the requests go: http://host:port/path, or messages: ws://…
+    /// Target URL: http://host:port/path, or ws://… for messages of a WebSocket
     url: String,
-    /// What must hold, as in 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
+    /// Objective to meet, such as 'p99<10ms,errors<0.1%', or with --llm 'ttft<500ms,tpot<50ms'
     #[arg(long, value_name = "LIST")]
     objective: Objective,
-    /// First rate to try, per second; default: 1000, for language models 1
+    /// First rate to try, per second [default: 1000, with --llm 1]
     #[arg(long, value_name = "PER_S", value_parser = above_zero)]
     start: Option<f64>,
     /// Highest rate to try, per second
     #[arg(long, value_name = "PER_S", default_value_t = 1_000_000.0, value_parser = above_zero)]
     limit: f64,
-    /// Precision of the search relative to the limit of the service, e.g. 2%
+    /// Precision of the search relative to the capacity of the service, e.g. 2%
     #[arg(long, value_name = "SHARE", default_value = "2%", value_parser = precision)]
     precision: f64,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
-    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    /// Send live metrics to an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`
     #[arg(long, value_name = "URL", hide_short_help = true)]
     otlp: Option<Collector>,
     #[command(flatten)]
     load: LoadArgs,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     request: RequestArgs,
 }
@@ -55,31 +55,30 @@ fn above_zero(text: &str) -> Result<f64, String> {
         .parse::<f64>()
         .ok()
         .filter(|number| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| format!("`{text}` is no rate above 0"))
+    number.ok_or_else(|| format!("`{text}` is not a rate above 0"))
 }
 
 fn precision(text: &str) -> Result<f64, String> {
     let inside = share(text).ok().filter(|share| (0.001..=0.5).contains(share));
-    inside.ok_or_else(|| format!("`{text}`: give 0.1% to 50%"))
+    inside.ok_or_else(|| format!("`{text}` is not between 0.1% and 50%"))
 }
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.load.rate.is_some()
         || args.load.ramp.is_some()
-        || args.load.staircase.is_some()
+        || args.load.step_load.is_some()
         || args.load.users.is_some()
         || !args.load.schedule.stages.is_empty()
         || args.load.schedule.requests.is_some()
         || args.load.connections.growth.is_some()
     {
         return Err(bad_input(anyhow::anyhow!(
-            "capacity chooses the offered load itself: leave out --rate, --ramp, --staircase, --stages, --users, -n and -c \
+            "capacity chooses the offered load itself: leave out --rate, --ramp, --step_load, --stages, --users, -n and -c \
              A:B:TIME, and use --start and --limit"
         )));
     }
     let first = job(args, start(args)).map_err(no_job)?;
-    let fleet = fleet(&args.lab, &first.target)?;
+    let fleet = fleet(&args.testbed, &first.target)?;
     if fleet.is_none() {
         warn_of_others();
     }
@@ -127,14 +126,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(result.exit())
 }
 
-/// Rates of language models are low.
+/// The default is lower for language models because they handle far fewer requests per second.
 fn start(args: &Args) -> f64 {
     let usual = if args.request.llm.llm { 1.0 } else { 1_000.0 };
     args.start.unwrap_or(usual)
 }
 
-/// The same job at another rate, after `loads` others. A language model receives other prompts each time: it may have cached the
-/// earlier ones.
+/// The same job at another rate, after `loads` others. A language model gets different prompts each time because it may have
+/// cached the earlier ones.
 fn offering(first: &Job, rate: f64, loads: u64) -> Job {
     let mut job = first.clone();
     if let Load::Open { arrival, .. } = &mut job.load {
@@ -168,7 +167,7 @@ fn job(args: &Args, rate: f64) -> Result<Job, JobError> {
         backlog: args.load.backlog,
         members: None,
     };
-    let mut job = Shape::new(&args.url, &args.request)?.job(load, &args.load);
+    let mut job = RequestPlan::new(&args.url, &args.request)?.job(load, &args.load);
     aim(&mut job, Some(&args.objective))?;
     Ok(job)
 }

@@ -1,8 +1,8 @@
-//! `prony check`: does a service do what its contracts say?
+//! `prony check`: checks services against their contracts.
 
 mod view;
 
-use crate::checkout::{Checkout, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, StoreArgs, TestbedArgs};
 use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -24,27 +24,27 @@ use std::path::PathBuf;
     override_usage = "prony check [OPTIONS] [SERVICE] [CONTRACT]\n       prony check [OPTIONS] --url URL CONTRACT"
 )]
 pub(crate) struct Args {
-    /// A service (`go-gorilla`, `go-gorilla/era`, `java-*`), or a contract: then every service that lists it
+    /// A service (`go-gorilla`, `go-gorilla/era`, `java-*`), or a contract to check every service that lists it
     #[arg(value_name = "SERVICE", required_unless_present = "all")]
     first: Option<String>,
-    /// A contract, or with `--url` a folder with a contract.toml too [default: every one that the service lists]
+    /// A contract, or with `--url` also a folder with a contract.toml [default: all that the service lists]
     #[arg(value_name = "CONTRACT", conflicts_with = "url")]
     second: Option<String>,
     /// Check every service in every variant
     #[arg(long, conflicts_with_all = ["first", "second", "url"])]
     all: bool,
-    /// Check a server that is already running; `prony backend` is what a relay needs behind it
+    /// Check a server that is already running; a relay needs `prony backend` as its backend
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     trust: TrustArgs,
-    /// What to speak [default: all that the service lists; http with `--url`]
+    /// Protocol to use [default: all that the service lists; http with `--url`]
     #[arg(long, value_enum, value_name = "PROTOCOL")]
-    protocol: Option<Spoken>,
-    /// Decides the random values of the cases [default: a new one, which is printed]
+    protocol: Option<ProtocolArg>,
+    /// Seed for the random values of the cases [default: a new one, which is printed]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// Try cases that take longer than ten seconds too
+    /// Also run cases that take longer than ten seconds
     #[arg(long)]
     thorough: bool,
     /// Print JSON
@@ -54,16 +54,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Spoken {
+enum ProtocolArg {
     /// HTTP/1.1
     Http,
-    /// HTTP/2: by prior knowledge, over TLS as the handshake agrees (ALPN)
+    /// HTTP/2: with prior knowledge, or over TLS as negotiated in the handshake (ALPN)
     Http2,
     /// gRPC
     Grpc,
@@ -71,13 +71,13 @@ enum Spoken {
     Websocket,
 }
 
-impl From<Spoken> for Protocol {
-    fn from(spoken: Spoken) -> Self {
+impl From<ProtocolArg> for Protocol {
+    fn from(spoken: ProtocolArg) -> Self {
         match spoken {
-            Spoken::Http => Self::Http1,
-            Spoken::Http2 => Self::Http2,
-            Spoken::Grpc => Self::Grpc,
-            Spoken::Websocket => Self::WebSocket,
+            ProtocolArg::Http => Self::Http1,
+            ProtocolArg::Http2 => Self::Http2,
+            ProtocolArg::Grpc => Self::Grpc,
+            ProtocolArg::Websocket => Self::WebSocket,
         }
     }
 }
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Checks services that are started for it; gives the store as well, which is to keep what was found.
+/// Starts services and checks them. Also returns the store that is to keep the results.
 fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
     let checkout = Checkout::find()?;
     let asked = Asked {
@@ -131,9 +131,9 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         seed,
         thorough: args.thorough,
     };
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench =
-        Workbench::of(&checkout, &signals::listen()?)?.in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let rows = check_services(&asked, &checkout, &workbench, &|text| {
         eprintln!("{text}");
@@ -143,16 +143,16 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
 
 /// Checks a server that is already running.
 fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
-    if args.lab.is_given() {
+    if args.testbed.is_given() {
         return Err(bad_input(anyhow!(
-            "a lab says where services are started, and --url names a server that runs already, which this machine asks: leave \
-             --lab out, or run the check on a machine that reaches it"
+            "--testbed says where services are started, but --url names a server that is already running and that this machine \
+             calls: remove --testbed, or run the check on a machine that reaches the server"
         )));
     }
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the contract gives the paths: leave `{path}` out"
+            "`{url}`: the contract defines the paths: remove `{path}` from the URL"
         )));
     }
     let contract = contract_named(args.first.as_deref().expect("invariant: required without --all"))?;
@@ -175,20 +175,20 @@ fn running(args: &Args, url: &str, seed: u64) -> anyhow::Result<Row> {
     })
 }
 
-fn spoken_of(contract: &Contract, asked: Option<Spoken>) -> anyhow::Result<Protocol> {
+fn spoken_of(contract: &Contract, asked: Option<ProtocolArg>) -> anyhow::Result<Protocol> {
     let known = contract.protocols();
     let wanted = asked.map(Protocol::from).or_else(|| known.first().copied());
     wanted.filter(|protocol| known.contains(protocol)).ok_or_else(|| {
         let words: Vec<&str> = known.iter().map(|protocol| protocol_word(*protocol)).collect();
         bad_input(anyhow!(
-            "contract `{}` has no such --protocol: known are {}",
+            "contract `{}` does not support this --protocol: it supports {}",
             contract.name,
             words.join(", ")
         ))
     })
 }
 
-/// A contract by name, the project's own before those that prony brings along; or of any folder by path.
+/// Loads a contract by folder path or by name. The project's own contracts take precedence over those that prony ships.
 pub(crate) fn contract_named(name: &str) -> anyhow::Result<Contract> {
     let is_contract = |folder: &PathBuf| folder.join("contract.toml").is_file();
     let direct = PathBuf::from(name);
@@ -213,7 +213,7 @@ pub(crate) fn contract_named(name: &str) -> anyhow::Result<Contract> {
         .collect();
     let known: Vec<String> = known.into_iter().collect();
     Err(bad_input(anyhow!(
-        "no contract `{name}`: known are {}",
+        "no contract `{name}`: known contracts are {}",
         known.join(", ")
     )))
 }

@@ -1,4 +1,4 @@
-//! The matrix of a check for people: service × case, then every failure as a diff, then what is worth a warning.
+//! Renders the results of a check: a matrix of services and cases, then each failure as a diff, then warnings.
 
 use prony_check::{CaseReport, CheckReport, Failure, protocol_word};
 use prony_runner::check_services::{Outcome, Row};
@@ -48,7 +48,7 @@ pub(super) fn text(rows: &[Row], colour: bool) -> String {
     let unavailable = rows.len() - passed - failed;
     let _ = write!(out, "{passed} passed, {failed} failed");
     if unavailable > 0 {
-        let _ = write!(out, ", {unavailable} not to be had on this machine");
+        let _ = write!(out, ", {unavailable} not available on this machine");
     }
     out
 }
@@ -57,7 +57,7 @@ fn is_failed(rows: &[Row]) -> bool {
     rows.iter().any(Row::failed)
 }
 
-/// The verdict: of one service with its cases, of several with their number.
+/// The verdict, with the number of cases for one service, and the number of services for several.
 pub(super) fn headline(rows: &[Row]) -> String {
     let word = if is_failed(rows) { "FAILED" } else { "OK" };
     let [row] = rows else {
@@ -90,7 +90,7 @@ fn report_of(row: &Row) -> Option<&CheckReport> {
     }
 }
 
-/// A line of marks for each service, and the cases by their numbers.
+/// One line of marks per service, then the numbered cases.
 fn matrix(out: &mut String, paint: &Paint, rows: &[&Row]) {
     let mut cases: Vec<&str> = Vec::new();
     for case in rows
@@ -115,7 +115,7 @@ fn matrix(out: &mut String, paint: &Paint, rows: &[&Row]) {
             Outcome::Checked(report) => marks(paint, &cases, report),
             Outcome::Failed(excluded) => paint.with(RED, &first_line(&excluded.reason)),
             Outcome::Unavailable(reason) => {
-                paint.with(YELLOW, &format!("not to be had: {}", first_line(reason)))
+                paint.with(YELLOW, &format!("not available: {}", first_line(reason)))
             }
         };
         let _ = writeln!(out, "{line}");

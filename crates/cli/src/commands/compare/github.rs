@@ -1,4 +1,4 @@
-//! A comparison for the summary of a job and for a comment on a pull request: the verdict first, then what it rests on.
+//! A comparison for job summaries and pull request comments: the verdict first, then the evidence.
 
 use super::Comparison;
 use super::headline::{Word, sentence, word};
@@ -45,7 +45,7 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
         }
     }
     text.push_str("\n<details><summary>How to read this</summary>\n\n");
-    text.push_str("- Metrics in bold may fail the comparison; the others are only shown.\n");
+    text.push_str("- Only metrics in bold can fail the comparison.\n");
     for remark in remarks(comparison) {
         let _ = writeln!(text, "- {remark}");
     }
@@ -59,7 +59,7 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
     text
 }
 
-/// The outcome in a word, for programs.
+/// The outcome in a word that programs read.
 fn outcome(comparison: &Comparison) -> &'static str {
     match word(comparison) {
         Word::Regression => "regression",
@@ -68,7 +68,6 @@ fn outcome(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// The verdict in a line.
 fn headline(comparison: &Comparison) -> String {
     format!("{} {}", word(comparison).mark(), sentence(comparison, "`"))
 }

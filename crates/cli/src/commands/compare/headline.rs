@@ -1,18 +1,18 @@
-//! The first line of a comparison: its verdict, and the change that decides it.
+//! The headline of a comparison: its verdict, and the change that decides it.
 
 use super::Comparison;
 use prony_statistics::{Better, Change, Estimate, Metric, Verdict};
 
-/// The first word about a comparison.
+/// The verdict of a comparison: the first word of its headline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// Proven slower than allowed.
     Regression,
-    /// Every gated interval lies within the limit.
+    /// Every gated interval is within the limit.
     NoRegression,
-    /// Neither.
+    /// Neither a regression nor proven to be within the limit.
     Inconclusive,
-    /// For information only.
+    /// Nothing is gated: the comparison is for information only.
     NotGated,
 }
 
@@ -59,12 +59,12 @@ pub(super) fn word(comparison: &Comparison) -> Word {
     }
 }
 
-/// The whole line: `INCONCLUSIVE: node-mine may be up to 61 % slower than @HEAD~1 (limit 2 %)`.
+/// The whole headline: `INCONCLUSIVE: node-mine may be up to 61 % slower than @HEAD~1 (limit 2 %)`.
 pub(super) fn headline(comparison: &Comparison) -> String {
     format!("{}: {}", word(comparison).shown(), sentence(comparison, ""))
 }
 
-/// What follows the word; names stand in `quotes`.
+/// The headline without its verdict; names are put in `quotes`.
 pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
     let word = word(comparison);
     if word == Word::NotGated {
@@ -73,7 +73,7 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
     let (service, change) = match (worst(comparison), comparison.change.without_bound.first()) {
         (Some((_, change)), Some(lost)) if !change.regressed => return lost.clone(),
         (None, Some(lost)) => return lost.clone(),
-        (None, None) => return "nothing that may fail could be compared".to_owned(),
+        (None, None) => return "no gated metric could be compared".to_owned(),
         (Some(worst), _) => worst,
     };
     let (new, base) = names(comparison, service, quotes);
@@ -108,14 +108,14 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
     }
 }
 
-/// How many figures are regressions.
+/// The number of metrics that regressed.
 fn regressions(comparison: &Comparison) -> usize {
     let found = gated(comparison).filter(|(_, change)| change.regressed).count();
     found + comparison.change.without_bound.len()
 }
 
-/// The gated change that decides: of those that regressed, or else of those that are inconclusive, or else of all, the one
-/// that may have lost most.
+/// The gated change that decides the verdict: the one with the largest possible loss among the regressions, else among the
+/// inconclusive changes, else among all.
 fn worst(comparison: &Comparison) -> Option<(&str, &Change)> {
     let seriousness = |change: &Change| (change.regressed, change.inconclusive);
     gated(comparison).max_by(|(_, one), (_, other)| {
@@ -124,7 +124,7 @@ fn worst(comparison: &Comparison) -> Option<(&str, &Change)> {
     })
 }
 
-/// How many times worse the new may be: rates and times on one scale.
+/// The factor by which the new side may be worse, on one scale for rates and times.
 fn factor(change: &Change) -> f64 {
     match change.metric.better() {
         Better::Higher => 1.0 / change.ratio.low,
@@ -146,7 +146,7 @@ fn all(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
     })
 }
 
-/// Who is judged, and against what.
+/// The names of the new side and of the base.
 fn names(comparison: &Comparison, service: &str, quotes: &str) -> (String, String) {
     let quote = |name: &str| format!("{quotes}{name}{quotes}");
     let Some(sides) = &comparison.measured else {
@@ -189,7 +189,7 @@ fn not_gated(comparison: &Comparison, quotes: &str) -> String {
     format!("{names}: {counts}")
 }
 
-/// What a change is called. What was made at different times is not faster, but higher or lower.
+/// The word for a change. Runs made at different times are higher or lower than each other, not faster or slower.
 pub(super) fn direction(change: &Change, paired: bool) -> &'static str {
     let of_speed = is_of_speed(change.metric);
     match change.verdict {
@@ -212,7 +212,7 @@ fn worse(metric: Metric) -> &'static str {
     if is_of_speed(metric) { "slower" } else { "worse" }
 }
 
-/// From the least to the most that is lost.
+/// A loss as an interval: `12 to 15 %`.
 fn range(loss: Estimate) -> String {
     let (low, high) = (percent(loss.low), percent(loss.high));
     if low == high {
@@ -221,7 +221,7 @@ fn range(loss: Estimate) -> String {
     format!("{} to {high}", low.trim_end_matches(" %"))
 }
 
-/// A share with two digits, and with one behind the point where it is small or almost all.
+/// A share as a percentage, with one decimal place below 10 % and between 99 % and 100 %.
 fn percent(share: f64) -> String {
     let percent = 100.0 * share;
     let text = if percent.abs() < 9.95 || (99.0..99.95).contains(&percent) {
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(range(loss), "12 to 15 %");
     }
 
-    /// A comparison of a service with one gated change: new over base, of CPU time per request.
+    /// A comparison of a service with one gated change, in CPU time per request; `ratio` is new over base.
     fn comparison(ratio: [f64; 3], verdict: &str, gates: bool, max_slowdown: f64) -> Comparison {
         let estimate = |[point, low, high]: [f64; 3]| serde_json::json!({ "point": point, "low": low, "high": high, "confidence": 0.95 });
         let (low, high) = (ratio[1] - 1.0, ratio[2] - 1.0);
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// The first lines of INTERFACE: one for each word.
+    /// One headline for each verdict.
     #[test]
     fn each_verdict_has_its_first_line() {
         let lines = [

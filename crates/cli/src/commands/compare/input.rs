@@ -1,12 +1,12 @@
-//! One side of a comparison: a run of the store or an exported report.
+//! One side of a comparison: a stored run or an exported report.
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::bad_input;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
-use prony_records::{Environment, RunRecord};
+use prony_records::{Environment, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
 use prony_statistics::{
-    ChangePoint, Circumstances, Earlier, Group, Metric, Quantity, Summary, change_points, generators,
+    BaselineHistory, ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators,
     mismatches,
 };
 use prony_store::Store;
@@ -14,31 +14,31 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Versions of the JSON of a report that can be read.
-const SCHEMA: u64 = 1;
-
-pub(super) struct Side {
+pub(super) struct CompareSide {
     pub(super) name: String,
     pub(super) summary: Summary,
     suite: String,
     environment: Environment,
     generators: Option<BTreeSet<String>>,
     settings: BTreeMap<String, String>,
-    /// What other programs used of the machine during saved loads, as a share of it.
+    services: Vec<ServiceInfo>,
+    /// Share of the machine that other programs used during saved loads.
     pub(super) others: Option<f64>,
 }
 
-/// What is read of an exported report.
+/// The fields of an exported report that are read.
 #[derive(Deserialize)]
-struct Exported {
-    schema: u64,
+struct ReportExport {
+    schema: u32,
     run: String,
     suite: String,
     environment: Environment,
+    #[serde(default)]
+    services: Vec<ServiceInfo>,
     groups: Vec<Group>,
 }
 
-/// How a service's metric went over the runs of its suite.
+/// A metric of a service over the runs of its suite.
 #[derive(Debug, Serialize)]
 pub(super) struct History {
     pub(super) contract: String,
@@ -46,16 +46,16 @@ pub(super) struct History {
     pub(super) load: serde_json::Value,
     pub(super) service: String,
     pub(super) metric: Metric,
-    /// Runs, the oldest first.
+    /// Oldest first.
     pub(super) runs: Vec<String>,
-    /// The value of each run.
+    /// One value for each run.
     pub(super) points: Vec<f64>,
     /// Where it changed, as indices into `runs`.
     pub(super) changes: Vec<ChangePoint>,
 }
 
-impl Side {
-    /// A file where there is one of that name, else a run.
+impl CompareSide {
+    /// Reads the file of that name if there is one, else the run.
     pub(super) fn find(wanted: &str, store: &StoreArgs, confidence: f64) -> anyhow::Result<Self> {
         let path = Path::new(wanted);
         if path.is_file() {
@@ -75,16 +75,19 @@ impl Side {
     fn of_file(path: &Path, confidence: f64) -> anyhow::Result<Self> {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let read: Result<Exported, _> = serde_json::from_str(&text);
+        let read = serde_json::from_str(&text).and_then(|mut report| {
+            upgrade(&mut report);
+            serde_json::from_value::<ReportExport>(report)
+        });
         let exported = read.map_err(|error| {
             bad_input(anyhow!(
-                "{} is no report of prony ({error}): write one with `prony report --format json`",
+                "{} is not a prony report ({error}): write one with `prony report --format json`",
                 path.display()
             ))
         })?;
-        if exported.schema != SCHEMA {
+        if !(1..=SCHEMA).contains(&exported.schema) {
             let text = format!(
-                "{} has version {} of the report, this prony reads version {SCHEMA}",
+                "{} has version {} of the report format, but this prony reads up to version {SCHEMA}",
                 path.display(),
                 exported.schema
             );
@@ -96,7 +99,7 @@ impl Side {
             .map_or(confidence, |group| group.confidence);
         if (of_file - confidence).abs() > 1e-9 {
             eprintln!(
-                "prony: the estimates of {} are at {:.1} %; the ratios are at {:.1} %",
+                "prony: the estimates in {} have {:.1} % confidence; the ratios have {:.1} %",
                 path.display(),
                 100.0 * of_file,
                 100.0 * confidence
@@ -111,6 +114,7 @@ impl Side {
             environment: exported.environment,
             generators: None,
             settings: BTreeMap::new(),
+            services: exported.services,
             others: None,
         })
     }
@@ -124,6 +128,7 @@ impl Side {
             summary: reporting::summary(&run, &trials)?,
             generators: Some(generators(&trials)),
             settings: reporting::settings(&run),
+            services: reporting::recorded_services(&run),
             others: reporting::share_of_others(&run, &trials),
             name: run.id,
             suite: run.suite,
@@ -141,13 +146,13 @@ impl Side {
         }
     }
 
-    /// Whether it holds loads that were saved by a name.
+    /// Whether the runs are loads saved with `prony load --save`.
     pub(super) fn are_loads(&self) -> bool {
         self.suite == reporting::LOADS
     }
 
-    /// The history of each service under each load, over the runs of the store under the same circumstances: of the metric
-    /// that it is ranked by, and of those that may fail.
+    /// The history of each service under each load over the stored runs with the same circumstances, for the metric that the
+    /// service is ranked by and for the gated ones.
     pub(super) fn history(
         &self,
         store: &StoreArgs,
@@ -163,7 +168,7 @@ impl Side {
             .filter(|entry| entry.suite == self.suite && entry.trials > 0)
         {
             let run = store.run(&entry.id)?;
-            // Its trials are read only where the rest is alike.
+            // The trials are read only if everything else matches.
             let known = Circumstances {
                 suite: &run.suite,
                 environment: &run.environment,
@@ -180,24 +185,31 @@ impl Side {
             }
         }
         let groups = self.summary.groups.iter();
-        let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, row.id.to_string())));
+        let each = groups.flat_map(|group| group.services.iter().map(move |row| (group, &row.id)));
         let metrics = |ranked_by: Metric| {
             let gates = gates.iter().copied().filter(move |&gate| gate != ranked_by);
             std::iter::once(ranked_by).chain(gates)
         };
-        each.flat_map(|(group, service)| {
-            metrics(group.ranked_by).map(move |metric| (group, service.clone(), metric))
-        })
-        .map(|(group, service, metric)| history(&runs, group, (&service, metric), confidence))
-        .collect()
+        each.flat_map(|(group, service)| metrics(group.ranked_by).map(move |metric| (group, service, metric)))
+            .map(|(group, service, metric)| {
+                let names = self.services.iter().find(|info| info.is_or_was(service));
+                let is_same = |id: &ServiceId| id == service || names.is_some_and(|info| info.is_or_was(id));
+                let row = HistoryRow {
+                    group,
+                    service,
+                    metric,
+                };
+                history(&runs, &row, &is_same, confidence)
+            })
+            .collect()
     }
 }
 
 impl History {
-    /// What came before a run.
-    pub(super) fn before(&self, run: &str) -> Earlier {
+    /// The points of the runs before this one.
+    pub(super) fn before(&self, run: &str) -> BaselineHistory {
         let end = self.runs.iter().position(|known| known == run);
-        Earlier {
+        BaselineHistory {
             contract: self.contract.clone(),
             workload: self.workload.clone(),
             load: self.load.clone(),
@@ -208,18 +220,30 @@ impl History {
     }
 }
 
+/// Whose history it is, and of which metric.
+struct HistoryRow<'a> {
+    group: &'a Group,
+    service: &'a ServiceId,
+    metric: Metric,
+}
+
 fn history(
-    runs: &[Side],
-    group: &Group,
-    (service, metric): (&str, Metric),
+    runs: &[CompareSide],
+    row: &HistoryRow<'_>,
+    is_same: &dyn Fn(&ServiceId) -> bool,
     confidence: f64,
 ) -> anyhow::Result<History> {
-    let point = |side: &Side| {
+    let HistoryRow {
+        group,
+        service,
+        metric,
+    } = *row;
+    let point = |side: &CompareSide| {
         let same = |other: &&Group| {
             other.contract == group.contract && other.workload == group.workload && other.load == group.load
         };
         let found = side.summary.groups.iter().find(same)?;
-        let row = found.services.iter().find(|row| row.id.to_string() == service)?;
+        let row = found.services.iter().find(|row| is_same(&row.id))?;
         let estimate = row.metrics.get(metric).and_then(Quantity::estimate)?;
         (estimate.point > 0.0).then(|| (side.name.clone(), estimate.point))
     };
@@ -228,7 +252,7 @@ fn history(
         contract: group.contract.clone(),
         workload: group.workload.clone(),
         load: group.load.clone(),
-        service: service.to_owned(),
+        service: service.to_string(),
         metric,
         changes: change_points(&points, confidence)?,
         runs: names,

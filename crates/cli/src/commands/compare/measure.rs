@@ -1,4 +1,4 @@
-//! Two services or revisions, measured now: in the same rounds, or at the same time.
+//! RunPair services or revisions, measured now: in the same rounds, or at the same time.
 
 use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
@@ -6,45 +6,45 @@ use crate::checkout::Checkout;
 use crate::exit::bad_input;
 use crate::signals;
 use anyhow::anyhow;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
 use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
 use prony_statistics::{ChangeOptions, RunChange, Smallest};
 use serde::Serialize;
 use std::time::Duration;
 
-/// Rounds in sequence, and of the first look where both are loaded at once.
+/// Default number of rounds: one after the other, and of the first look with `--at-once`.
 const ROUNDS: u32 = 10;
 const ROUNDS_AT_ONCE: u32 = 6;
-/// Length of each measurement, likewise.
+/// Default length of each measurement, likewise.
 const DURATION: Duration = Duration::from_secs(3);
 const DURATION_AT_ONCE: Duration = Duration::from_secs(2);
 
 /// How services and revisions are measured
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For services and revisions")]
-pub(super) struct Measuring {
+pub(super) struct CompareArgs {
     /// Load both at the same time, for machines that others use as well: what disturbs one disturbs the other. CPU per request
     /// may fail the comparison, too; the base is also measured against itself; only what looks slower is measured again, up to
     /// four times
     #[arg(long)]
     at_once: bool,
-    /// With --at-once: the time that all of it may take, builds included; rounds that would end later are left out
+    /// With --at-once: limit of the total time, builds included; rounds that would exceed it are skipped
     #[arg(long, value_name = "TIME", requires = "at_once")]
-    budget: Option<WrittenDuration>,
+    budget: Option<DurationText>,
     /// Rounds [default: 10; with --at-once 6 for the first look, an even number]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     rounds: Option<u32>,
     /// Length of each measurement [default: 3s; with --at-once 2s]
     #[arg(long, short, value_name = "TIME")]
-    duration: Option<WrittenDuration>,
+    duration: Option<DurationText>,
     /// With --at-once: load before each measurement; without, prony tells when a service is warm
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: WrittenDuration,
+    warmup: DurationText,
     /// With --at-once: connections of a closed load to each [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
-    /// The contract [default: the first that both fulfil]
+    /// The contract [default: the first that both implement]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
     /// The workload of the contract [default: its first]
@@ -54,22 +54,20 @@ pub(super) struct Measuring {
 
 /// How two services or revisions were measured.
 #[derive(Debug, Serialize)]
-pub(super) struct Sides {
+pub(super) struct CompareMode {
     /// `rounds`: one after the other in the same rounds; `at_once`: at the same time.
     pub(super) design: &'static str,
     /// The base, as the user wrote it.
     pub(super) base: String,
-    /// The new.
     pub(super) new: String,
-    /// The runs that it is stored as.
+    /// The names of the runs in the store.
     pub(super) runs: Vec<String>,
-    /// Rounds.
     pub(super) rounds: u32,
-    /// How many of them only the suspicious get.
+    /// How many of the rounds were added because the new side looked slower.
     pub(super) rounds_again: u32,
-    /// What the base showed against itself; `None` where it was not asked.
+    /// The base compared with itself; `None` where this was not measured.
     pub(super) base_against_itself: Option<RunChange>,
-    /// The smallest change of each metric that may fail that this comparison would have found, in four of five cases.
+    /// For each gated metric the smallest change that this comparison detects in four of five cases.
     pub(super) smallest_differences: Vec<Smallest>,
 }
 
@@ -93,15 +91,15 @@ pub(super) fn measured(
         workload: measuring.workload.as_deref(),
     };
     if measuring.at_once && !pair.rounds.is_multiple_of(2) {
-        let text = "give an even number of --rounds with --at-once: each round is followed by one with places swapped";
+        let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";
         return Err(bad_input(anyhow!(text)));
     }
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .repeating(!measuring.at_once)
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let (change, sides) = if measuring.at_once {
         let how = RegressionOptions {
@@ -112,7 +110,7 @@ pub(super) fn measured(
         };
         let tell = |text: &str| eprintln!("{text}");
         let found = compare_at_once(&pair, how, &store, &workbench, &tell)?;
-        let sides = Sides {
+        let sides = CompareMode {
             design: "at_once",
             base: base.to_string(),
             new: new.to_string(),
@@ -125,7 +123,7 @@ pub(super) fn measured(
         (found.change, sides)
     } else {
         let (change, run) = compare_side_by_side(&pair, &store, &workbench, options, &mut view_of)?;
-        let sides = Sides {
+        let sides = CompareMode {
             design: "rounds",
             base: base.to_string(),
             new: new.to_string(),

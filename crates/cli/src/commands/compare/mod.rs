@@ -1,4 +1,4 @@
-//! `prony compare`: two runs, exported reports or git revisions, with a verdict for each metric.
+//! `prony compare`: compares two runs, exported reports or git revisions, with a verdict for each metric.
 
 mod github;
 mod headline;
@@ -7,21 +7,21 @@ mod measure;
 mod noise;
 mod text;
 
-use crate::checkout::{ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
 use crate::reporting;
 use anyhow::anyhow;
 use headline::Word;
-use input::Side;
-use measure::{Measuring, Sides};
+use input::CompareSide;
+use measure::{CompareArgs, CompareMode};
 use prony_runner::Named;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// Compare two runs: what became faster or slower, is the same, or is inconclusive
+/// Compare two runs: what became faster or slower, stayed the same, or is inconclusive
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,83 +30,81 @@ Examples:
   prony compare go-gorilla@HEAD~1 go-gorilla
   prony compare go-gorilla@main go-gorilla --at-once --budget 5m --max-slowdown 2% --format github
 
-Services or git revisions of them are measured now, side by side in the same rounds; runs and files are compared as they
-are; with --at-once both are loaded at the same time, for machines that others use as well. Exit code 3 when something that is gated
-became slower by more than --max-slowdown, with its whole interval, and with --fail-on inconclusive also when that is neither
-shown nor excluded. Services and revisions always gate.
-Two runs gate only with --history, since how runs vary from one to the next is not in their intervals.")]
+Services and their git revisions are measured now, in the same rounds; runs and files are compared as they are. With --at-once
+both services are loaded at the same time, for machines that are shared with others. The exit code is 3 if a gated metric became
+slower by more than --max-slowdown with its whole interval, and with --fail-on inconclusive also if that is neither proven nor
+ruled out. Comparisons of services and revisions are always gated. Two runs are gated only with --history, because the intervals
+of a run do not cover how runs vary.")]
 pub(crate) struct Args {
-    /// What to compare with: a run (its name, the start or end of it, `latest`), a file that `prony report --format json`
-    /// wrote, or SERVICE[/VARIANT][@REVISION]
+    /// Base of the comparison: a run (its name, the start or end of its name, or `latest`), a file written by `prony report
+    /// --format json`, or SERVICE[/VARIANT][@REVISION]
     #[arg(value_name = "BASE")]
     base: String,
-    /// What to judge, in the same words
+    /// What to compare with the base, in the same forms
     #[arg(value_name = "NEW")]
     new: String,
-    /// How much slower the new may be: `3%`
+    /// Allowed slowdown: `3%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
     max_slowdown: f64,
-    /// What fails the comparison (exit code 3)
+    /// Outcome that fails the comparison (exit code 3)
     #[arg(long, value_enum, value_name = "OUTCOME", default_value = "regression")]
     fail_on: FailOn,
-    /// A metric that may fail the comparison beside the one that the run is ranked by: `cpu_ns_per_request`; may be given
-    /// again
+    /// Metric to gate in addition to the one that the run is ranked by, such as `cpu_ns_per_request`; can be repeated
     #[arg(long = "gate", value_name = "METRIC", value_parser = metric)]
     gates: Vec<Metric>,
-    /// Confidence of all ratios together: `95%`
+    /// Joint confidence of all ratios: `95%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
-    /// Differences below this count as none: `1%`
+    /// Differences below this count as equal: `1%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
     tie: f64,
-    /// Compare in spite of different machines, suites, versions or generators
+    /// Compare even if machines, suites, versions or generators differ
     #[arg(long)]
     force: bool,
-    /// Show where the history of each service in the new run changed, and fail where it became slower than at least three
-    /// earlier runs of the store lead to expect
+    /// Show where the history of each service in the new run changed, and fail if a service is slower than expected from at
+    /// least three earlier runs in the store
     #[arg(long)]
     history: bool,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Form,
-    /// Print JSON: `--format json` in short
+    format: CompareFormat,
+    /// Print JSON; short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Where to write: a file, or a folder, which takes it as `comparison.md` and so on [default: standard output]
+    /// Output file, or a folder in which to write `comparison.md` or similar [default: standard output]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
-    measuring: Measuring,
+    measuring: CompareArgs,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// The outcomes that fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum FailOn {
-    /// A slowdown that is surely more than allowed
+    /// A slowdown that is proven to exceed the limit
     Regression,
-    /// That, and where a slowdown of more than is allowed is neither shown nor excluded, or nothing is gated
+    /// That, or a slowdown beyond the limit that is neither proven nor ruled out, or nothing being gated
     Inconclusive,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum CompareFormat {
     /// Aligned text
     Terminal,
     /// Markdown, with all metrics
     Md,
-    /// Markdown for the summary of a job and for a comment on a pull request: the verdict first
+    /// Markdown for job summaries and pull request comments, with the verdict first
     Github,
-    /// All of it, for programs
+    /// All data, for programs
     Json,
 }
 
-/// What was compared and what was found.
+/// A comparison and its findings, as printed in JSON.
 #[derive(Debug, Serialize)]
 struct Comparison {
     schema: u32,
@@ -122,17 +120,17 @@ struct Comparison {
     /// Whether both were measured side by side in the same rounds.
     paired: bool,
     mismatches: Vec<Mismatch>,
-    /// What other programs used of the machine during saved loads, as a share of it.
+    /// Shares of the machine that other programs used during saved loads.
     #[serde(skip_serializing_if = "Option::is_none")]
     others: Option<Others>,
     #[serde(flatten)]
     change: RunChange,
-    /// How both were measured, where this command did it.
-    measured: Option<Sides>,
+    /// How both sides were measured; `None` for stored runs and files.
+    measured: Option<CompareMode>,
     history: Vec<input::History>,
 }
 
-/// Shares of the machine; `null` where one is not known.
+/// Shares of the machine; `null` where a share is unknown.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Others {
     base: Option<f64>,
@@ -158,12 +156,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         }
     };
     let comparison = comparison.concluded(args.fail_on);
-    let form = if args.json { Form::Json } else { args.format };
+    let form = if args.json {
+        CompareFormat::Json
+    } else {
+        args.format
+    };
     let (written, usual) = match form {
-        Form::Terminal => (text::terminal(&comparison), "comparison.txt"),
-        Form::Md => (text::markdown(&comparison), "comparison.md"),
-        Form::Github => (github::markdown(&comparison), "comparison.md"),
-        Form::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
+        CompareFormat::Terminal => (text::terminal(&comparison), "comparison.txt"),
+        CompareFormat::Md => (text::markdown(&comparison), "comparison.md"),
+        CompareFormat::Github => (github::markdown(&comparison), "comparison.md"),
+        CompareFormat::Json => (serde_json::to_string_pretty(&comparison)?, "comparison.json"),
     };
     match &args.out {
         Some(out) => reporting::write(&reporting::file(out, usual), &(written + "\n"))?,
@@ -194,7 +196,7 @@ impl Comparison {
         if fails { Exit::ObjectiveFailed } else { Exit::Fine }
     }
 
-    /// With its verdict.
+    /// Fills in the verdict, the headline and the exit code.
     fn concluded(self, fail_on: FailOn) -> Self {
         Self {
             verdict: headline::word(&self).key(),
@@ -205,21 +207,21 @@ impl Comparison {
     }
 }
 
-/// Two runs or files.
+/// Compares two runs or files.
 fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
-    let base = Side::find(&args.base, &args.store, args.confidence)?;
-    let new = Side::find(&args.new, &args.store, args.confidence)?;
+    let base = CompareSide::find(&args.base, &args.store, args.confidence)?;
+    let new = CompareSide::find(&args.new, &args.store, args.confidence)?;
     let mismatches = mismatches(&base.circumstances(), &new.circumstances());
     let are_loads = base.are_loads() && new.are_loads();
-    // Saved loads gate nothing: there the differences are warnings.
+    // Saved loads are never gated, so their mismatches are warnings.
     if !mismatches.is_empty() && !args.force && !are_loads {
         let named: Vec<String> = mismatches
             .iter()
             .map(|mismatch| format!("  {mismatch}"))
             .collect();
         let text = format!(
-            "the two runs differ in more than the services, so a difference of their numbers may come from there:\n{}\n\
-             compare them all the same with --force",
+            "the two runs differ in more than the services, so differences in their numbers may have other causes:\n{}\n\
+             use --force to compare them anyway",
             named.join("\n")
         );
         return Err(bad_input(anyhow!(text)));
@@ -272,6 +274,6 @@ fn metric(text: &str) -> Result<Metric, String> {
     let found = Metric::of_key(text);
     found.ok_or_else(|| {
         let known: Vec<&str> = Metric::ALL.iter().map(|metric| metric.key()).collect();
-        format!("there is no such metric; known are {}", known.join(", "))
+        format!("unknown metric; known metrics are {}", known.join(", "))
     })
 }

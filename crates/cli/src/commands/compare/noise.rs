@@ -1,10 +1,9 @@
-//! What a machine itself does to a comparison, in sentences.
+//! Describes how noise of the machine affects a comparison.
 
-use super::measure::Sides;
+use super::measure::CompareMode;
 use prony_statistics::{Change, RunChange};
 
-/// What the machine itself does to such a comparison.
-pub(super) fn noise(sides: &Sides) -> Vec<String> {
+pub(super) fn noise(sides: &CompareMode) -> Vec<String> {
     let mut found = Vec::new();
     if let Some(itself) = &sides.base_against_itself {
         let each: Vec<String> = changes(itself)
@@ -22,7 +21,7 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
             .collect();
         if !each.is_empty() {
             found.push(format!(
-                "A/A noise: on this machine `{}` differs from itself by {}. What is not larger is no regression.",
+                "A/A noise: on this machine `{}` differs from itself by {}. Smaller differences are not regressions.",
                 sides.base,
                 each.join(", ")
             ));
@@ -35,16 +34,16 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
             .map(|smallest| format!("{} {:.1} %", smallest.metric.title(), 100.0 * smallest.difference))
             .collect();
         found.push(format!(
-            "Smallest change that {} rounds could show here, in four of five cases: {}. To fail, a slowdown must exceed the allowed \
-             one by as much.",
+            "Smallest change that {} rounds could show here, in four of five cases: {}. To fail, a slowdown must exceed the limit by \
+             this amount.",
             sides.rounds,
             each.join(", ")
         ));
     }
     if sides.rounds_again > 0 {
         found.push(format!(
-            "The new looked slower in the first {} rounds, so it was measured again: {} rounds more. The intervals allow for \
-             up to four such looks.",
+            "The new side looked slower in the first {} rounds, so it was measured again in {} more rounds. The intervals account \
+             for up to four such looks.",
             sides.rounds - sides.rounds_again,
             sides.rounds_again
         ));
@@ -52,13 +51,12 @@ pub(super) fn noise(sides: &Sides) -> Vec<String> {
     found
 }
 
-/// Every change of a comparison.
 fn changes(change: &RunChange) -> impl Iterator<Item = &Change> {
     let services = change.groups.iter().flat_map(|group| &group.services);
     services.flat_map(|service| &service.changes)
 }
 
-/// A ratio as a change: `+5.0 %`; beyond a hundredfold the digits say nothing.
+/// A ratio as a change: `+5.0 %`. Beyond a factor of 100 the exact value means nothing.
 pub(super) fn percent_change(ratio: f64) -> String {
     match ratio {
         large if large > 100.0 => "over a hundredfold".to_owned(),

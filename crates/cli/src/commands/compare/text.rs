@@ -1,4 +1,4 @@
-//! A comparison for people.
+//! Renders a comparison as terminal text and as Markdown.
 
 use super::headline::direction;
 use super::input::History;
@@ -93,7 +93,7 @@ fn verdict(change: &Change, paired: bool) -> String {
     }
 }
 
-/// What to know about the table.
+/// Notes on the table.
 pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let confidence = 100.0 * comparison.confidence;
     let how = if comparison
@@ -101,24 +101,24 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
         .as_ref()
         .is_some_and(|sides| sides.design == "at_once")
     {
-        "both were loaded at the same time on the same CPUs, so the ratios count, not the values"
+        "both were loaded at the same time on the same CPUs, so only the ratios are meaningful"
     } else if comparison.paired {
-        "measured in the same rounds, ratio by ratio"
+        "both were measured in the same rounds, which gives a ratio for each round"
     } else {
-        "two runs made at different times: how the machine varies from run to run is not in the intervals"
+        "the runs were made at different times: the intervals do not cover how the machine varies from run to run"
     };
     let mut found = vec![
         format!(
-            "The ratios that may fail hold together with {confidence:.3} % confidence, and so do the others; {how}."
+            "The gated ratios hold jointly with {confidence:.3} % confidence, and so do the others; {how}."
         )
         .replace(".000 %", " %"),
         format!(
-            "Differences within {:.1} % count as none; {}.",
+            "Differences within {:.1} % count as equal; {}.",
             100.0 * comparison.tie_band,
             if comparison.change.gates {
-                format!("the gate allows {:.1} %", 100.0 * comparison.max_slowdown)
+                format!("the allowed slowdown is {:.1} %", 100.0 * comparison.max_slowdown)
             } else {
-                "nothing is gated. For a gate use --history (three earlier runs or more), or compare two revisions of a \
+                "nothing is gated. To gate, use --history (needs three or more earlier runs), or compare two revisions of a \
                  service, which are measured side by side"
                     .to_owned()
             }
@@ -128,7 +128,7 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     let why = if comparison.others.is_some() {
         "Not comparable"
     } else {
-        "Compared by force"
+        "Compared with --force"
     };
     let mismatches = comparison.mismatches.iter();
     found.extend(mismatches.map(|mismatch| format!("{why}: {mismatch}.")));
@@ -150,17 +150,17 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
     found
 }
 
-/// What other programs used of the machine during saved loads, where that was much in one of the two.
+/// A note on the share of the machine that other programs used during saved loads, if it was large on one side.
 fn others(others: Others) -> Option<String> {
     const LITTLE: f64 = 0.05;
     let is_much = |share: Option<f64>| share.is_some_and(|share| share > LITTLE);
     let shown = |share: Option<f64>| match share {
         Some(share) => format!("{:.0} %", 100.0 * share),
-        None => "an unknown part".to_owned(),
+        None => "an unknown share".to_owned(),
     };
     (is_much(others.base) || is_much(others.new)).then(|| {
         format!(
-            "Other programs used {} of the machine during the base's loads and {} during the new ones.",
+            "Other programs used {} of the machine during the base loads and {} during the new loads.",
             shown(others.base),
             shown(others.new)
         )
@@ -212,7 +212,7 @@ fn with_error(metric: Metric, estimate: &Estimate) -> String {
     }
 }
 
-/// A ratio; beyond a hundredfold the digits say nothing.
+/// A ratio. Beyond a factor of 100 the exact value means nothing.
 fn ratio(ratio: f64) -> String {
     match ratio {
         small if small < 0.01 => "under 0.01".to_owned(),

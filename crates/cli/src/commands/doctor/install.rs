@@ -1,6 +1,6 @@
-//! `prony doctor --install`: brings missing toolchains, each by its own package manager, and looks whether they are there.
+//! `prony doctor --install`: installs missing toolchains, each with its own package manager, and checks that they work.
 
-use super::{Lacking, Patient, look};
+use super::{MissingToolchain, Patient, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
@@ -10,10 +10,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Seconds that apt waits for another apt to end.
+/// How long apt waits for another apt to finish, in seconds.
 const APT_WAITS: &str = "DPkg::Lock::Timeout=600";
 
-/// Installs; the exit code says whether everything is there now.
+/// Installs the missing toolchains; the exit code says whether all are available now.
 pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
     let lacking = patient.lacking();
     if lacking.is_empty() {
@@ -30,7 +30,7 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
         eprintln!("nothing was installed");
         return Ok(Exit::Fine);
     }
-    // One that fails must not keep the others away.
+    // One failure must not prevent the other installations.
     let mut failed: Vec<String> = Vec::new();
     if !by_apt.is_empty() {
         failed.extend(apt_update().err().map(|error| format!("{error:#}")));
@@ -47,7 +47,7 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
         state: look(patient.catalogue, &patient.services, &patient.cache),
         cache: patient.cache.clone(),
     };
-    eprintln!("\nwhat is there now:\n{}", now.toolchains());
+    eprintln!("\navailable now:\n{}", now.toolchains());
     Ok(if now.lacking().is_empty() {
         Exit::Fine
     } else {
@@ -55,8 +55,8 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
     })
 }
 
-/// Each after those that its own installation uses, as far as these are missing.
-fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[Lacking<'a>]) -> Vec<&'a Toolchain> {
+/// The missing toolchains, each after those that its own installation needs.
+fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
     let mut seen = BTreeSet::new();
     let mut ordered = Vec::new();
     for one in lacking {
@@ -87,7 +87,7 @@ fn add<'a>(
     ordered.push(toolchain);
 }
 
-/// Whether it comes from the distribution.
+/// Whether it comes from packages of the distribution.
 fn from_packages(toolchain: &Toolchain) -> bool {
     toolchain.install.is_none() && toolchain.packages.contains_key(&System::Debian)
 }
@@ -95,10 +95,10 @@ fn from_packages(toolchain: &Toolchain) -> bool {
 fn agreed() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(bad_input(anyhow!(
-            "nobody to ask: add --yes to install without asking"
+            "standard input is not a terminal, so prony cannot ask: add --yes to install without asking"
         )));
     }
-    eprint!("go on? [y/N] ");
+    eprint!("continue? [y/N] ");
     std::io::stderr().flush()?;
     let mut answer = String::new();
     std::io::stdin()
@@ -118,7 +118,7 @@ fn bring(toolchain: &Toolchain, cache: &Path) -> Result<(), String> {
     ran.map_err(|error| format!("cannot install {title}: {error:#}"))?;
     probe(toolchain, cache)
         .map(drop)
-        .map_err(|reason| format!("{title} was installed, but still {reason}"))
+        .map_err(|reason| format!("{title} was installed, but the check still fails: {reason}"))
 }
 
 fn install_packages(toolchain: &Toolchain) -> anyhow::Result<()> {
@@ -127,11 +127,16 @@ fn install_packages(toolchain: &Toolchain) -> anyhow::Result<()> {
         .into_iter()
         .chain(packages)
         .collect();
-    apt(&arguments).map_err(|error| anyhow!("{error:#}; by hand: {}", toolchain.how_to_install(system())))
+    apt(&arguments).map_err(|error| {
+        anyhow!(
+            "{error:#}; to install it by hand: {}",
+            toolchain.how_to_install(system())
+        )
+    })
 }
 
 fn apt_update() -> anyhow::Result<()> {
-    // The lists of another system are nobody's concern: each package says for itself that apt is not here.
+    // Elsewhere there is no list to update: each package then reports that apt is missing.
     if system() == Some(System::Debian) {
         apt(&["update", "-qq"])
     } else {
@@ -139,11 +144,11 @@ fn apt_update() -> anyhow::Result<()> {
     }
 }
 
-/// apt as root, or through sudo.
+/// Runs apt-get as root, or through sudo.
 fn apt(arguments: &[&str]) -> anyhow::Result<()> {
     if system() != Some(System::Debian) {
         return Err(anyhow!(
-            "prony installs packages with apt-get alone, which is not on this machine"
+            "prony installs packages with apt-get only, which is not on this machine"
         ));
     }
     let is_root = nix::unistd::geteuid().is_root();
@@ -164,14 +169,14 @@ fn apt(arguments: &[&str]) -> anyhow::Result<()> {
         if is_root {
             error
         } else {
-            anyhow!("{error:#}: apt-get needs root, as root or through sudo")
+            anyhow!("{error:#}: apt-get needs root: run prony as root, or install sudo")
         }
     })
 }
 
 fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
     std::fs::create_dir_all(cache.join("toolchains"))
-        .with_context(|| format!("cannot make {}", cache.join("toolchains").display()))?;
+        .with_context(|| format!("cannot create {}", cache.join("toolchains").display()))?;
     let mut command = Command::new("sh");
     command
         .args(["-euc", line])
@@ -182,15 +187,15 @@ fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
     told(command, line)
 }
 
-/// What a package manager says goes to standard error: standard output is for results.
+/// Runs a command with its output on standard error, because standard output is for results.
 fn told(mut command: Command, line: &str) -> anyhow::Result<()> {
     command.stdin(Stdio::null()).stdout(std::io::stderr());
     let status = command
         .status()
-        .with_context(|| format!("`{line}` does not start"))?;
+        .with_context(|| format!("cannot start `{line}`"))?;
     if status.success() {
         Ok(())
     } else {
-        Err(anyhow!("`{line}` ended with {status}"))
+        Err(anyhow!("`{line}` failed: {status}"))
     }
 }

@@ -1,4 +1,4 @@
-//! `prony doctor`: what this machine lacks, what costs accuracy here, and how to mend both.
+//! `prony doctor`: reports what this machine lacks, what reduces accuracy here, and how to fix both.
 
 mod install;
 
@@ -6,25 +6,25 @@ use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::table;
-use prony_config::{Catalogue, Plan, Requirement, Service, Suite, Toolchain, Wishes};
+use prony_config::{Catalogue, Plan, PlanOverrides, Requirement, Service, Suite, Toolchain};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
-use prony_runner::testbed::{Lab, Member};
+use prony_runner::testbed::{Member, Testbed};
 use prony_runner::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Say what this machine lacks for the services, and what costs accuracy here
+/// Report what this machine lacks to run the services, and what reduces accuracy here
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only what this suite needs
+    /// Check only what this suite needs
     suite: Option<String>,
-    /// Only what these services need: go-nethttp, rust-axum/current, java-*
+    /// Check only what these services need: go-nethttp, rust-axum/current, java-*
     #[arg(long, value_name = "GLOB", conflicts_with = "suite")]
     service: Vec<String>,
-    /// Install what is missing: apt as root or through sudo, everything else by package name into .prony/cache
+    /// Install what is missing: packages with apt as root or through sudo, everything else into .prony/cache
     #[arg(long)]
     install: bool,
     /// Install without asking
@@ -35,15 +35,15 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// What the machine has of each toolchain: the version, or what is missing.
+/// For each toolchain its version, or why it is missing.
 type State = BTreeMap<String, Result<Found, String>>;
 
-/// A service list, and what the machine has for it.
+/// Services to check, and the state of their toolchains.
 struct Patient<'a> {
     catalogue: &'a Catalogue,
     services: Vec<&'a Service>,
     state: State,
-    /// Where what is installed by package name lies.
+    /// Folder into which prony installs toolchains.
     cache: PathBuf,
 }
 
@@ -67,8 +67,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let folders = Folders::of(&checkout.root, &checkout.state());
         let cancel = Cancel::new();
-        let lab = Lab::here(Member::new("", host, Vec::new(), folders.logs.clone()));
-        let builder = Builder::new(&lab, &catalogue.toolchains, folders, &cancel);
+        let testbed = Testbed::here(Member::new("", host, Vec::new(), folders.logs.clone()));
+        let builder = Builder::new(&testbed, &catalogue.toolchains, folders, &cancel);
         print(&as_json(&patient, &builder, &findings).to_string())?;
     } else {
         print(&as_text(&patient, &findings))?;
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// The services that are named, or that the suite compares; all where neither is given.
+/// The named services, or those that the suite compares, or all.
 fn concerned<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'a Service>> {
     if !args.service.is_empty() {
         let selected: Result<Vec<_>, _> = args
@@ -91,7 +91,7 @@ fn concerned<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'
     };
     let file = catalogue.suite_file(suite).map_err(bad_input)?;
     let suite = Suite::read(&file, None).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &Wishes::default()).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &PlanOverrides::default()).map_err(bad_input)?;
     let wanted: BTreeSet<String> = plan
         .entries
         .iter()
@@ -118,15 +118,15 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
         .collect()
 }
 
-/// What a service needs, and what the companions of its contracts do.
+/// Toolchains of a service and of the backing services of its contracts.
 fn needs<'a>(catalogue: &'a Catalogue, service: &'a Service) -> impl Iterator<Item = &'a Requirement> {
     let contracts = service.contracts.iter();
     let contracts = contracts.filter_map(|name| catalogue.contracts.get(name));
-    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_companions(contract));
+    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_backing_services(contract));
     service.toolchains.iter().chain(beside)
 }
 
-/// What a service lacks, in words; empty: nothing.
+/// What a service lacks; empty if it lacks nothing.
 fn lacks(service: &Service, state: &State) -> Vec<String> {
     service
         .toolchains
@@ -135,7 +135,7 @@ fn lacks(service: &Service, state: &State) -> Vec<String> {
             |requirement| match (state.get(&requirement.toolchain)?, &requirement.minimum) {
                 (Err(reason), _) => Some(reason.clone()),
                 (Ok(found), Some(minimum)) if found.version < *minimum => Some(format!(
-                    "{} is {}, it needs {minimum}",
+                    "{} is {}, but {minimum} is needed",
                     requirement.toolchain, found.version
                 )),
                 _ => None,
@@ -145,16 +145,16 @@ fn lacks(service: &Service, state: &State) -> Vec<String> {
         .collect()
 }
 
-/// A toolchain that some service lacks, and how a person gets it.
-struct Lacking<'a> {
+/// A toolchain that some service lacks, and how to install it.
+struct MissingToolchain<'a> {
     toolchain: &'a Toolchain,
     remedy: String,
 }
 
 impl<'a> Patient<'a> {
-    /// The toolchains that some service lacks, in the order of their names.
-    fn lacking(&self) -> Vec<Lacking<'a>> {
-        let mut lacking: BTreeMap<&str, Lacking<'a>> = BTreeMap::new();
+    /// The toolchains that some service lacks, sorted by name.
+    fn lacking(&self) -> Vec<MissingToolchain<'a>> {
+        let mut lacking: BTreeMap<&str, MissingToolchain<'a>> = BTreeMap::new();
         let services = self.services.iter();
         for requirement in services.flat_map(|service| needs(self.catalogue, service)) {
             let name = requirement.toolchain.as_str();
@@ -168,12 +168,12 @@ impl<'a> Patient<'a> {
                 (Some(Err(_)), _) => toolchain.how_to_install(system()),
                 _ => continue,
             };
-            lacking.insert(name, Lacking { toolchain, remedy });
+            lacking.insert(name, MissingToolchain { toolchain, remedy });
         }
         lacking.into_values().collect()
     }
 
-    /// How many services can run here, in at least one variant: `62 of 99 services can run here; 14 toolchains are missing`.
+    /// The number of services that can run here in at least one variant: `62 of 99 services can run here; 14 toolchains are missing`.
     fn headline(&self) -> String {
         let names = |services: &mut dyn Iterator<Item = &&Service>| {
             let names: BTreeSet<String> = services.map(|service| service.name.clone()).collect();
@@ -194,15 +194,15 @@ impl<'a> Patient<'a> {
         format!("{ready} of {all} {services} can run here{missing}")
     }
 
-    /// What is there of each toolchain, and what each one lacks.
+    /// A table of the toolchains with their versions, or with how to install them.
     fn toolchains(&self) -> String {
         let lacking = self.lacking();
         let rows = self.state.iter().map(|(name, found)| {
             let remedy = lacking.iter().find(|lacking| lacking.toolchain.name == *name);
             let here = match (found, remedy) {
                 (Ok(found), None) => found.version.to_string(),
-                (Ok(found), Some(Lacking { remedy, .. })) => {
-                    format!("{} is too old for some: {remedy}", found.version)
+                (Ok(found), Some(MissingToolchain { remedy, .. })) => {
+                    format!("{} is too old for some services: {remedy}", found.version)
                 }
                 (Err(reason), remedy) => {
                     let remedy = remedy.map_or("", |lacking| &lacking.remedy);
@@ -218,21 +218,21 @@ impl<'a> Patient<'a> {
     }
 }
 
-/// The title stands beside it already.
+/// Removes the title of the toolchain, which is in the column before.
 fn without_title(reason: &str, toolchain: &Toolchain) -> String {
     match reason.strip_prefix(&toolchain.title).map(str::trim) {
-        Some("is not on this machine") => "missing".to_owned(),
+        Some("is not installed on this machine") => "missing".to_owned(),
         Some(rest) => rest.to_owned(),
         None => reason.to_owned(),
     }
 }
 
-/// `ready`, `missing` with what, or that its build may not reach what it needs.
+/// `ready`, `missing` with the reasons, or a hint that the build may not reach what it downloads.
 fn verdict(service: &Service, state: &State) -> String {
     let lacking = lacks(service, state);
     match (lacking.is_empty(), &service.unavailable_hint) {
         (false, _) => format!("missing: {}", lacking.join("; ")),
-        (true, Some(hint)) => format!("may be out of reach: {hint}"),
+        (true, Some(hint)) => format!("may be unavailable: {hint}"),
         (true, None) => "ready".to_owned(),
     }
 }
@@ -251,13 +251,13 @@ fn as_json(patient: &Patient<'_>, builder: &Builder<'_>, findings: &[Finding]) -
         .iter()
         .map(|service| {
             let (lacking, hint) = (lacks(service, &patient.state), &service.unavailable_hint);
-            // What tells one build from another: scripts ask it.
+            // A digest that differs between builds; scripts read it.
             let build = builder.digest(service);
             json!({ "service": service.name, "variant": service.variant, "ready": lacking.is_empty(),
                     "missing": lacking, "unavailable_hint": hint, "build": build })
         })
         .collect();
-    json!({ "schema": 1, "toolchains": toolchains, "services": rows, "findings": findings })
+    json!({ "schema": prony_records::SCHEMA, "toolchains": toolchains, "services": rows, "findings": findings })
 }
 
 fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {
@@ -273,17 +273,17 @@ fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {
     let lacking = patient.lacking().len();
     if lacking > 0 {
         parts.push(format!(
-            "`prony doctor --install` brings the {lacking} missing toolchain(s)"
+            "`prony doctor --install` installs the {lacking} missing toolchain(s)"
         ));
     }
     parts.push(if findings.is_empty() {
-        "This machine has nothing that costs accuracy.".to_owned()
+        "Nothing on this machine reduces accuracy.".to_owned()
     } else {
         let lines = findings
             .iter()
             .map(|finding| format!("- {}\n  → {}", finding.text, finding.remedy));
         format!(
-            "What costs accuracy on this machine:\n{}",
+            "These reduce accuracy on this machine:\n{}",
             lines.collect::<Vec<_>>().join("\n")
         )
     });

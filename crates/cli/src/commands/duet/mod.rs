@@ -1,21 +1,21 @@
-//! `prony duet`: two services at once under the same load, compared window by window.
+//! `prony duet`: loads two services at the same time with the same load, and compares them window by window.
 
 mod text;
 
-use crate::checkout::{Checkout, ClaimArgs, LabArgs, StoreArgs};
+use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
-use prony_load::{Arrival, Load, Profile, Rate, Spacing, WrittenDuration};
-use prony_runner::comparisons::duet::{self, ROUNDS_FOR_TIMES, Wish};
+use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
+use prony_runner::comparisons::duet::{self, CleanOptions, ROUNDS_FOR_TIMES};
 use prony_runner::{Named, Pair, Workbench};
 
-/// Requests that may be due and not sent, under an open load.
+/// Limit of requests that are due but not yet sent, under an open load.
 const BACKLOG: u64 = 1_000_000;
 
-/// Load two services at the same time and give the ratio of their throughputs
+/// Load two services at the same time and report the ratio of their throughputs
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -24,33 +24,33 @@ Examples:
   prony duet go-gorilla@HEAD~1 go-gorilla
   prony duet go-gorilla go-nethttp --rate 5000
 
-What disturbs the machine disturbs both alike, so the ratio is far tighter than that of two runs. The order of starts is
-swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may be off by
-up to a third, between two versions of one service this cancels. The load is a closed loop, compared by goodput; with --rate requests arrive on their own, and
-response times are compared. A duet is stored as a run.")]
+Noise on the machine affects both services alike: the ratio is far more precise than that of two separate runs. The order of
+starts is swapped from round to round. Both services share the same CPUs: between services of different kinds the ratio may be
+off by up to a third; between two versions of one service this bias cancels. The load is a closed loop, compared by goodput.
+With --rate requests arrive at a fixed rate, and response times are compared. A duet is stored as a run.")]
 pub(crate) struct Args {
-    /// One service: NAME[/VARIANT][@REVISION]
+    /// First service: NAME[/VARIANT][@REVISION]
     #[arg(value_name = "A")]
     first: String,
-    /// The other
+    /// Second service
     #[arg(value_name = "B")]
     second: String,
-    /// Rounds, an even number: each in fresh processes
+    /// Number of rounds, an even number; each round starts fresh processes
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = even)]
     rounds: u32,
     /// Length of each measurement
     #[arg(long, short, value_name = "TIME", default_value = "10s")]
-    duration: WrittenDuration,
+    duration: DurationText,
     /// Load before the measurement that is not part of the result
     #[arg(long, value_name = "TIME", default_value = "2s")]
-    warmup: WrittenDuration,
+    warmup: DurationText,
     /// Connections to each service
     #[arg(long, short, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
-    /// Requests per second to each service, at equal distances, instead of a closed loop
+    /// Requests per second to each service, evenly spaced, instead of a closed loop
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     rate: Option<Rate>,
-    /// The contract [default: the first that both fulfil]
+    /// The contract [default: the first that both implement]
     #[arg(long, value_name = "NAME")]
     contract: Option<String>,
     /// The workload of the contract [default: its first]
@@ -59,14 +59,14 @@ pub(crate) struct Args {
     /// Confidence of the interval: `95%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
-    /// Differences below this count as none: `1%`
+    /// Differences below this count as equal: `1%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "1%")]
     tie: f64,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    lab: LabArgs,
+    testbed: TestbedArgs,
     #[command(flatten)]
     claim: ClaimArgs,
     #[command(flatten)]
@@ -76,10 +76,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.rate.is_some() && args.rounds < ROUNDS_FOR_TIMES {
         return Err(bad_input(anyhow!(
-            "with --rate response times are compared, round by round: give --rounds {ROUNDS_FOR_TIMES} or more"
+            "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = Wish {
+    let wish = CleanOptions {
         pair: Pair {
             first: &Named::parse(&args.first),
             second: &Named::parse(&args.second),
@@ -94,10 +94,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         tie: args.tie,
     };
     let checkout = Checkout::find()?;
-    let lab = args.lab.read(Some(&checkout))?;
+    let testbed = args.testbed.read(Some(&checkout))?;
     let workbench = Workbench::of(&checkout, &signals::listen()?)?
         .claiming(args.claim.claim())
-        .in_lab(lab.as_ref(), &|text| eprintln!("{text}"))?;
+        .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {
@@ -137,12 +137,12 @@ fn even(text: &str) -> Result<u32, String> {
         .ok()
         .filter(|rounds| *rounds >= 2 && rounds.is_multiple_of(2));
     rounds.ok_or_else(|| {
-        "give an even number from 2 on: each round is followed by one with places swapped".to_owned()
+        "it must be an even number, at least 2: each round is followed by one with the two services swapped".to_owned()
     })
 }
 
 fn rate(text: &str) -> Result<Rate, String> {
     let number = text.trim().parse::<f64>();
-    let number = number.map_err(|_| format!("`{text}` is no number of requests per second"))?;
+    let number = number.map_err(|_| format!("`{text}` is not a number of requests per second"))?;
     Rate::per_second(number).map_err(|error| error.to_string())
 }

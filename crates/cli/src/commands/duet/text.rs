@@ -1,4 +1,4 @@
-//! A duet for people.
+//! The text form of a duet.
 
 use prony_load::{Load, Profile};
 use prony_runner::comparisons::duet::{Outcome, compared, ratio, sample, verdict};
@@ -13,7 +13,7 @@ pub(super) fn show(outcome: &Outcome) -> String {
         _ => format!("closed loop on {} connections each", outcome.connections),
     };
     let mut text = format!(
-        "{} and {} at once: {} · {}, {load}\n\n",
+        "{} and {} at the same time: {} · {}, {load}\n\n",
         outcome.first, outcome.second, outcome.contract, outcome.workload
     );
     let _ = writeln!(

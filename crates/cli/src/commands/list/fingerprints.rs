@@ -1,15 +1,15 @@
-//! `prony list services --json --fingerprints SUITE`: what decides whether each service passes a suite.
+//! `prony list services --json --fingerprints SUITE`: prints digests of what decides whether each service passes a suite.
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use prony_config::{Catalogue, Plan, Service, Suite, Wishes};
+use prony_config::{Catalogue, Plan, PlanOverrides, Service, Suite};
 use prony_runner::{Fingerprints, Ignored};
 use serde_json::{Value, json};
 
 pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> anyhow::Result<Exit> {
     let file = catalogue.suite_file(suite).map_err(bad_input)?;
     let suite = Suite::read(&file, None).map_err(bad_input)?;
-    let plan = Plan::of(catalogue, &suite, &Wishes::default()).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &PlanOverrides::default()).map_err(bad_input)?;
     let ignored = Ignored::of(&catalogue.root);
     let fingerprints = Fingerprints::new(catalogue, &plan, &ignored);
     let row = |service: &&Service| {
@@ -24,6 +24,6 @@ pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> 
         })
     };
     let rows: Vec<Value> = services.iter().map(row).collect();
-    print(&json!({ "schema": 1, "services": rows }).to_string())?;
+    print(&json!({ "schema": prony_records::SCHEMA, "services": rows }).to_string())?;
     Ok(Exit::Fine)
 }

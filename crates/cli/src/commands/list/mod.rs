@@ -1,4 +1,4 @@
-//! `prony list`: what there is to run, and what was run.
+//! `prony list`: lists services, contracts, suites and runs.
 
 mod fingerprints;
 mod replies;
@@ -15,19 +15,19 @@ use std::collections::BTreeSet;
 /// List services, contracts, suites or runs
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// What to list; without it, how many there are of each
+    /// What to list [default: the number of each]
     #[arg(value_enum)]
-    what: Option<What>,
+    what: Option<ListCommand>,
     #[command(flatten)]
-    narrowed: Narrowed,
-    /// Build and start the services, and show their replies to `hello` side by side; fails where one logs each request, runs in a
-    /// debug mode, or has fewer workers than it was given
+    narrowed: ServiceFilter,
+    /// Build and start the services, and show their replies to `hello` side by side; fails if a service logs each request, runs in
+    /// a debug mode, or has fewer workers than it was configured with
     #[arg(long)]
     replies: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// With the digests of what decides whether each service passes this suite (scripts ask for them)
+    /// Add digests of what decides whether each service passes this suite (for scripts)
     #[arg(
         long,
         hide = true,
@@ -40,9 +40,9 @@ pub(crate) struct Args {
     store: StoreArgs,
 }
 
-/// Which services.
+/// Filters for services.
 #[derive(Debug, clap::Args)]
-struct Narrowed {
+struct ServiceFilter {
     /// Only services in this language
     #[arg(long, value_name = "LANGUAGE")]
     language: Option<String>,
@@ -55,28 +55,28 @@ struct Narrowed {
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum What {
+enum ListCommand {
     /// Every service in every variant
     Services,
-    /// What services can be asked to do
+    /// Interfaces that services implement
     Contracts,
-    /// What a run can compare
+    /// Comparisons that a run can make
     Suites,
-    /// What was run
+    /// Stored runs
     Runs,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(What::Services)) {
+    if (args.replies || args.narrowed.is_asked()) && !matches!(args.what, Some(ListCommand::Services)) {
         return Err(bad_input(anyhow!(
-            "`--language`, `--class`, `--contract` and `--replies` are for services: `prony list services` takes them"
+            "`--language`, `--class`, `--contract` and `--replies` apply to services only: use `prony list services`"
         )));
     }
     if args.replies {
         let catalogue = catalogue()?;
         return replies::run(&args.narrowed.services(&catalogue)?, &catalogue, args.json);
     }
-    if let (Some(suite), Some(What::Services)) = (&args.fingerprints, args.what) {
+    if let (Some(suite), Some(ListCommand::Services)) = (&args.fingerprints, args.what) {
         let catalogue = catalogue()?;
         return fingerprints::run(&args.narrowed.services(&catalogue)?, &catalogue, suite);
     }
@@ -84,14 +84,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         return overview(args);
     };
     let (headings, rows) = match what {
-        What::Services => services(&args.narrowed.services(&catalogue()?)?),
-        What::Contracts => contracts(&catalogue()?),
-        What::Suites => suites(&catalogue()?)?,
-        What::Runs => runs(&args.store)?,
+        ListCommand::Services => services(&args.narrowed.services(&catalogue()?)?),
+        ListCommand::Contracts => contracts(&catalogue()?),
+        ListCommand::Suites => suites(&catalogue()?)?,
+        ListCommand::Runs => runs(&args.store)?,
     };
     if args.json {
         let objects: Vec<Value> = rows.iter().map(|row| object(&headings, row)).collect();
-        print(&json!({ "schema": 1, what.word(): objects }).to_string())?;
+        print(&json!({ "schema": prony_records::SCHEMA, what.word(): objects }).to_string())?;
     } else {
         let texts = rows.iter().map(|row| row.iter().map(text).collect());
         print(&table::plain(&headings, texts))?;
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// How many there are of everything, and how to list it.
+/// Prints how many services, contracts, suites and runs there are, and how to list them.
 fn overview(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = catalogue()?;
     let (_, runs) = runs(&args.store)?;
@@ -109,15 +109,15 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
         .map(|service| service.name.as_str())
         .collect();
     let counts = [
-        (What::Suites, catalogue.suites().len()),
-        (What::Contracts, catalogue.contracts.len()),
-        (What::Services, names.len()),
-        (What::Runs, runs.len()),
+        (ListCommand::Suites, catalogue.suites().len()),
+        (ListCommand::Contracts, catalogue.contracts.len()),
+        (ListCommand::Services, names.len()),
+        (ListCommand::Runs, runs.len()),
     ];
     if args.json {
         let numbers = counts.map(|(what, number)| (what.word().to_owned(), json!(number)));
         let mut object: serde_json::Map<String, Value> = numbers.into_iter().collect();
-        object.insert("schema".to_owned(), json!(1));
+        object.insert("schema".to_owned(), json!(prony_records::SCHEMA));
         print(&Value::Object(object).to_string())?;
     } else {
         let parts = counts.map(|(what, number)| {
@@ -139,7 +139,7 @@ fn overview(args: &Args) -> anyhow::Result<Exit> {
 
 type Table = (Vec<&'static str>, Vec<Vec<Value>>);
 
-impl What {
+impl ListCommand {
     const fn word(self) -> &'static str {
         match self {
             Self::Services => "services",
@@ -154,12 +154,12 @@ fn catalogue() -> anyhow::Result<Catalogue> {
     Ok(Checkout::find()?.catalogue()?)
 }
 
-impl Narrowed {
+impl ServiceFilter {
     const fn is_asked(&self) -> bool {
         self.language.is_some() || self.class.is_some() || self.contract.is_some()
     }
 
-    /// The services that fit; a word that fits none of them is told with those that do.
+    /// The services that match all filters. The error for a filter that matches no service lists the known values.
     fn services<'a>(&self, catalogue: &'a Catalogue) -> anyhow::Result<Vec<&'a Service>> {
         type Words = fn(&Service) -> Vec<String>;
         let mut found: Vec<&Service> = catalogue.services.iter().collect();
@@ -174,14 +174,15 @@ impl Narrowed {
                 service.contracts.clone()
             }),
         ];
-        for (kind, wish, words) in wishes {
-            let Some(wish) = wish else { continue };
-            let fits = |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(wish));
+        for (kind, requested, words) in wishes {
+            let Some(value) = requested else { continue };
+            let fits =
+                |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(value));
             if !catalogue.services.iter().any(|service| fits(&service)) {
                 let known: BTreeSet<String> = catalogue.services.iter().flat_map(words).collect();
                 let known: Vec<String> = known.into_iter().collect();
                 return Err(bad_input(anyhow!(
-                    "no service has {kind} `{wish}`: there are {}",
+                    "no service has {kind} `{value}`: known are {}",
                     known.join(", ")
                 )));
             }

@@ -18,7 +18,7 @@ pub(super) fn run(services: &[&Service], catalogue: &Catalogue, as_json: bool) -
     })?;
     if as_json {
         let objects: Vec<Value> = rows.iter().map(object).collect();
-        print(&json!({ "schema": 1, "replies": objects }).to_string())?;
+        print(&json!({ "schema": prony_records::SCHEMA, "replies": objects }).to_string())?;
     } else {
         print(&text(&rows))?;
     }

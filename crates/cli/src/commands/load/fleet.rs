@@ -1,17 +1,17 @@
-//! A load from the workers of a lab.
+//! Runs a load on the workers of a testbed.
 
-use crate::checkout::{Checkout, LabArgs};
+use crate::checkout::{Checkout, TestbedArgs};
 use prony_load::Target;
 use prony_runner::Cancel;
-use prony_runner::{Fleet, Workbench};
+use prony_runner::{UrlLoad, Workbench};
 
-/// Reaches the workers of a lab, where one is given or the project names one.
-pub(crate) fn fleet(lab: &LabArgs, target: &Target) -> anyhow::Result<Option<Fleet>> {
-    let Some(file) = lab.read(Checkout::find().ok().as_ref())? else {
+/// Connects to the workers of a testbed, if one is given or the project names one.
+pub(crate) fn fleet(testbed: &TestbedArgs, target: &Target) -> anyhow::Result<Option<UrlLoad>> {
+    let Some(file) = testbed.read(Checkout::find().ok().as_ref())? else {
         return Ok(None);
     };
     let logs = std::env::temp_dir().join(format!("prony-load-{}", std::process::id()));
     let workbench = Workbench::new(logs, &Cancel::new())?;
     let tell = |text: &str| eprintln!("{text}");
-    Ok(Some(Fleet::connect(workbench, &file, target, &tell)?))
+    Ok(Some(UrlLoad::connect(workbench, &file, target, &tell)?))
 }

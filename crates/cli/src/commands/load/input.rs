@@ -1,21 +1,22 @@
-//! What was typed, read: text, files, headers, and what may be wrong with all of it.
+//! Reads user input (text, files, headers), and defines what may be wrong with it.
 
-use super::template::{Places, TemplateError};
+use super::grpc::CallError;
+use super::template::{PlaceholderTable, TemplateError};
 use prony_config::contract::{ContractError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
-use prony_generator::{CallError, EngineError};
+use prony_generator::EngineError;
 use prony_load::{Header, Template};
 use std::path::Path;
 
-/// What was typed makes no job.
+/// Why a command line describes no job.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum JobError {
     #[error(transparent)]
     Target(#[from] TargetError),
     #[error(transparent)]
     Template(#[from] TemplateError),
-    #[error("`{0}` is no header: write it as 'Name: value'")]
+    #[error("`{0}` is not a header: write it as 'Name: value'")]
     Header(String),
     #[error("cannot read {path}: {source}")]
     File { path: String, source: std::io::Error },
@@ -23,11 +24,11 @@ pub(crate) enum JobError {
     Proto(#[from] ProtoError),
     #[error(transparent)]
     Description(#[from] DescriptionError),
-    #[error("--grpc calls the method that --method names: leave `{0}` out of the URL")]
+    #[error("--grpc calls the method that --method names: remove `{0}` from the URL")]
     GrpcPath(String),
-    #[error("--expect judges one message, and this method answers with a stream of them: leave it out")]
+    #[error("--expect applies to a single message, but this method answers with a stream: remove it")]
     ExpectedStream,
-    #[error("{switch} judges one reply of HTTP: {instead}")]
+    #[error("{switch} applies to a single HTTP reply: {instead}")]
     OneReply {
         switch: &'static str,
         instead: &'static str,
@@ -39,47 +40,47 @@ pub(crate) enum JobError {
         switch: &'static str,
         reason: prony_load::ExpectationError,
     },
-    #[error("{switch} is about a stream of messages, and `{method}` {does} one message: leave it out")]
+    #[error("{switch} applies to a stream of messages, but `{method}` {does} one message: remove it")]
     OneMessage {
         method: String,
         switch: &'static str,
         does: &'static str,
     },
     #[error(
-        "--events, --for, --expect-event and --llm over HTTP/1.1 need a connection for each stream: give -c the number of \
-         streams instead of --in-flight, or speak --http2"
+        "--events, --for, --expect-event and --llm over HTTP/1.1 need a connection for each stream: set -c to the number of \
+         streams instead of using --in-flight, or use --http2"
     )]
     StreamsInFlight,
     #[error(
-        "{0} is about requests of HTTP, and a WebSocket (ws://) carries messages: give --message TEXT or --message-size SIZE"
+        "{0} applies to HTTP requests, but a WebSocket (ws://) carries messages: use --message TEXT or --message-size SIZE"
     )]
     OfHttp(&'static str),
     #[error(
-        "{0} is about the messages of a WebSocket: give a URL that begins with ws:// or wss://, or --grpc for a call"
+        "{0} applies to messages of a WebSocket: use a URL that begins with ws:// or wss://, or --grpc for a call"
     )]
     NoWebSocket(&'static str),
-    #[error("--message {0}: this is not UTF-8, so that it is no text: send it with --binary")]
+    #[error("--message {0}: this is not UTF-8, so it cannot be sent as text: use --binary")]
     NoText(String),
     #[error(
-        "--longest-event is about streams and WebSockets: give --events N, --for TIME, --expect-event RULE, --llm or a URL with ws://"
+        "--longest-event applies to streams and WebSockets: use --events N, --for TIME, --expect-event RULE, --llm or a URL with ws://"
     )]
     NoStreams,
-    #[error("{0} holds no key: it is one word of visible ASCII characters")]
+    #[error("{0} is not a key: it must be one word of visible ASCII characters")]
     Key(&'static str),
     #[error(
-        "--llm: a key on the command line is seen by all who may list processes, so -H gives no Authorization: put the key \
+        "--llm: all users who can list processes see a key on the command line, so -H must not set Authorization: put the key \
          into PRONY_API_KEY"
     )]
     TypedKey,
-    #[error("which model is not known: {0}; say which, --model NAME")]
+    #[error("cannot choose a model: {0}; name one with --model NAME")]
     Models(String),
     #[error("--prompts {path}: {source}")]
     Prompts { path: String, source: PromptsError },
-    #[error("--objective: ttft, tpot, e2el and good are of language models: ask one, --llm")]
+    #[error("--objective: ttft, tpot, e2el and good apply to language models: use --llm")]
     NoLanguageModel,
-    #[error("{switch} is about TLS, and `{url}` speaks none: write it as https://…")]
+    #[error("{switch} applies to TLS, but `{url}` does not use it: write it as https://…")]
     NoTls { switch: &'static str, url: String },
-    #[error("--resolve {host}:{port}:… is for another target than `{url}`: the URL's is {wanted}")]
+    #[error("--resolve {host}:{port}:… does not match the target of `{url}`, which is {wanted}")]
     OtherTarget {
         host: String,
         port: u16,
@@ -90,9 +91,9 @@ pub(crate) enum JobError {
     Curl(CurlError),
     #[error("--urls {path}: {source}")]
     Urls { path: String, source: UrlsError },
-    #[error("--urls {0}: its lines are paths alone: give the URL of the host beside it")]
+    #[error("--urls {0}: its lines are only paths: add the URL of the host")]
     NoHost(String),
-    #[error("--urls {path}: `{url}` is of another host than `{wanted}`: a load goes to one host")]
+    #[error("--urls {path}: `{url}` has another host than `{wanted}`: all requests of a load go to one host")]
     OtherHost {
         path: String,
         url: String,
@@ -100,52 +101,50 @@ pub(crate) enum JobError {
     },
     #[error("--sequence {0}")]
     Sequence(ContractError),
-    #[error("--sequence: `{0}` has a path: its steps say theirs, so give the host alone")]
+    #[error("--sequence: `{0}` has a path, but the steps have their own: give only the host")]
     SequencePath(String),
     #[error(
-        "--sequence: its table gives each row once, and a warm-up would use some of them up: leave --warmup out"
+        "--sequence: its table uses each row once, and a warm-up would use up some of them: remove --warmup"
     )]
     RowsInWarmUp,
-    #[error("--sequence: its table gives each row once, which one thread counts: leave --threads out")]
+    #[error("--sequence: its table uses each row once, which needs a single thread: remove --threads")]
     RowsInThreads,
-    #[error("--curl: its -k trusts any certificate, and --cacert names one to trust: leave one of them out")]
+    #[error("--curl: its -k trusts any certificate, but --cacert names one to trust: remove one of them")]
     AnyAndOne,
     #[error("--data {path}: {source}")]
     Data { path: String, source: TableError },
     #[error("--unix {0}: the path is not UTF-8")]
     UnixPath(String),
-    #[error("--feed {name}={path}: the file has no line")]
+    #[error("--feed {name}={path}: the file has no lines")]
     EmptyFeed { name: String, path: String },
     #[error(
-        "-c A:B:TIME grows a closed load; one with a rate has all its connections from the begin: give -c one number"
+        "-c A:B:TIME needs a closed load; a load with a rate has all its connections from the start: give -c one number"
     )]
     GrowingOpen,
-    #[error("--ramp: it is held for {hold}, which leaves nothing of the {duration} for the ramp itself")]
+    #[error("--ramp: a hold of {hold} leaves no time for the ramp itself within {duration}")]
     NoRamp { hold: String, duration: String },
 }
 
-/// Why a method is not known.
+/// Why a method is unknown.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum DescriptionError {
     #[error("{0}")]
     Method(#[from] ProtoError),
-    #[error("the service does not describe its methods: {0}; give the file that does, --proto FILE")]
+    #[error("the service does not describe its methods: {0}; name a file that does with --proto FILE")]
     Reflection(#[from] ReflectionError),
     #[error(transparent)]
     Unreachable(#[from] EngineError),
-    #[error(
-        "the service cannot be asked for its methods: {0}; give the file that describes them, --proto FILE"
-    )]
+    #[error("cannot ask the service for its methods: {0}; name a file that describes them with --proto FILE")]
     Call(CallError),
     #[error(
-        "the service has no server reflection (grpc.reflection.v1 or v1alpha): give the file that describes its methods, \
+        "the service has no server reflection (grpc.reflection.v1 or v1alpha): name a file that describes its methods with \
          --proto FILE"
     )]
     None,
 }
 
 /// A header, `Name: value`.
-pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError> {
+pub(super) fn header(text: &str, places: &mut PlaceholderTable) -> Result<Header, JobError> {
     let (name, value) = text
         .split_once(':')
         .ok_or_else(|| JobError::Header(text.to_owned()))?;
@@ -155,8 +154,8 @@ pub(super) fn header(text: &str, places: &mut Places) -> Result<Header, JobError
     })
 }
 
-/// The text itself, or what stands in the file that `@FILE` names, bytes as well.
-pub(super) fn text_or_file(text: &str, places: &mut Places) -> Result<Template, JobError> {
+/// The text itself, or the content of the file that `@FILE` names, which may be binary.
+pub(super) fn text_or_file(text: &str, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     let Some(path) = text.strip_prefix('@') else {
         return Ok(places.template(text)?);
     };
@@ -170,7 +169,7 @@ pub(super) fn text_or_file(text: &str, places: &mut Places) -> Result<Template, 
     }
 }
 
-/// The text itself, or what stands in the file that `@FILE` names.
+/// The text itself, or the text of the file that `@FILE` names.
 pub(super) fn text(text: &str) -> Result<String, JobError> {
     match text.strip_prefix('@') {
         Some(path) => read(Path::new(path)),
@@ -178,7 +177,7 @@ pub(super) fn text(text: &str) -> Result<String, JobError> {
     }
 }
 
-/// The text of a file.
+/// Reads a text file.
 pub(super) fn read(path: &Path) -> Result<String, JobError> {
     std::fs::read_to_string(path).map_err(|source| JobError::File {
         path: path.display().to_string(),

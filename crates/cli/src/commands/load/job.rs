@@ -1,12 +1,14 @@
-//! From what was typed to a job.
+//! Builds a job from the command line.
 
-use super::args::{ACCEPTED, Args, Feed, LoadArgs, Ramp, RequestArgs, Staircase, Statuses, Threads, Users};
+use super::args::{
+    ACCEPTED, Args, FeedArgs, LoadArgs, Ramp, RequestArgs, Statuses, StepLoad, Threads, Users,
+};
 use super::grpc;
 use super::input::{JobError, header, read, text_or_file};
 use super::llm;
-use super::request_input::{self, AllAsked, Asked, AskedBody};
+use super::request_input::{self, RequestInput, TypedBody, TypedRequest};
 use super::resolve;
-use super::template::Places;
+use super::template::PlaceholderTable;
 use super::websocket;
 use prony_config::contract::SequenceFile;
 use prony_config::target;
@@ -18,19 +20,19 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 /// What is sent where; the load is chosen apart.
-pub(crate) struct Shape {
+pub(crate) struct RequestPlan {
     pub(crate) target: Target,
     pub(crate) protocol: Protocol,
     pub(crate) workload: Workload,
-    /// Of a WebSocket, bytes.
+    /// For a WebSocket, bytes.
     longest_message: Option<u64>,
-    /// Members of a room, and how many rooms, where they are typed.
+    /// Members of a room, and the number of rooms if it is given.
     rooms: Option<(u32, Option<u32>)>,
 }
 
-impl Shape {
+impl RequestPlan {
     pub(crate) fn new(url: &str, args: &RequestArgs) -> Result<Self, JobError> {
-        let one = AllAsked {
+        let one = RequestInput {
             url: url.to_owned(),
             requests: Vec::new(),
             insecure: false,
@@ -40,7 +42,7 @@ impl Shape {
     }
 
     /// Where the requests go, and which they are; where none is named, the one that the switches ask for.
-    fn of(asked: &AllAsked, args: &RequestArgs) -> Result<Self, JobError> {
+    fn of(asked: &RequestInput, args: &RequestArgs) -> Result<Self, JobError> {
         let insecure = args.tls.trust.insecure || asked.insecure;
         let is_web_socket = target::is_web_socket(&asked.url);
         refuse_rules(args, is_web_socket)?;
@@ -97,7 +99,7 @@ impl Shape {
         })
     }
 
-    /// The job of this shape under a load.
+    /// The job that sends these requests with a load.
     pub(crate) fn job(self, load: Load, args: &LoadArgs) -> Job {
         let load = match self.rooms {
             None => load,
@@ -136,16 +138,16 @@ impl Shape {
     }
 }
 
-/// Says how a target is reached and how TLS is spoken to it.
+/// Applies the connection and TLS options to a target.
 fn speak(target: &mut Target, args: &RequestArgs) -> Result<(), JobError> {
-    target.reach = resolve::reach(target, &args.reach)?;
+    target.connect = resolve::reach(target, &args.reach)?;
     resolve::speak_tls(target, &args.tls)
 }
 
 /// The places that can be filled, before any is used.
-fn places(args: &RequestArgs) -> Result<Places, JobError> {
-    let mut places = Places::default();
-    for Feed { name, path } in &args.feeds {
+fn places(args: &RequestArgs) -> Result<PlaceholderTable, JobError> {
+    let mut places = PlaceholderTable::default();
+    for FeedArgs { name, path } in &args.feeds {
         let lines: Vec<String> = read(path)?.lines().map(str::to_owned).collect();
         if lines.is_empty() {
             return Err(JobError::EmptyFeed {
@@ -162,18 +164,22 @@ fn places(args: &RequestArgs) -> Result<Places, JobError> {
 }
 
 /// The one request that the switches ask for.
-fn of_switches(args: &RequestArgs, path: String) -> Asked {
-    Asked {
+fn of_switches(args: &RequestArgs, path: String) -> TypedRequest {
+    TypedRequest {
         weight: 1,
         method: args.method.clone(),
         path,
         headers: args.headers.clone(),
-        body: args.body.clone().map(AskedBody::Typed),
+        body: args.body.clone().map(TypedBody::Typed),
     }
 }
 
 /// The requests of a list, by weight.
-fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Workload, JobError> {
+fn mix(
+    requests: &[TypedRequest],
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Workload, JobError> {
     let operations: Vec<Operation> = requests
         .iter()
         .map(|request| operation(request, args, places))
@@ -190,7 +196,11 @@ fn mix(requests: &[Asked], args: &RequestArgs, places: &mut Places) -> Result<Wo
     })
 }
 
-fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<Operation, JobError> {
+fn operation(
+    asked: &TypedRequest,
+    args: &RequestArgs,
+    places: &mut PlaceholderTable,
+) -> Result<Operation, JobError> {
     let request = Request {
         method: asked.method.clone(),
         path: places.template(&asked.path)?,
@@ -200,8 +210,8 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
             .map(|text| header(text, places))
             .collect::<Result<_, _>>()?,
         body: match &asked.body {
-            Some(AskedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
-            Some(AskedBody::Text(text)) => Body::Bytes(places.template(text)?),
+            Some(TypedBody::Typed(text)) => Body::Bytes(text_or_file(text, places)?),
+            Some(TypedBody::Text(text)) => Body::Bytes(places.template(text)?),
             None => Body::None,
         },
     };
@@ -232,7 +242,7 @@ fn operation(asked: &Asked, args: &RequestArgs, places: &mut Places) -> Result<O
 }
 
 /// What one reply must be.
-fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, JobError> {
+fn expectation(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Expectation, JobError> {
     let mut body = Vec::new();
     if let Some(text) = &args.expect {
         body.push(BodyRule::Exact(text_or_file(text, places)?));
@@ -271,7 +281,7 @@ fn expectation(args: &RequestArgs, places: &mut Places) -> Result<Expectation, J
     Ok(expectation)
 }
 
-/// Refuses the rules for one reply of HTTP where there is none, and names what to use.
+/// Rejects rules for a single HTTP reply if the load has no such replies, and names what to use instead.
 fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError> {
     let given = [
         ("--expect-json", !args.expect_json.is_empty()),
@@ -282,24 +292,26 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
         return Ok(());
     };
     let instead = if is_web_socket {
-        "a message of a WebSocket must come back equal, so leave it out"
+        "a WebSocket message must come back equal, so remove it"
     } else if args.grpc {
-        "for gRPC give --expect with the message as JSON"
+        "for gRPC use --expect with the message as JSON"
     } else if args.llm.llm {
-        "the answers of a language model are judged by their protocol, and by --objective"
+        "the answers of a language model are judged by their protocol and by --objective"
     } else if args.stream.expected().is_some() {
-        "for a stream give --expect-event RULE"
+        "for a stream use --expect-event RULE"
     } else {
         return Ok(());
     };
     Err(JobError::OneReply { switch, instead })
 }
 
-/// The job that was typed.
+/// Builds the job from the command line.
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => Shape::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load),
+        None => {
+            RequestPlan::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load)
+        }
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();
@@ -316,10 +328,10 @@ pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     Ok(job)
 }
 
-/// The job whose users send the steps of a file.
+/// The job in which each user sends the steps of a file.
 fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     let url = args.url.clone().unwrap_or_default();
-    let shape = Shape::new(&url, &args.request)?;
+    let shape = RequestPlan::new(&url, &args.request)?;
     let rules = shape.workload.operations[0].expect.clone();
     if !matches!(target::parse(&url, false)?.1.as_str(), "" | "/") {
         return Err(JobError::SequencePath(url));
@@ -330,7 +342,7 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     }
     let mut job = shape.job(load(&args.load)?, &args.load);
     if sequence.most_requests.is_some() {
-        // Threads number their requests apart, so that none would know which rows the others have used.
+        // Threads number their requests separately, so no thread would know which rows the others have used.
         if matches!(args.load.threads, Threads::Number(2..)) {
             return Err(JobError::RowsInThreads);
         }
@@ -348,19 +360,19 @@ fn of_sequence(file: &Path, args: &Args) -> Result<Job, JobError> {
     Ok(job)
 }
 
-/// Adds the rules of `--expect-json`, `--expect-body` and `--expect-status` to what a step of a sequence expects. The
-/// statuses of the switch are allowed besides those that the step names.
+/// Adds the rules of `--expect-json`, `--expect-body` and `--expect-status` to the expectation of a sequence's step. The
+/// statuses of the option are allowed in addition to those of the step.
 fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError> {
     if step.is_stream() && !(rules.json.is_empty() && rules.body.is_empty()) {
         return Err(JobError::OneReply {
             switch: "--expect-json or --expect-body",
-            instead: "a step of the sequence is a stream: say in its `expect` what its events are",
+            instead: "a step of the sequence is a stream: describe its events in its `expect`",
         });
     }
     if let Some(rule) = rules.json.iter().find(|rule| !rule.is_constant()) {
         return Err(JobError::JsonRule {
             rule: rule.text.clone(),
-            reason: "with --sequence its value is the same for each step; write it as `json_rules` of the step that it is for"
+            reason: "with --sequence its value must be the same for each step; use `json_rules` of the step instead"
                 .to_owned(),
         });
     }
@@ -370,17 +382,17 @@ fn add_rules(step: &mut Expectation, rules: &Expectation) -> Result<(), JobError
     Ok(())
 }
 
-/// Says before the load that a token will not last as long as it does.
+/// Warns before the load if a token expires during it.
 fn warn_of_tokens(file: &Path, expire: SystemTime, job: &Job) {
     let warm_up = match job.phases.warm_up {
         WarmUp::FixedNs(ns) | WarmUp::UntilTold { limit_ns: ns } => ns,
     };
     let lasts = Duration::from_nanos(warm_up.saturating_add(job.phases.measurement_ns));
     let left = expire.duration_since(SystemTime::now()).unwrap_or_default();
-    // How long a number of requests takes is not known before.
+    // It is not known in advance how long a number of requests takes.
     if job.limits.requests.is_none() && left < lasts {
         eprintln!(
-            "warning: --sequence {}: a token of it expires in {:.1} s, and the load lasts {:.1} s: raise its `exp`",
+            "warning: --sequence {}: one of its tokens expires in {:.1} s, but the load lasts {:.1} s: raise its `exp`",
             file.display(),
             left.as_secs_f64(),
             lasts.as_secs_f64()
@@ -396,7 +408,7 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
     };
     let is_closed = args.rate.is_none()
         && args.ramp.is_none()
-        && args.staircase.is_none()
+        && args.step_load.is_none()
         && args.users.is_none()
         && args.schedule.stages.is_empty();
     if args.connections.growth.is_some() && !is_closed {
@@ -409,10 +421,10 @@ fn load(args: &LoadArgs) -> Result<Load, JobError> {
         backlog: args.backlog,
         members: None,
     };
-    Ok(match (&args.rate, &args.ramp, &args.staircase, &args.users) {
+    Ok(match (&args.rate, &args.ramp, &args.step_load, &args.users) {
         (Some(rate), ..) => open(Profile::Constant { rate: *rate }),
         (_, Some(ramp), ..) => open(profile(ramp, args)?),
-        (_, _, Some(Staircase { from, step, every }), _) => open(Profile::Staircase {
+        (_, _, Some(StepLoad { from, step, every }), _) => open(Profile::StepLoad {
             from: *from,
             step: *step,
             every_ns: every.as_ns(),

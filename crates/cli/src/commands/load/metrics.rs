@@ -1,4 +1,4 @@
-//! Live figures for Prometheus while a load runs (`--metrics`): the text format, over HTTP.
+//! Live metrics for Prometheus during a load (`--metrics`): the text format, over HTTP.
 
 use anyhow::Context as _;
 use prony_records::{Event, Interval, Phase};
@@ -8,12 +8,12 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Bytes of a request that are read: a scraper sends few.
+/// Maximum number of bytes of a request that are read: scrapers send few.
 const MOST_READ: u64 = 16 * 1024;
-/// How long one scraper may take: the next one waits as long.
+/// How long one scraper may take: the next one has to wait for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the figures are served, as it is typed: a port is one of the loopback address.
+/// The value of `--metrics`; a port alone is a port of the loopback address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MetricsAddress(SocketAddr);
 
@@ -27,46 +27,46 @@ impl std::str::FromStr for MetricsAddress {
             Err(_) => text.parse(),
         };
         address.map(Self).map_err(|_| {
-            format!("`{text}` is no address: give a port, as in 9100, or an address and a port, as in 0.0.0.0:9100")
+            format!("`{text}` is not an address: use a port, as in 9100, or an address and a port, as in 0.0.0.0:9100")
         })
     }
 }
 
-/// What has happened so far.
+/// Totals so far, and the last interval.
 #[derive(Debug, Default)]
 struct Figures {
     phase: Option<Phase>,
     completed: u64,
     valid: u64,
     errors: u64,
-    /// Of streams, where there are any.
+    /// `None` without streams.
     messages: Option<u64>,
     connections: u64,
     last: Option<Interval>,
 }
 
-/// The figures, served by a thread of their own for as long as the process lives.
+/// The metrics, served by a thread until the process ends.
 #[derive(Clone, Default)]
 pub(super) struct Metrics(Arc<Mutex<Figures>>);
 
 impl Metrics {
-    /// Begins to serve; says where on standard error, since the port may be one that the kernel chose.
+    /// Starts serving. Prints the address on standard error, because the kernel may have chosen the port.
     pub(super) fn serve(address: MetricsAddress) -> anyhow::Result<Self> {
         let listener = TcpListener::bind(address.0)
-            .with_context(|| format!("cannot serve the figures of --metrics on {}", address.0))?;
-        eprintln!("prony: figures at http://{}/metrics", listener.local_addr()?);
+            .with_context(|| format!("cannot serve the metrics of --metrics on {}", address.0))?;
+        eprintln!("prony: metrics at http://{}/metrics", listener.local_addr()?);
         let metrics = Self::default();
         let served = metrics.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A scraper that is gone is no reason to stop measuring.
+                // A broken connection to a scraper must not end the measurement.
                 let _ = served.answer(&stream);
             }
         });
         Ok(metrics)
     }
 
-    /// Takes note of an event.
+    /// Updates the metrics from an event.
     pub(super) fn take(&self, event: &Event) {
         let mut figures = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
@@ -83,7 +83,7 @@ impl Metrics {
                 }
                 figures.last = Some(*interval);
             }
-            // Nobody asks one of several workers for its figures: it says them itself.
+            // Single workers of a testbed are not scraped: their totals arrive as intervals.
             Event::IntervalPart { .. }
             | Event::Workers { .. }
             | Event::Part { .. }
@@ -106,7 +106,7 @@ impl Metrics {
         let (status, body) = if matches!(path, "/metrics" | "/") {
             ("200 OK", self.text())
         } else {
-            ("404 Not Found", "the figures are at /metrics\n".to_owned())
+            ("404 Not Found", "the metrics are at /metrics\n".to_owned())
         };
         write!(
             stream,
@@ -128,7 +128,7 @@ impl Metrics {
         );
         let _ = writeln!(
             text,
-            "# HELP prony_phase Which phase is on.\n# TYPE prony_phase gauge"
+            "# HELP prony_phase The current phase.\n# TYPE prony_phase gauge"
         );
         for (name, phase) in [
             ("warm_up", Phase::WarmUp),
@@ -167,7 +167,7 @@ impl Metrics {
     }
 }
 
-/// What has only grown since the load began.
+/// Writes the counters, which only grow.
 fn counters(figures: &Figures, text: &mut String) {
     let counters = [
         (

@@ -1,6 +1,6 @@
 //! `prony load`: one load on one URL.
 //!
-//! `args` is what was typed, `job` what it means, `stream` the form in which another process asks, `view` what people see.
+//! `args` is the command line, `job` builds a job from it, `stream` is the interface for other processes, `view` renders output.
 
 mod args;
 mod fleet;
@@ -21,7 +21,7 @@ mod websocket;
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
 pub(crate) use fleet::fleet;
 pub(crate) use input::JobError;
-pub(crate) use job::Shape;
+pub(crate) use job::RequestPlan;
 pub(crate) use llm::{aim, is_asked};
 pub(crate) use server_target::server;
 
@@ -40,12 +40,11 @@ use std::sync::mpsc;
 use std::time::Instant;
 use view::result::LoadResult;
 
-/// What other programs may use of the machine during a load that is kept, as a share of it.
+/// Share of the machine that other programs may use during a saved load without a warning.
 const BUSY: f64 = 0.05;
-/// Loads of one name from which the intervals of a comparison become narrow.
+/// Number of loads under one name from which on the intervals of a comparison are narrow.
 const ENOUGH: u32 = 5;
 
-/// Runs the command.
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.job.is_some() {
         return stream::run();
@@ -57,7 +56,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Some((name, store)) => Some(Saving::begin(store, name, &job)?),
         None => None,
     };
-    let fleet = fleet(&args.lab, &job.target)?;
+    let fleet = fleet(&args.testbed, &job.target)?;
     if fleet.is_none() {
         warn_of_others();
     }
@@ -116,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(exit)
 }
 
-/// Prints what a load gave: the verdict first.
+/// Prints the result of a load, the verdict first.
 fn tell(args: &Args, recording: &Recording) -> anyhow::Result<Exit> {
     let result = LoadResult::new(recording, args.objective.as_ref());
     if args.json {
@@ -127,7 +126,7 @@ fn tell(args: &Args, recording: &Recording) -> anyhow::Result<Exit> {
     Ok(result.exit())
 }
 
-/// Why no connection could be made, where that is why there is no recording.
+/// The error, if there is no recording because no connection could be made.
 pub(crate) fn unreachable(error: &anyhow::Error) -> Option<&EngineError> {
     let cause = error
         .chain()
@@ -135,7 +134,7 @@ pub(crate) fn unreachable(error: &anyhow::Error) -> Option<&EngineError> {
     cause.filter(|cause| matches!(cause, EngineError::Unreachable { .. }))
 }
 
-/// A server that takes no connection gives no recording: the verdict is that of a load without a valid reply.
+/// Reports a server that accepts no connection: there is no recording, and the verdict is that of a load without a valid reply.
 pub(crate) fn no_connection(json: bool, error: &EngineError) -> anyhow::Result<Exit> {
     let exit = Exit::ObjectiveFailed;
     let reason = error.to_string();
@@ -150,7 +149,7 @@ pub(crate) fn no_connection(json: bool, error: &EngineError) -> anyhow::Result<E
     Ok(exit)
 }
 
-/// Loads from this machine; `None`: it was ended before it began.
+/// Runs a load from this machine; `None` if it was stopped before it started.
 fn here(
     job: &Job,
     on_event: &mut dyn FnMut(Event),
@@ -162,17 +161,17 @@ fn here(
     }
 }
 
-/// Says who else measures here, since a load claims no CPU.
+/// Warns if another prony measures here, because a load does not claim its CPUs.
 pub(crate) fn warn_of_others() {
     if let Some(who) = prony_runner::who_measures() {
         eprintln!(
-            "warning: {who} measures on these CPUs: both spoil each other's numbers; wait for its end, or give each its own CPUs \
+            "warning: {who} measures on these CPUs, and both disturb each other: wait until it ends, or give each its own CPUs \
              (`taskset --cpu-list`)"
         );
     }
 }
 
-/// Keeps a result by the name that was given, and says what to do with it.
+/// Saves a result under its name, and prints how to compare it.
 fn keep(
     saving: Saving<'_>,
     job: &Job,
@@ -180,7 +179,7 @@ fn keep(
     (took_s, others): (f64, Option<OtherUsage>),
 ) -> anyhow::Result<()> {
     if recording.interrupted {
-        eprintln!("prony: not saved: a load that was ended early is no measurement");
+        eprintln!("prony: not saved: a load that was stopped early is not a measurement");
         return Ok(());
     }
     let name = saving.name().to_owned();
@@ -190,8 +189,8 @@ fn keep(
         .filter(|share| *share > BUSY);
     if let Some(share) = share {
         eprintln!(
-            "warning: other programs used {:.0} % of the machine during this load: end them, or compare it with loads made next to \
-             the same",
+            "warning: other programs used {:.0} % of the machine during this load: stop them, or compare it with loads that had the \
+             same neighbours",
             100.0 * share
         );
     }
@@ -204,13 +203,13 @@ fn keep(
     Ok(())
 }
 
-/// Runs a job; bad input in it is the user's.
+/// Runs a job; errors in the job are bad input.
 pub(crate) fn carry_out(job: &Job, on_event: &mut dyn FnMut(Event)) -> anyhow::Result<Recording> {
     let (_commands, none) = mpsc::channel::<Command>();
     prony_generator::run(job, on_event, &none).map_err(told)
 }
 
-/// What was typed makes no job; a service that had to be asked and was not there is no bad input.
+/// An invalid command line is bad input, but a service that could not be asked for its methods is a failure.
 pub(crate) fn no_job(error: JobError) -> anyhow::Error {
     match error {
         JobError::Description(DescriptionError::Unreachable(error)) => told(error),
@@ -218,7 +217,7 @@ pub(crate) fn no_job(error: JobError) -> anyhow::Error {
     }
 }
 
-/// An error of the engine, as bad input where it is that.
+/// An error of the generator: bad input if the user can fix it, else a failure.
 pub(crate) fn told(error: EngineError) -> anyhow::Error {
     if error.is_bad_input() {
         bad_input(error)

@@ -1,43 +1,43 @@
-//! Requests as they are asked for: on the command line, by a line of curl, in a list, with values from a table.
+//! The requests of a load as the user describes them: with options, a curl command line, a list, or a table of values.
 
 use super::args::{Args, RequestArgs};
 use super::input::{JobError, read, text};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use prony_config::input::table::Table;
 use prony_config::input::{curl, table, urls};
 use prony_config::target;
 use std::path::Path;
 
-/// One request, as it is asked for.
-pub(super) struct Asked {
-    /// Its share, relative to the others.
+/// One request, as the user describes it.
+pub(super) struct TypedRequest {
+    /// Relative to the weights of the others.
     pub(super) weight: u32,
     pub(super) method: String,
     pub(super) path: String,
     pub(super) headers: Vec<String>,
-    pub(super) body: Option<AskedBody>,
+    pub(super) body: Option<TypedBody>,
 }
 
-/// A body, as it is asked for.
-pub(super) enum AskedBody {
+/// A body, as the user describes it.
+pub(super) enum TypedBody {
     /// The text, or `@FILE`.
     Typed(String),
-    /// The text, whatever it begins with.
+    /// The text, even if it begins with `@`.
     Text(String),
 }
 
-/// The requests of a load and the URL that says where they go.
-pub(super) struct AllAsked {
+/// The requests of a load, and the URL that names their host.
+pub(super) struct RequestInput {
     pub(super) url: String,
-    /// Empty: the one that the other switches ask for.
-    pub(super) requests: Vec<Asked>,
+    /// Empty if the other options describe the only request.
+    pub(super) requests: Vec<TypedRequest>,
     pub(super) insecure: bool,
     pub(super) http2: bool,
 }
 
-/// What a command line of `prony load` asks for.
-pub(super) fn asked(args: &Args) -> Result<AllAsked, JobError> {
-    let of_url = |url: String| AllAsked {
+/// The requests that a command line of `prony load` describes.
+pub(super) fn asked(args: &Args) -> Result<RequestInput, JobError> {
+    let of_url = |url: String| RequestInput {
         url,
         requests: Vec::new(),
         insecure: false,
@@ -50,10 +50,10 @@ pub(super) fn asked(args: &Args) -> Result<AllAsked, JobError> {
     }
 }
 
-/// Headers that a browser copies and that the engine writes itself.
+/// Headers that a browser copies but the generator writes itself.
 const OWN_HEADERS: [&str; 3] = ["content-length", "connection", "transfer-encoding"];
 
-fn of_curl(line: &str, args: &RequestArgs) -> Result<AllAsked, JobError> {
+fn of_curl(line: &str, args: &RequestArgs) -> Result<RequestInput, JobError> {
     let request = curl::parse(line.trim()).map_err(JobError::Curl)?;
     let (_, path) = target::parse(&request.url, false)?;
     let is_own = |header: &String| {
@@ -76,22 +76,22 @@ fn of_curl(line: &str, args: &RequestArgs) -> Result<AllAsked, JobError> {
         headers.push("Accept-Encoding: gzip, br, zstd".to_owned());
     }
     headers.extend(args.headers.iter().cloned());
-    Ok(AllAsked {
+    Ok(RequestInput {
         url: request.url,
-        requests: vec![Asked {
+        requests: vec![TypedRequest {
             weight: 1,
             method,
             path,
             headers,
-            body: request.body.map(AskedBody::Text),
+            body: request.body.map(TypedBody::Text),
         }],
         insecure: request.insecure,
         http2: request.http2,
     })
 }
 
-/// The requests of a list, which all go to one host: that of the URL, else that of the first line.
-fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<AllAsked, JobError> {
+/// The requests of a list, which all go to one host: that of the URL, else that of the first line with a host.
+fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<RequestInput, JobError> {
     let name = file.display().to_string();
     let lines = urls::parse(&read(file)?).map_err(|source| JobError::Urls {
         path: name.clone(),
@@ -124,15 +124,15 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<AllAske
             }
             path
         };
-        requests.push(Asked {
+        requests.push(TypedRequest {
             weight: line.weight,
             method: line.method,
             path,
             headers: args.headers.clone(),
-            body: line.body.map(AskedBody::Typed),
+            body: line.body.map(TypedBody::Typed),
         });
     }
-    Ok(AllAsked {
+    Ok(RequestInput {
         url: first,
         requests,
         insecure: false,
@@ -140,8 +140,8 @@ fn of_list(url: Option<&str>, file: &Path, args: &RequestArgs) -> Result<AllAske
     })
 }
 
-/// Adds the columns of a table to the places that can be filled.
-pub(super) fn add_data(file: &Path, places: &mut Places) -> Result<(), JobError> {
+/// Adds the columns of a table to the placeholders.
+pub(super) fn add_data(file: &Path, places: &mut PlaceholderTable) -> Result<(), JobError> {
     let name = file.display().to_string();
     let content = read(file)?;
     let Table { columns } =

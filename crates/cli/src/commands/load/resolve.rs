@@ -1,11 +1,11 @@
-//! From what was typed about connections and TLS to the job's target.
+//! Applies the options for connections and TLS to the target of a job.
 
 use super::args::{ReachArgs, TlsArgs, TrustArgs};
 use super::input::{JobError, read};
-use prony_load::{Identity, Reach, Target, WrittenDuration};
+use prony_load::{ConnectOptions, DurationText, Identity, Target};
 
-/// How the target is reached.
-pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<Reach, JobError> {
+/// The connect options for a target.
+pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
     let mut addresses = Vec::new();
     for resolve in &args.resolve {
         let fits = resolve.host.eq_ignore_ascii_case(&target.host) && resolve.port == target.port;
@@ -24,15 +24,15 @@ pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<Reach, JobError
             .map(str::to_owned)
             .ok_or_else(|| JobError::UnixPath(path.display().to_string()))
     });
-    Ok(Reach {
+    Ok(ConnectOptions {
         addresses,
         unix: unix.transpose()?,
         sources: args.source.clone(),
-        connect_timeout_ns: args.connect_timeout.map(WrittenDuration::as_ns),
+        connect_timeout_ns: args.connect_timeout.map(DurationText::as_ns),
     })
 }
 
-/// Adds whom to trust to a target that speaks TLS.
+/// Adds the trusted certificates to a target with TLS.
 pub(super) fn trust(target: &mut Target, args: &TrustArgs) -> Result<(), JobError> {
     match target.tls.as_mut() {
         Some(tls) => tls.cacert = args.cacert.as_deref().map(read).transpose()?,
@@ -47,7 +47,7 @@ pub(super) fn trust(target: &mut Target, args: &TrustArgs) -> Result<(), JobErro
     Ok(())
 }
 
-/// Adds what was typed about TLS to a target that speaks it.
+/// Applies the TLS options to a target with TLS.
 pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobError> {
     let Some(tls) = target.tls.as_mut() else {
         return match args.typed() {

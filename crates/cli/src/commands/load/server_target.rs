@@ -1,4 +1,4 @@
-//! A server that runs already, named by its URL: for commands that ask it without loading it.
+//! A server that is already running, named by its URL, for commands that call it without loading it.
 
 use super::args::TrustArgs;
 use super::resolve;
@@ -8,8 +8,7 @@ use prony_config::target;
 use prony_load::{Protocol, Target};
 use prony_protocols::tls::TlsConfig;
 
-/// The server at a URL, and the path that was written after it. What is wrong with the files that were named is told before
-/// anything is sent.
+/// The server at a URL, and the path of the URL. Reports errors in the named files before anything is sent.
 pub(crate) fn server(url: &str, args: &TrustArgs) -> anyhow::Result<(Target, String)> {
     let (mut target, path) = target::parse(url, args.insecure).map_err(bad_input)?;
     resolve::trust(&mut target, args).map_err(bad_input)?;
@@ -20,13 +19,13 @@ pub(crate) fn server(url: &str, args: &TrustArgs) -> anyhow::Result<(Target, Str
 }
 
 impl TrustArgs {
-    /// There is no URL: nobody is to be trusted.
+    /// Rejects these options if there is no URL to which they apply.
     pub(crate) fn without_url(&self, switch: &str) -> anyhow::Result<()> {
         match self.typed() {
             None => Ok(()),
             Some(typed) => Err(bad_input(anyhow!(
-                "{typed} is about the server of {switch} https://…: give that, or say it in the service.toml of a service \
-                 with a `url`, as `cacert` or `insecure`"
+                "{typed} applies to the server of {switch} https://…: add {switch}, or set `cacert` or `insecure` in the \
+                 service.toml of a service with a `url`"
             ))),
         }
     }

@@ -1,5 +1,5 @@
-//! The form in which another process asks for a load: a job as one JSON line on standard input, then commands; events as
-//! JSON lines on standard output. A job that is a share of a larger load ends with a part, every other one with a recording.
+//! The interface for other processes that run a load: a job as one JSON line on standard input, then commands; events as
+//! JSON lines on standard output. A job that is a share of a larger load ends with a part, all others with a recording.
 
 use super::told;
 use crate::exit::{Exit, bad_input};
@@ -17,7 +17,7 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         .read_line(&mut line)
         .context("reading the job from standard input")?;
     let job: Job = serde_json::from_str(&line)
-        .context("the first line of standard input is no job")
+        .context("the first line of standard input is not a job")
         .map_err(bad_input)?;
     let commands = commands();
     let mut broken = None;
@@ -45,10 +45,10 @@ pub(super) fn run() -> anyhow::Result<Exit> {
     }
 }
 
-/// A service that cannot be reached is at fault, where there is a way to its host; all else that keeps a load from running is the
-/// bench's.
+/// An unreachable service is at fault if its host can be reached. Everything else that prevents a load is an infrastructure
+/// failure.
 fn fault_of(error: &EngineError) -> Fault {
-    // ENETUNREACH and EHOSTUNREACH, as the kernel's words are written.
+    // ENETUNREACH and EHOSTUNREACH, as the standard library prints them.
     let is_cut = |reason: &str| {
         ["(os error 101)", "(os error 113)"]
             .iter()
@@ -56,11 +56,11 @@ fn fault_of(error: &EngineError) -> Fault {
     };
     match error {
         EngineError::Unreachable { reason, .. } if !is_cut(reason) => Fault::Service,
-        _ => Fault::Lab,
+        _ => Fault::Infrastructure,
     }
 }
 
-/// Reads commands until the input ends, which means: stop.
+/// Reads commands until the input ends, which stops the load.
 fn commands() -> Receiver<Command> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
@@ -72,10 +72,10 @@ fn commands() -> Receiver<Command> {
                         return;
                     }
                 }
-                Err(error) => eprintln!("prony: `{line}` is no command: {error}"),
+                Err(error) => eprintln!("prony: `{line}` is not a command: {error}"),
             }
         }
-        // The load may be over already; then nobody is left to stop.
+        // If the load is over already, there is nothing left to stop.
         let _ = sender.send(Command::Stop);
     });
     receiver

@@ -1,46 +1,46 @@
-//! Places in what the user types: `{n:range(1,100)}`, `{n:random(1,100)}`, `{id:counter(1)}`, `{key:hex(16)}`, `{name}`.
+//! Placeholders in user input: `{n:range(1,100)}`, `{n:random(1,100)}`, `{id:counter(1)}`, `{key:hex(16)}`, `{name}`.
 
 use prony_config::input::table;
 use prony_load::{Bytes, Parameter, Part, Source, Template};
 
-/// What is wrong with a place.
+/// An error in a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
     #[error(
-        "`{place}`: `{function}` is no source of values: use range(LOW,HIGH), random(LOW,HIGH), counter(START) or hex(DIGITS)"
+        "`{place}`: unknown source of values `{function}`: use range(LOW,HIGH), random(LOW,HIGH), counter(START) or hex(DIGITS)"
     )]
     Function { place: String, function: String },
     #[error("`{place}`: {reason}")]
     Arguments { place: String, reason: &'static str },
-    #[error("`{place}` is no column of the table: it has {known}")]
+    #[error("`{place}` is not a column of the table, which has {known}")]
     Unknown { place: String, known: String },
-    #[error("`{{{0}}}` is given two sources: name it with its source once, and `{{{0}}}` elsewhere")]
+    #[error("`{{{0}}}` has two sources: write it with its source once, and as `{{{0}}}` elsewhere")]
     Twice(String),
 }
 
-/// The place of the number of a room.
+/// The placeholder for the number of a room.
 const ROOM: &str = "room";
 
-/// The parameters that were named so far.
+/// The parameters that are defined so far.
 #[derive(Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct PlaceholderTable {
     pub(crate) parameters: Vec<Parameter>,
     has_table: bool,
 }
 
-impl Places {
+impl PlaceholderTable {
     /// Adds the lines of a feed.
     pub(crate) fn feed(&mut self, name: String, lines: Vec<String>) -> Result<(), TemplateError> {
         self.add(name, Source::Lines(lines)).map(|_| ())
     }
 
-    /// Adds a column of a table. From then on a place without a source must be one that is known.
+    /// Adds a column of a table. From then on a placeholder without a source must be a known one.
     pub(crate) fn column(&mut self, name: String, values: Vec<String>) -> Result<(), TemplateError> {
         self.has_table = true;
         self.add(name, Source::Lines(values)).map(|_| ())
     }
 
-    /// The number of a room, unless there is something else of its name.
+    /// Defines the placeholder for the number of a room, unless its name is taken.
     pub(crate) fn room(&mut self) -> Result<(), TemplateError> {
         if self.find(ROOM).is_some() {
             return Ok(());
@@ -62,7 +62,7 @@ impl Places {
         Ok(self.parameters.len() - 1)
     }
 
-    /// Adds messages that are ready to be sent, and gives the place where they go.
+    /// Adds messages that are ready to be sent, and returns the index of their parameter.
     pub(crate) fn messages(&mut self, messages: Vec<Bytes>) -> usize {
         self.parameters.push(Parameter {
             name: "a message".to_owned(),
@@ -71,7 +71,7 @@ impl Places {
         self.parameters.len() - 1
     }
 
-    /// After how many requests the values begin again; as good as never where one of them is random or counts on.
+    /// The number of requests after which the values repeat: practically never if one of them is random or a counter.
     pub(crate) fn period(&self) -> u64 {
         self.parameters.iter().fold(1, |period, parameter| {
             let own = match &parameter.source {
@@ -101,7 +101,7 @@ impl Places {
             .position(|parameter| parameter.name == name)
     }
 
-    /// Splits a text at its places. Braces that name nothing, as in JSON, stay what they are.
+    /// Splits a text at its placeholders. Braces that name nothing, as in JSON, are left as they are.
     pub(crate) fn template(&mut self, text: &str) -> Result<Template, TemplateError> {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -175,10 +175,10 @@ fn parse_source(place: &str, function: &str, arguments: &str) -> Result<Source, 
         "" => Some(Vec::new()),
         text => text.split(',').map(|number| number.trim().parse().ok()).collect(),
     };
-    let numbers = numbers.ok_or_else(|| wrong("its arguments are whole numbers from 0 on"))?;
+    let numbers = numbers.ok_or_else(|| wrong("its arguments must be whole numbers from 0 on"))?;
     match (function, numbers.as_slice()) {
         ("range" | "random", [low, high]) if low > high => {
-            Err(wrong("the first number must not be the larger one"))
+            Err(wrong("the first number must not be larger than the second"))
         }
         ("range", &[low, high]) => Ok(Source::Range { low, high }),
         ("random", &[low, high]) => Ok(Source::Random { low, high }),
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn places_are_found_and_json_is_left_alone() {
-        let mut places = Places::default();
+        let mut places = PlaceholderTable::default();
         let template = places
             .template(r#"{"a": {"n": {n:range(1,3)}, "again": {n}}, "b": {x}}"#)
             .expect("good");
@@ -219,9 +219,9 @@ mod tests {
 
     #[test]
     fn wrong_places_are_told() {
-        let mut places = Places::default();
+        let mut places = PlaceholderTable::default();
         for (text, part) in [
-            ("{n:rang(1,2)}", "no source"),
+            ("{n:rang(1,2)}", "unknown source"),
             ("{n:range(2,1)}", "larger"),
             ("{n:range(1)}", "first and the last"),
             ("{n:range(a,b)}", "whole numbers"),

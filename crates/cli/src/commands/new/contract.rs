@@ -1,4 +1,4 @@
-//! `prony new contract NAME`: a draft from an API's description, from requests that somebody sent, or from a server that runs.
+//! `prony new contract NAME`: drafts a contract from an API description, from recorded requests, or from a running server.
 
 use crate::checkout::Checkout;
 use crate::commands::load;
@@ -10,7 +10,7 @@ use prony_load::Target;
 use prony_runner::import_replies::draft;
 use std::path::PathBuf;
 
-/// A contract: a draft from what there is, in contracts/
+/// Draft a contract in contracts/ from an API description, from recorded requests, or from a running server
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,21 +19,21 @@ Examples:
   prony new contract shop --curl 'curl http://127.0.0.1:8080/items' --curl 'curl http://127.0.0.1:8080/items/7'
   prony new contract shop --record http://127.0.0.1:8080/items")]
 pub(crate) struct Args {
-    /// Its name: lower-case letters, digits and hyphens
+    /// Name of the contract: lower-case letters, digits and hyphens
     name: String,
-    /// An OpenAPI description, 3.0 or 3.1, JSON or YAML
+    /// OpenAPI description, 3.0 or 3.1, JSON or YAML
     #[arg(long, value_name = "FILE", group = "source")]
     openapi: Option<PathBuf>,
-    /// A HAR file, as the network view of a browser saves it
+    /// HAR file, as saved from the network view of a browser
     #[arg(long, value_name = "FILE", group = "source")]
     har: Option<PathBuf>,
-    /// A line of curl, as browsers copy it; may be given several times
+    /// Curl command line, as copied from a browser; can be repeated
     #[arg(long, value_name = "LINE", group = "source")]
     curl: Vec<String>,
-    /// A collection of Postman, version 2.0 or 2.1
+    /// Postman collection, version 2.0 or 2.1
     #[arg(long, value_name = "FILE", group = "source")]
     postman: Option<PathBuf>,
-    /// Send each request twice to this server, and expect what it answered; alone, one GET of this URL
+    /// Send each request twice to this server, and expect its replies; without another source, send one GET of this URL
     #[arg(long, value_name = "URL")]
     record: Option<String>,
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());
         let made = serde_json::json!({
-            "schema": 1,
+            "schema": prony_records::SCHEMA,
             "contract": args.name,
             "folder": folder,
             "operations": names.collect::<Vec<_>>(),
@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         eprintln!("{line}");
     }
     print(&format!(
-        "{}: {} operations; read it, then `prony check --url URL {}`",
+        "{}: {} operations; review it, then run `prony check --url URL {}`",
         folder.display(),
         draft.operations.len(),
         args.name
@@ -101,7 +101,7 @@ fn headers(args: &Args, draft: &mut Draft) -> anyhow::Result<()> {
     for header in &args.header {
         let Some((name, value)) = header.split_once(':') else {
             return Err(bad_input(anyhow!(
-                "`{header}` has no `:`: give a header as -H 'Name: value'"
+                "`{header}` has no `:`: write a header as -H 'Name: value'"
             )));
         };
         for operation in &mut draft.operations {
@@ -111,14 +111,14 @@ fn headers(args: &Args, draft: &mut Draft) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The server to record from; the requests say the paths, unless the URL is the only request.
+/// The server to record from. Its URL must not have a path if there are other requests, which have their own.
 fn server(args: &Args, url: &str) -> anyhow::Result<Target> {
     let (target, path) = load::server(url, &args.trust)?;
     let has_source =
         args.openapi.is_some() || args.har.is_some() || args.postman.is_some() || !args.curl.is_empty();
     if has_source && path != "/" {
         return Err(bad_input(anyhow!(
-            "`{url}`: the requests say the paths: leave `{path}` out"
+            "`{url}`: the requests have their own paths: remove `{path}` from the URL"
         )));
     }
     Ok(target)

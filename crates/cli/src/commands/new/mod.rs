@@ -1,4 +1,4 @@
-//! `prony new`: a service that passes a contract as it is, or a draft of a contract.
+//! `prony new`: creates a service that passes a contract as it is, or drafts a contract.
 
 mod contract;
 mod service;
@@ -7,22 +7,22 @@ pub(crate) use service::Language;
 
 use crate::exit::Exit;
 
-/// Begin something new
+/// Create a service, or draft a contract
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    what: What,
+    what: NewCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum What {
+enum NewCommand {
     Service(service::Args),
     Contract(Box<contract::Args>),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.what {
-        What::Service(args) => service::run(args),
-        What::Contract(args) => contract::run(args),
+        NewCommand::Service(args) => service::run(args),
+        NewCommand::Contract(args) => contract::run(args),
     }
 }

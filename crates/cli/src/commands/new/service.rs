@@ -1,4 +1,4 @@
-//! `prony new service NAME`: a folder that passes `hello` as it is.
+//! `prony new service NAME`: creates a service that passes `hello` as it is.
 
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
@@ -7,12 +7,12 @@ use anyhow::{Context as _, anyhow};
 use include_dir::{Dir, include_dir};
 use std::path::Path;
 
-/// A service: a folder in services/ that passes the contract `hello` as it is
+/// Create a service in services/ that passes the contract `hello` as it is
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Its name: `<language>-<framework>`, in lower case
+    /// Name of the service: `<language>-<framework>`, in lower case
     name: String,
-    /// The language to begin in [default: what the name begins with]
+    /// Language of the service [default: the first part of its name]
     #[arg(long, value_enum)]
     language: Option<Language>,
     /// Print JSON
@@ -30,7 +30,7 @@ pub(crate) enum Language {
 }
 
 static TEMPLATES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/templates");
-/// What the name of the service stands for in a template.
+/// Placeholder for the name of the service in a template.
 const PLACEHOLDER: &str = "NAME";
 
 pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
@@ -40,31 +40,31 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         None => language_of(name).ok_or_else(|| {
             let known = "go, java, node, python or rust";
             bad_input(anyhow!(
-                "`{name}` begins with no language that there is a template for: give --language {known}"
+                "`{name}` does not begin with a language that has a template: add --language {known}"
             ))
         })?,
     };
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if !name.chars().all(plain) || !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
         return Err(bad_input(anyhow!(
-            "`{name}`: a name is lower-case letters, digits and hyphens, as in `go-chi`"
+            "`{name}`: a name consists of lower-case letters, digits and hyphens, as in `go-chi`"
         )));
     }
     let folder = Checkout::find()?.root.join("services").join(name);
     if folder.exists() {
         return Err(bad_input(anyhow!(
-            "{} is there already: choose another name",
+            "{} already exists: choose another name",
             folder.display()
         )));
     }
     language.write(&folder, name)?;
     if args.json {
-        let made = serde_json::json!({ "schema": 1, "service": name, "folder": folder });
+        let made = serde_json::json!({ "schema": prony_records::SCHEMA, "service": name, "folder": folder });
         print(&made.to_string())?;
         return Ok(Exit::Fine);
     }
     print(&format!(
-        "{}: passes `prony check {name}` as it is; docs/SERVICES.md of prony says what comes next",
+        "{}: passes `prony check {name}` as it is; see docs/SERVICES.md of prony for the next steps",
         folder.display()
     ))?;
     Ok(Exit::Fine)
@@ -106,7 +106,7 @@ fn write(template: &Dir<'_>, root: &Dir<'_>, folder: &Path, name: &str) -> anyho
     for file in template.files() {
         let path = folder.join(file.path().strip_prefix(root.path())?);
         let parent = path.parent().context("a file lies in a folder")?;
-        std::fs::create_dir_all(parent).with_context(|| format!("cannot make {}", parent.display()))?;
+        std::fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
         let text = file
             .contents_utf8()
             .context("a template is text")?

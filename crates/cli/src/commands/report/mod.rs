@@ -1,11 +1,11 @@
-//! `prony report`: a run in any form, from the store, at any time; or many runs as a site.
+//! `prony report`: renders a run from the store in any format, or many runs as a site.
 
 mod site;
 
 use crate::checkout::{Checkout, StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use anyhow::anyhow;
 use prony_report::{Format, Report, junit, render};
 use std::path::{Path, PathBuf};
@@ -19,21 +19,21 @@ Examples:
   prony report --site public
   prony report --site public --from results --base-url https://example.org/bench/
 
-Nothing is opened: what is written is named on standard output. The pages of a site load nothing and link to each other relatively, so
-that they work from a disk and from any host.")]
+Nothing is opened: the paths of the files are printed to standard output. The pages of a site load nothing from elsewhere and use
+relative links, so they work from a disk and from any host.")]
 pub(crate) struct Args {
-    /// The run: its name, the start or end of it, or `latest`, which is meant when none is given. With --site any number of them;
-    /// none is all
+    /// The run: its name, the start or end of its name, or `latest` [default: latest]. With --site any number of runs
+    /// [default: all]
     #[arg(value_name = "RUN")]
     runs: Vec<String>,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value = "terminal")]
-    format: Form,
-    /// Print JSON: `--format json` in short
+    format: ReportFormat,
+    /// Print JSON; short for `--format json`
     #[arg(long, conflicts_with = "format")]
     json: bool,
-    /// Where to write: a file, or a folder, which takes it as `report.html` and so on; `svg` and `all` are several files and
-    /// take a folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
+    /// Output file, or a folder in which to write `report.html` or similar; `svg` and `all` are several files and need a
+    /// folder [default: standard output; `.prony/reports/RUN/` for `html`, `svg` and `all`]
     #[arg(long, short, value_name = "PATH")]
     out: Option<PathBuf>,
     #[command(flatten)]
@@ -43,22 +43,22 @@ pub(crate) struct Args {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Form {
+enum ReportFormat {
     /// Aligned text
     Terminal,
     /// One self-contained page with charts
     Html,
     /// Markdown for a README or a pull request
     Md,
-    /// A line per service and metric
+    /// One line per service and metric
     Csv,
-    /// All of it, for programs
+    /// All data, for programs
     Json,
-    /// Each chart as a file
+    /// One file per chart
     Svg,
-    /// The text format of Prometheus
+    /// Prometheus text format
     Prometheus,
-    /// Metrics of OpenTelemetry as OTLP JSON
+    /// OpenTelemetry metrics as OTLP JSON
     Otlp,
     /// The contract checks as `JUnit` XML
     Junit,
@@ -74,23 +74,23 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         [] => "latest",
         [one] => one,
         _ => {
-            let text = "one run at a time: --site makes pages of several";
+            let text = "only one run can be shown at a time: use --site for several";
             return Err(bad_input(anyhow!(text)));
         }
     };
     let store = args.store.open_existing()?;
     let run = store.find_run(wanted).map_err(usage)?;
-    let report = reporting::report(&store, &run, &Surroundings::read()?)?;
+    let report = reporting::report(&store, &run, &ReportContext::read()?)?;
     let form = args.form();
     let text = match form {
-        Form::Html | Form::Svg | Form::All => return files(args, &report),
-        Form::Junit => junit_of(&report)?,
-        Form::Terminal => render(&report, Format::Terminal, reporting::look())?,
-        Form::Md => render(&report, Format::Markdown, reporting::look())?,
-        Form::Csv => render(&report, Format::Csv, reporting::look())?,
-        Form::Json => render(&report, Format::Json, reporting::look())?,
-        Form::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
-        Form::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
+        ReportFormat::Html | ReportFormat::Svg | ReportFormat::All => return files(args, &report),
+        ReportFormat::Junit => junit_of(&report)?,
+        ReportFormat::Terminal => render(&report, Format::Terminal, reporting::look())?,
+        ReportFormat::Md => render(&report, Format::Markdown, reporting::look())?,
+        ReportFormat::Csv => render(&report, Format::Csv, reporting::look())?,
+        ReportFormat::Json => render(&report, Format::Json, reporting::look())?,
+        ReportFormat::Prometheus => render(&report, Format::Prometheus, reporting::look())?,
+        ReportFormat::Otlp => render(&report, Format::OpenTelemetry, reporting::look())?,
     };
     match &args.out {
         None => print(text.trim_end())?,
@@ -100,13 +100,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 impl Args {
-    const fn form(&self) -> Form {
-        if self.json { Form::Json } else { self.format }
+    const fn form(&self) -> ReportFormat {
+        if self.json {
+            ReportFormat::Json
+        } else {
+            self.format
+        }
     }
 }
 
-impl Form {
-    /// What its file is called in a folder.
+impl ReportFormat {
+    /// The name of its file in a folder.
     const fn file(self) -> &'static str {
         match self {
             Self::Terminal => "report.txt",
@@ -123,20 +127,20 @@ impl Form {
     }
 }
 
-/// Forms that are files: says where they are.
+/// Writes the formats that are files, and prints their path.
 fn files(args: &Args, report: &Report) -> anyhow::Result<Exit> {
     let usual =
         || -> anyhow::Result<PathBuf> { Ok(Checkout::find()?.state().join("reports").join(&report.run)) };
     let place = match (&args.out, args.format) {
-        (Some(out), Form::Html) => reporting::file(out, Form::Html.file()),
+        (Some(out), ReportFormat::Html) => reporting::file(out, ReportFormat::Html.file()),
         (Some(out), _) => reporting::folder(out)?.to_owned(),
-        (None, Form::Html) => usual()?.join("report.html"),
-        (None, Form::Svg) => usual()?.join("charts"),
+        (None, ReportFormat::Html) => usual()?.join("report.html"),
+        (None, ReportFormat::Svg) => usual()?.join("charts"),
         (None, _) => usual()?,
     };
     match args.format {
-        Form::Html => reporting::write(&place, &prony_report::page(report)?)?,
-        Form::Svg => reporting::write_charts(report, &place)?,
+        ReportFormat::Html => reporting::write(&place, &prony_report::page(report)?)?,
+        ReportFormat::Svg => reporting::write_charts(report, &place)?,
         _ => drop(reporting::write_all(report, &place)?),
     }
     print(&shown(&place))?;
@@ -147,13 +151,13 @@ fn junit_of(report: &Report) -> anyhow::Result<String> {
     match &report.checks {
         Some(checks) => Ok(junit(checks)),
         None => Err(bad_input(anyhow!(
-            "the run {} has no contract checks: `prony check --junit` makes them",
+            "the run {} has no contract checks: `prony check --junit` writes them",
             report.run
         ))),
     }
 }
 
-/// The path as short as it can be said from here.
+/// The path, relative to the working directory if it is below it.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path).display().to_string()

@@ -1,17 +1,17 @@
-//! `prony report --site`: runs of the store, and reports that were exported, as static pages.
+//! `prony report --site`: static pages of stored runs and of exported reports.
 
 use super::shown;
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use anyhow::{Context as _, anyhow};
 use prony_report::{SiteFile, SiteRun};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// What an exported report is called in its folder.
+/// The name of an exported report in its folder.
 const EXPORTED: &str = "report.json";
 /// The first page.
 const FIRST: &str = "index.html";
@@ -20,21 +20,21 @@ const FIRST: &str = "index.html";
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "For a site")]
 pub(super) struct SiteArgs {
-    /// Write static pages into this folder: all boards with who leads, each service over all boards and time, what changed
-    /// from one run of a suite to the next, badges and a feed
+    /// Write static pages into this folder: all rankings with their leaders, each service over all rankings and time, changes
+    /// between the runs of a suite, badges and a feed
     #[arg(long, value_name = "DIR", conflicts_with_all = ["format", "json", "out"])]
     pub(super) site: Option<PathBuf>,
-    /// Reports that were exported as JSON, in place of the store: a file, a folder with `report.json`, or a folder of such
-    /// folders; may be given again. Runs that are named are taken from the store beside them
+    /// Reports that were exported as JSON, instead of the store: a file, a folder with `report.json`, or a folder of such
+    /// folders; can be repeated. Runs that are named are added from the store
     #[arg(long, value_name = "PATH", requires = "site")]
     from: Vec<PathBuf>,
-    /// Where the site will be found: the feed and the lines for READMEs then name whole addresses
+    /// URL of the published site, for absolute links in the feed and in the lines for READMEs
     #[arg(long, value_name = "URL", requires = "site", value_parser = base)]
     base_url: Option<String>,
 }
 
-/// What was made so far.
-struct Made<'a> {
+/// The pages that are written so far.
+struct SiteOutput<'a> {
     folder: &'a Path,
     runs: Vec<SiteRun>,
     names: BTreeSet<String>,
@@ -53,7 +53,7 @@ pub(super) fn write(
         let text = format!("{} is a file: name a folder with --site", folder.display());
         return Err(bad_input(anyhow!(text)));
     }
-    let mut made = Made {
+    let mut made = SiteOutput {
         folder,
         runs: Vec::new(),
         names: BTreeSet::new(),
@@ -82,8 +82,8 @@ pub(super) fn write(
     Ok(Exit::Fine)
 }
 
-impl Made<'_> {
-    /// The named runs of the store, or all that have trials.
+impl SiteOutput<'_> {
+    /// Adds the named runs of the store, or all that have trials.
     fn of_store(&mut self, store: &StoreArgs, runs: &[String]) -> anyhow::Result<()> {
         let store = store.open_existing()?;
         let named: Vec<String> = if runs.is_empty() {
@@ -93,7 +93,7 @@ impl Made<'_> {
             let each = runs.iter().map(|run| store.find_run(run).map_err(usage));
             each.collect::<anyhow::Result<_>>()?
         };
-        let beside = Surroundings::read()?;
+        let beside = ReportContext::read()?;
         for run in named {
             let report = reporting::report(&store, &run, &beside)?;
             let read = SiteRun::read(serde_json::to_value(&report)?);
@@ -110,14 +110,14 @@ impl Made<'_> {
         self.add(read.map_err(bad_input)?)
     }
 
-    /// A run that is there already is the same one: the first stays.
+    /// Adds a run, unless one of the same name was added before.
     fn add(&mut self, (run, page): (SiteRun, SiteFile)) -> anyhow::Result<()> {
         if self.names.insert(run.name().to_owned()) {
             self.write(&page)?;
             self.runs.push(run);
         } else {
             eprintln!(
-                "prony: the run {} is there twice; the first one is shown",
+                "prony: the run {} was found twice; the first one is shown",
                 run.name()
             );
         }
@@ -131,7 +131,7 @@ impl Made<'_> {
     }
 }
 
-/// The reports below a path: itself where it is a file, that of the folder, and those of its folders.
+/// The reports at a path: the file itself, or the reports of the folder and of its subfolders.
 fn exported(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
@@ -150,7 +150,7 @@ fn exported(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     files.sort();
     if files.is_empty() {
         let text = format!(
-            "there is no {EXPORTED} in {} or in a folder of it: `prony report RUN --json --out FOLDER/` writes one",
+            "there is no {EXPORTED} in {} or in its subfolders: `prony report RUN --json --out FOLDER/` writes one",
             path.display()
         );
         return Err(bad_input(anyhow!(text)));
@@ -161,7 +161,7 @@ fn exported(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn base(text: &str) -> Result<String, String> {
     let known = text.starts_with("https://") || text.starts_with("http://");
     if !known || text.contains(|character: char| character.is_whitespace() || character.is_control()) {
-        return Err("an address begins with https:// or http:// and has no blanks".to_owned());
+        return Err("a URL begins with https:// or http:// and has no spaces".to_owned());
     }
     Ok(format!("{}/", text.trim_end_matches('/')))
 }

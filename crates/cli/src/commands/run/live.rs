@@ -1,4 +1,4 @@
-//! What a run does, for a collector (`--otlp`), beside what a user sees of it.
+//! Sends the metrics of a run to a collector (`--otlp`), in addition to showing the run to the user.
 
 use super::view::View;
 use prony_config::{Catalogue, Plan};
@@ -13,9 +13,9 @@ pub(super) struct Live<'a> {
     exporter: Exporter,
     /// By entry of the plan.
     labels: Vec<Labels>,
-    /// The entry of each place.
+    /// The entry of each trial, in the order of the plan.
     entries: Vec<usize>,
-    /// The entry that is loaded now.
+    /// The entry that is being loaded.
     now: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! `prony run`: a suite from build to report.
+//! `prony run`: measures a suite, from the builds to the report.
 
 mod args;
 mod live;
@@ -10,7 +10,7 @@ pub(crate) use args::Args;
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use crate::{signals, telemetry, variance_text};
 use live::Live;
 use prony_config::{Catalogue, Machine, Plan, Suite};
@@ -19,7 +19,7 @@ use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
 use prony_runner::comparisons::duet;
-use prony_runner::testbed::LabFile;
+use prony_runner::testbed::TestbedFile;
 use prony_runner::{
     Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
 };
@@ -31,16 +31,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let catalogue = checkout.catalogue()?;
     writable(&checkout.state()).map_err(|reason| bad_input(anyhow::anyhow!(reason)))?;
     let store = args.store.open()?;
-    let lab = args.lab.read(Some(&checkout))?;
-    let workbench = match &lab {
+    let testbed = args.testbed.read(Some(&checkout))?;
+    let workbench = match &testbed {
         Some(file) if !args.dry_run => Some(workbench(args, &checkout, Some(file))?),
         _ => None,
     };
     let machine = workbench
         .as_ref()
-        .map_or_else(machine, |bench| machine_of(&bench.lab));
+        .map_or_else(machine, |bench| machine_of(&bench.testbed));
     let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
-    if !args.dry_run && lab.is_none() {
+    if !args.dry_run && testbed.is_none() {
         is_free(&plan.address)?;
     }
     let mut view = View::new();
@@ -69,22 +69,22 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let (record, end) = measured?;
     if end == RunEnd::Interrupted {
         eprintln!(
-            "prony: ended early; `prony run --resume {}` continues it",
+            "prony: stopped early; `prony run --resume {}` continues it",
             record.id
         );
     }
     if let RunEnd::HostLost(reason) = &end {
         eprintln!(
-            "prony: ended early, since a host of the lab is lost: {reason}; when it is back, `prony run --resume {}` in the same \
-             lab continues the run",
+            "prony: ended early, since a host of the testbed is lost: {reason}; when it is back, `prony run --resume {}` in the same \
+             testbed continues the run",
             record.id
         );
     }
     conclude(args, &checkout, &store, (&record, &end), &catalogue)
 }
 
-/// The machine or the lab, as the arguments want it used.
-fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow::Result<Workbench> {
+/// The machine or the testbed, as the arguments want it used.
+fn workbench(args: &Args, checkout: &Checkout, testbed: Option<&TestbedFile>) -> anyhow::Result<Workbench> {
     let isolation = if args.require_isolation {
         Isolation::Required
     } else {
@@ -94,28 +94,28 @@ fn workbench(args: &Args, checkout: &Checkout, lab: Option<&LabFile>) -> anyhow:
         .isolated(isolation)
         .claiming(args.claim.claim())
         .repeating(!args.keep_disturbed);
-    Ok(workbench.in_lab(lab, &|text| eprintln!("{text}"))?)
+    Ok(workbench.in_testbed(testbed, &|text| eprintln!("{text}"))?)
 }
 
-/// The plan, for those who only want to see it; people have seen it by now.
+/// Ends a dry run. The plan was already printed as text, so only JSON is left to print.
 fn dry(args: &Args, plan: &Plan) -> anyhow::Result<Exit> {
     if args.json {
         let planned = serde_json::json!({
-            "schema": 1, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
+            "schema": prony_records::SCHEMA, "trials": plan.len(), "expected_s": plan.expected().as_secs_f64(), "plan": plan,
         });
         print(&planned.to_string())?;
     }
     Ok(Exit::Fine)
 }
 
-/// What shows a plan that another command measures.
+/// The live view for a plan that another command measures.
 pub(crate) fn view_of(plan: &Plan) -> Box<dyn Shows> {
     let mut view = View::new();
     view.announce(plan, None);
     Box::new(view)
 }
 
-/// The plan: of the suite, or of the run that goes on.
+/// The plan of the suite, or of the run that is resumed.
 fn planned(
     args: &Args,
     (catalogue, machine): (&Catalogue, Machine),
@@ -125,7 +125,7 @@ fn planned(
         let id = store.find_run(wanted).map_err(bad_input)?;
         if store.run(&id)?.suite == duet::SUITE {
             return Err(bad_input(anyhow::anyhow!(
-                "the run {id} is a duet, which cannot be continued: begin it anew with `prony duet`"
+                "the run {id} is a duet, which cannot be continued: start a new one with `prony duet`"
             )));
         }
         let resumed = Resumed::of(store, &id, args.force)?;
@@ -138,7 +138,7 @@ fn planned(
     Ok((plan, None))
 }
 
-/// The project's own suite where it has one alone.
+/// The project's own suite if it has exactly one, else `quick`.
 fn default_suite(catalogue: &Catalogue) -> String {
     let own = catalogue
         .suites()
@@ -151,7 +151,7 @@ fn default_suite(catalogue: &Catalogue) -> String {
     }
 }
 
-/// Reports, and says how it went.
+/// Writes the reports, and returns the exit code.
 fn conclude(
     args: &Args,
     checkout: &Checkout,
@@ -159,7 +159,7 @@ fn conclude(
     (record, end): (&RunRecord, &RunEnd),
     catalogue: &Catalogue,
 ) -> anyhow::Result<Exit> {
-    let report = reporting::report(store, &record.id, &Surroundings::read()?)?;
+    let report = reporting::report(store, &record.id, &ReportContext::read()?)?;
     let folder = args
         .out
         .clone()
@@ -171,7 +171,7 @@ fn conclude(
         eprintln!("\n{sentence}");
     }
     eprintln!("\nreport: {}", page.display());
-    // What was not tried cannot pass.
+    // Trials that were not run cannot pass.
     if *end == RunEnd::Interrupted {
         return Ok(Exit::Interrupted);
     }
@@ -187,7 +187,7 @@ fn conclude(
         Some(verdict) => verdict.faults.is_empty(),
         None if is_measured(&trials) => true,
         None => {
-            eprintln!("no service gave a number: the table says why");
+            eprintln!("no service has a result: see the table for the reasons");
             false
         }
     };
@@ -198,7 +198,7 @@ fn conclude(
     })
 }
 
-/// The verdict of `--strict`.
+/// Prints the verdict of `--strict`.
 fn tell(verdict: &Verdict) {
     for line in verdict.unavailable.iter().chain(&verdict.faults) {
         eprintln!("{line}");

@@ -1,6 +1,6 @@
-//! What a user sees while a run goes on: bars on a terminal, a line per trial elsewhere. All of it on standard error.
+//! The live view of a run, on standard error: progress bars on a terminal, else one line per trial.
 
-use super::standings::Standings;
+use super::standings::LiveRanking;
 use crate::format_value::{duration, quantile, sparkline};
 use crate::reporting;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -15,33 +15,33 @@ use std::time::Duration;
 
 /// Intervals in a sparkline.
 const SPARKS: usize = 20;
-/// Services in the table so far, at most.
+/// Maximum number of services in the ranking so far.
 const STANDING: usize = 12;
-/// Lines of a terminal that the rest of the view takes, with some of what it said before.
+/// Lines of a terminal that are reserved for the rest of the view and for some earlier output.
 const OTHER_LINES: usize = 10;
 
 pub(super) struct View {
     bars: MultiProgress,
-    /// How far the run is, from its first trial on.
+    /// Progress of the run; `None` before the first trial.
     whole: Option<ProgressBar>,
-    /// What happens now.
+    /// The current activity.
     now: ProgressBar,
     current: String,
     position: String,
-    /// Workloads that are loaded in several ways, so that a line must say in which.
+    /// Workloads with several loads, whose lines must name the load.
     several: BTreeSet<String>,
-    /// The entries of the plan, as a line names them.
+    /// The names of the entries of the plan.
     entries: Vec<String>,
     recent: Vec<f64>,
-    /// 99th percentiles of the same intervals; 0 where there was no reply.
+    /// 99th percentiles of the same intervals; 0 if there was no reply.
     recent_p99: Vec<f64>,
-    /// The table so far, under the bars; nothing of it is kept where nobody sees it.
-    standings: Option<Standings>,
+    /// The ranking so far, below the bars; `None` without a terminal.
+    standings: Option<LiveRanking>,
     table: Option<ProgressBar>,
 }
 
 impl View {
-    /// Where standard error is no terminal there are plain lines instead of bars.
+    /// Uses plain lines instead of bars if standard error is not a terminal.
     pub(super) fn new() -> Self {
         let target = if std::io::stderr().is_terminal() {
             ProgressDrawTarget::stderr()
@@ -49,7 +49,7 @@ impl View {
             ProgressDrawTarget::hidden()
         };
         let bars = MultiProgress::with_draw_target(target);
-        // A line that wraps could not be written over.
+        // A line that wraps could not be overwritten.
         let style =
             ProgressStyle::with_template("{spinner} {wide_msg}").expect("invariant: a valid template");
         Self {
@@ -67,19 +67,19 @@ impl View {
         }
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     fn line(&self, text: &str) {
         if self.bars.is_hidden() {
             eprintln!("{text}");
         } else {
-            // A terminal that is gone is no reason to stop measuring.
+            // A lost terminal is no reason to stop measuring.
             let _ = self.bars.println(text);
         }
     }
 
-    /// What is going to happen, before it does.
+    /// Prints the plan, before the run starts.
     pub(super) fn announce(&mut self, plan: &Plan, resumed: Option<&str>) {
-        self.standings = (!self.bars.is_hidden()).then(|| Standings::of(plan));
+        self.standings = (!self.bars.is_hidden()).then(|| LiveRanking::of(plan));
         let workloads = || plan.groups.iter().map(|group| &group.workload);
         let loads = |wanted: &String| workloads().filter(|workload| *workload == wanted).count();
         self.several = workloads()
@@ -117,7 +117,7 @@ impl View {
             plan.seed
         ));
         if let Some(run) = resumed {
-            self.line(&format!("continues {run}"));
+            self.line(&format!("continuing {run}"));
         }
     }
 
@@ -129,7 +129,7 @@ impl View {
         let names = entries.iter().filter_map(|&entry| self.entries.get(entry));
         let names: Vec<&str> = names.map(String::as_str).collect();
         self.line(&format!(
-            "round {from}: goes on without what is settled: {}",
+            "round {from}: continues without the services that are settled: {}",
             names.join(", ")
         ));
     }
@@ -193,7 +193,7 @@ impl View {
             }
             Err(excluded) => match excluded.fault {
                 Fault::Service => format!("excluded: {}", excluded.reason),
-                Fault::Lab => format!("void, by a fault of the bench: {}", excluded.reason),
+                Fault::Infrastructure => format!("infrastructure failure: {}", excluded.reason),
             },
         };
         let load = if self.several.contains(&record.workload) {
@@ -220,7 +220,7 @@ impl Shows for View {
         match progress {
             Progress::Building(service) => self.now.set_message(format!("building {service}")),
             Progress::Seeds(contract) => {
-                self.now.set_message(format!("making the data of {contract}"));
+                self.now.set_message(format!("creating the data of {contract}"));
             }
             Progress::Built {
                 service,
@@ -283,7 +283,7 @@ impl Shows for View {
                 self.now.enable_steady_tick(Duration::from_millis(200));
             }
             Progress::Cycle { number, of } => {
-                self.current = format!("in turns, cycle {number} of {of}");
+                self.current = format!("interleaved, cycle {number} of {of}");
                 self.now.set_message(self.current.clone());
             }
             Progress::Interval { phase, interval, .. } => self.interval(*phase, interval),
@@ -316,7 +316,7 @@ fn minutes(time: Duration) -> String {
     humantime::format_duration(Duration::from_secs(time.as_secs_f64().ceil() as u64)).to_string()
 }
 
-/// A rate without its fraction, with thousands apart.
+/// A rate without decimals, with thousands separators.
 fn thousands(value: f64) -> String {
     count(value.round_ties_even() as u64)
 }

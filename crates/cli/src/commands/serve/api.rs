@@ -1,4 +1,4 @@
-//! What the page asks for: JSON, made anew from the store for every question.
+//! The JSON API of the page, computed from the store for every request.
 
 use super::State as Shared;
 use super::history_series;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Why a question has no answer, as JSON.
+/// An error, as a JSON reply.
 pub(super) struct Failure(anyhow::Error);
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
@@ -41,7 +41,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Uses the store on a thread that may wait, so that a long report does not hold up other pages.
+/// Uses the store on a thread that may block, so that a long report does not delay other pages.
 pub(super) async fn blocking<T: Send + 'static>(
     state: &Arc<Shared>,
     ask: impl FnOnce(&Store, &Shared) -> anyhow::Result<T> + Send + 'static,
@@ -61,7 +61,7 @@ pub(super) struct ListedRun {
     #[serde(flatten)]
     entry: RunEntry,
     running: bool,
-    /// Services and workloads in a line.
+    /// Services and workloads in one line.
     compared: Option<String>,
 }
 
@@ -97,18 +97,20 @@ pub(super) async fn run(
     Ok(Json(report.await?))
 }
 
-/// A service that the store has a history of.
+/// A service that has a history in the store.
 #[derive(Debug, Serialize)]
-pub(super) struct Known {
+pub(super) struct ServiceListing {
     #[serde(flatten)]
     id: ServiceId,
     contract: String,
 }
 
-pub(super) async fn services(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Known>>, Failure> {
+pub(super) async fn services(State(state): State<Arc<Shared>>) -> Result<Json<Vec<ServiceListing>>, Failure> {
     let all = blocking(&state, |store, _| {
         let known = store.services()?.into_iter();
-        Ok(known.map(|(id, contract)| Known { id, contract }).collect())
+        Ok(known
+            .map(|(id, contract)| ServiceListing { id, contract })
+            .collect())
     });
     Ok(Json(all.await?))
 }

@@ -2,7 +2,7 @@
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
-use crate::reporting::{self, Surroundings};
+use crate::reporting::{self, ReportContext};
 use axum::Json;
 use axum::extract::{Query, State};
 use prony_records::{RunRecord, TrialRecord};
@@ -14,14 +14,14 @@ use std::sync::Arc;
 
 /// Two runs to compare: the base and the new one.
 #[derive(Debug, Deserialize)]
-pub(super) struct Two {
+pub(super) struct RunPair {
     a: String,
     b: String,
 }
 
-/// What changed from one run to the other.
+/// The changes from one run to the other.
 #[derive(Debug, Serialize)]
-pub(super) struct Compared {
+pub(super) struct ComparisonView {
     base: Compare,
     new: Compare,
     confidence: f64,
@@ -33,7 +33,7 @@ pub(super) struct Compared {
     services: Vec<ServiceInfo>,
 }
 
-/// One of the two.
+/// One of the two runs.
 #[derive(Debug, Serialize)]
 struct Compare {
     id: String,
@@ -41,14 +41,14 @@ struct Compare {
     started_at: String,
 }
 
-/// A run with all that comparing takes.
-struct Side {
+/// A run with everything that is needed to compare it.
+struct LoadedRun {
     run: RunRecord,
     trials: Vec<TrialRecord>,
     summary: Summary,
 }
 
-impl Side {
+impl LoadedRun {
     fn read(store: &Store, wanted: &str) -> anyhow::Result<Self> {
         let run = store.run(&store.find_run(wanted)?)?;
         let trials = store.heads(&run.id)?;
@@ -77,18 +77,18 @@ impl Side {
 
 pub(super) async fn two(
     State(state): State<Arc<Shared>>,
-    Query(two): Query<Two>,
-) -> Result<Json<Compared>, Failure> {
+    Query(two): Query<RunPair>,
+) -> Result<Json<ComparisonView>, Failure> {
     let compared = blocking(&state, move |store, state| compared(store, &two, &state.beside));
     Ok(Json(compared.await?))
 }
 
-fn compared(store: &Store, two: &Two, beside: &Surroundings) -> anyhow::Result<Compared> {
-    let (base, new) = (Side::read(store, &two.a)?, Side::read(store, &two.b)?);
+fn compared(store: &Store, two: &RunPair, beside: &ReportContext) -> anyhow::Result<ComparisonView> {
+    let (base, new) = (LoadedRun::read(store, &two.a)?, LoadedRun::read(store, &two.b)?);
     let options = ChangeOptions::default();
     let change = compare(&base.summary, &new.summary, &options)?.ungated();
     let differences = mismatches(&base.circumstances(), &new.circumstances());
-    Ok(Compared {
+    Ok(ComparisonView {
         confidence: options.confidence,
         mismatches: differences.iter().map(ToString::to_string).collect(),
         load_texts: change

@@ -1,7 +1,7 @@
-//! The two things that a page may change: what people call a run, and whether the store keeps it.
+//! The two changes that a page may make: it may label a run, and delete it from the store.
 //!
-//! Only pages of this server may, and only where it listens on loopback: `guard` sees to that. A run is named in full here, never by a part of
-//! its name.
+//! Only pages of this server may do so, and only if it listens on loopback: `guard` ensures this. Here a run must be named in
+//! full, never by a part of its name.
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// What a page may do.
 #[derive(Debug, Serialize)]
 pub(super) struct Rights {
-    /// Label runs, and delete them.
+    /// Whether it may label and delete runs.
     change: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) async fn rights(State(state): State<Arc<Shared>>) -> Json<Rights> {
     })
 }
 
-/// What people call a run from now on.
+/// The new label of a run.
 #[derive(Debug, Deserialize)]
 pub(super) struct Label {
     label: String,
@@ -47,7 +47,7 @@ pub(super) async fn remove(
     Path(run): Path<String>,
 ) -> Result<StatusCode, Failure> {
     let removed = blocking(&state, move |store, state| {
-        // Whoever measures it holds its lock. One that was heard of a moment ago may be between two processes.
+        // The process that measures the run holds its lock. A recently active run may be between two processes.
         if reporting::is_running(store, &store.run(&run)?)? {
             return Err(StoreError::RunBusy { run, holder: None }.into());
         }

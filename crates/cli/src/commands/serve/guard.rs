@@ -1,4 +1,4 @@
-//! What every reply carries, and who may ask.
+//! The headers of every reply, and access control.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use std::net::IpAddr;
 use std::sync::LazyLock;
 
-/// The page states its own policy, with the hash of its script; as a header it holds before the first byte is parsed.
+/// The page contains its own policy, with the hash of its script; as a header it applies before the first byte is parsed.
 static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
     let stated = prony_report::served_page()
         .split_once("http-equiv=\"Content-Security-Policy\" content=\"")
@@ -17,21 +17,21 @@ static POLICY: LazyLock<HeaderValue> = LazyLock::new(|| {
         .expect("invariant: the build writes plain text")
 });
 
-/// On loopback refuses names other than this machine's, so that a foreign page that rebinds its name to 127.0.0.1 reads
-/// nothing, and changes by pages other than this server's. Beyond loopback refuses all but reading.
+/// On loopback, rejects host names other than this machine's, so that a foreign page that rebinds its name to 127.0.0.1 reads
+/// nothing, and rejects changes by pages of other servers. Beyond loopback, rejects everything except reads.
 pub(super) async fn guard(only_local: bool, request: Request, next: Next) -> Response {
     let headers = request.headers();
     let host = text(headers, "host");
     if only_local && !host.is_some_and(is_local) {
-        return (StatusCode::FORBIDDEN, "ask by localhost or 127.0.0.1\n").into_response();
+        return (StatusCode::FORBIDDEN, "use localhost or 127.0.0.1 as the host\n").into_response();
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         if !only_local {
-            let told = "this server only shows, since others than this machine reach it\n";
+            let told = "this server is read-only because other machines can reach it\n";
             return (StatusCode::METHOD_NOT_ALLOWED, told).into_response();
         }
         if !is_own(headers, host) {
-            let told = "only pages of this server change something\n";
+            let told = "only pages of this server may make changes\n";
             return (StatusCode::FORBIDDEN, told).into_response();
         }
     }
@@ -51,8 +51,8 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether a page of this server asks, and no other. Browsers name the origin of whatever may change something, and say of
-/// most requests where they come from; a page can set neither.
+/// Whether the request comes from a page of this server. Browsers send the origin with every request that may change
+/// something, and the kind of origin with most requests; a page can set neither.
 fn is_own(headers: &HeaderMap, host: Option<&str>) -> bool {
     let origin = text(headers, "origin").and_then(|origin| origin.strip_prefix("http://"));
     let site = headers.get("sec-fetch-site");
@@ -64,7 +64,7 @@ fn is_local(host: &str) -> bool {
         Some((name, port)) if port.chars().all(|digit| digit.is_ascii_digit()) => name,
         _ => host,
     };
-    // A name may be made to lead here from anywhere, an address of the loopback only from this machine.
+    // Any name can be made to resolve to this machine, but a loopback address leads here only from this machine.
     let address = name
         .trim_start_matches('[')
         .trim_end_matches(']')

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The metrics that a history follows.
+/// The metrics in a history.
 const FOLLOWED: [Metric; 4] = [
     Metric::GoodputPerS,
     Metric::ResponseTimeNsP99,
@@ -24,9 +24,9 @@ const FOLLOWED: [Metric; 4] = [
 /// Confidence at which a level counts as changed.
 const CONFIDENCE: f64 = 0.99;
 
-/// Whose history.
+/// The service whose history is requested.
 #[derive(Debug, Deserialize)]
-pub(super) struct Whose {
+pub(super) struct HistoryQuery {
     service: String,
     variant: String,
     contract: String,
@@ -34,27 +34,27 @@ pub(super) struct Whose {
 
 /// A service under one workload and load, run by run.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct HistorySeries {
     workload: String,
     load_text: String,
-    /// The oldest run first.
-    runs: Vec<Past>,
+    /// Oldest first.
+    runs: Vec<RunPoint>,
     /// Where the level of a metric changed.
-    changes: Vec<Changed>,
+    changes: Vec<ChangeMarker>,
 }
 
-/// From which run on a metric was different.
+/// A run from which on the level of a metric is different.
 #[derive(Debug, Serialize)]
-struct Changed {
+struct ChangeMarker {
     metric: &'static str,
     run: String,
-    /// Level after it over level before.
+    /// The level after the change over the level before.
     ratio: Estimate,
 }
 
-/// What one run said.
+/// The results of one run.
 #[derive(Debug, Serialize)]
-struct Past {
+struct RunPoint {
     run: String,
     started_at: String,
     trials: u32,
@@ -65,8 +65,8 @@ struct Past {
 
 pub(super) async fn history(
     State(state): State<Arc<Shared>>,
-    Query(whose): Query<Whose>,
-) -> Result<Json<Vec<Line>>, Failure> {
+    Query(whose): Query<HistoryQuery>,
+) -> Result<Json<Vec<HistorySeries>>, Failure> {
     let lines = blocking(&state, move |store, _| {
         let service = ServiceId {
             service: whose.service,
@@ -77,15 +77,38 @@ pub(super) async fn history(
     Ok(Json(lines.await?))
 }
 
-fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<Line>> {
+/// The variant under its present name and its earlier ones, which its latest run knows.
+fn names(store: &Store, service: &ServiceId) -> anyhow::Result<Vec<ServiceId>> {
+    for entry in store.runs()? {
+        let record = store.run(&entry.id)?;
+        if let Some(info) = reporting::recorded_services(&record)
+            .into_iter()
+            .find(|info| info.is_or_was(service))
+        {
+            let variants = info.formerly.iter().chain([&info.variant]);
+            let id = |variant: &String| ServiceId {
+                service: service.service.clone(),
+                variant: variant.clone(),
+            };
+            return Ok(variants.map(id).collect());
+        }
+    }
+    Ok(vec![service.clone()])
+}
+
+fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<HistorySeries>> {
     let mut by_run: Vec<(String, Vec<TrialRecord>)> = Vec::new();
-    for stored in store.history(service, contract)? {
+    let mut stored = Vec::new();
+    for id in names(store, service)? {
+        stored.extend(store.history(&id, contract)?);
+    }
+    for stored in stored {
         match by_run.iter_mut().find(|(run, _)| *run == stored.run) {
             Some((_, trials)) => trials.push(stored.trial),
             None => by_run.push((stored.run, vec![stored.trial])),
         }
     }
-    let mut lines: Vec<Line> = Vec::new();
+    let mut lines: Vec<HistorySeries> = Vec::new();
     for (run, trials) in &by_run {
         let record = store.run(run)?;
         for group in reporting::summary(&record, trials)?.groups {
@@ -94,10 +117,11 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
                 continue;
             };
             let past = past(run, &record.started_at, row);
-            let same = |line: &&mut Line| line.workload == group.workload && line.load_text == load_text;
+            let same =
+                |line: &&mut HistorySeries| line.workload == group.workload && line.load_text == load_text;
             match lines.iter_mut().find(same) {
                 Some(line) => line.runs.push(past),
-                None => lines.push(Line {
+                None => lines.push(HistorySeries {
                     workload: group.workload,
                     load_text,
                     runs: vec![past],
@@ -114,10 +138,10 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
     Ok(lines)
 }
 
-fn changes(runs: &[Past]) -> anyhow::Result<Vec<Changed>> {
+fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
     let mut found = Vec::new();
     for metric in FOLLOWED {
-        let known: Vec<(&Past, f64)> = runs
+        let known: Vec<(&RunPoint, f64)> = runs
             .iter()
             .filter_map(|past| Some((past, past.metrics[metric.key()].as_ref()?.estimate()?.point)))
             .filter(|(_, value)| *value > 0.0)
@@ -126,7 +150,7 @@ fn changes(runs: &[Past]) -> anyhow::Result<Vec<Changed>> {
         found.extend(
             change_points(&values, CONFIDENCE)?
                 .into_iter()
-                .map(|change| Changed {
+                .map(|change| ChangeMarker {
                     metric: metric.key(),
                     run: known[change.index].0.run.clone(),
                     ratio: change.ratio,
@@ -136,9 +160,9 @@ fn changes(runs: &[Past]) -> anyhow::Result<Vec<Changed>> {
     Ok(found)
 }
 
-fn past(run: &str, started_at: &str, row: &ServiceSummary) -> Past {
+fn past(run: &str, started_at: &str, row: &ServiceSummary) -> RunPoint {
     let metric = |metric: &Metric| (metric.key(), row.metrics.get(*metric).cloned());
-    Past {
+    RunPoint {
         run: run.to_owned(),
         started_at: started_at.to_owned(),
         trials: row.trials,

@@ -1,12 +1,12 @@
-//! What a run compared, in a line.
+//! A summary of a run in one line.
 
 use prony_records::{RunRecord, ServiceInfo};
 use std::collections::BTreeSet;
 
-/// Services, and workloads, that a line names.
+/// Maximum number of services, and of workloads, that a line names.
 const NAMED: usize = 3;
 
-/// Services and workloads in a line; `None` where the run kept neither.
+/// Services and workloads in one line; `None` if the run recorded neither.
 pub(super) fn compared(run: &RunRecord) -> Option<String> {
     let infos: Vec<ServiceInfo> = run
         .plan
@@ -30,7 +30,7 @@ pub(super) fn compared(run: &RunRecord) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-/// Each once, in the order of the first.
+/// Each name once, in the order of first occurrence.
 fn unlike(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.filter(|name| seen.insert(name.clone())).collect()
@@ -40,7 +40,7 @@ fn listed(names: &[String]) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     match (names, more) {
         ([], _) => None,
-        // One more takes no more room than to say so.
+        // To name one more takes no more room than to count it.
         (_, 0 | 1) => Some(names.join(", ")),
         _ => Some(format!("{} and {more} others", names[..NAMED].join(", "))),
     }

@@ -13,19 +13,19 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-/// How often the store is asked for news.
+/// How often the store is polled.
 const EVERY: Duration = Duration::from_millis(500);
 
-/// How far a run is, as the page hears it.
+/// Progress of a run, sent to the page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-struct News {
-    /// Whether it goes on.
+struct RunUpdate {
+    /// Whether the run is in progress.
     running: bool,
-    /// Trials that ended.
+    /// Number of finished trials.
     trials: u32,
-    /// Number of the last one: a new one means that the report has changed.
+    /// Sequence number of the last trial: a new one means that the report has changed.
     sequence: i64,
-    /// What happens now.
+    /// The current activity.
     progress: Option<Progress>,
 }
 
@@ -43,7 +43,7 @@ pub(super) async fn events(
 
 /// Sends news until the run has ended, the page is closed or the store fails.
 async fn watch(state: Arc<Shared>, run: String, sender: mpsc::Sender<Result<Event, Infallible>>) {
-    let mut last: Option<News> = None;
+    let mut last: Option<RunUpdate> = None;
     loop {
         let name = run.clone();
         let Ok(news) = super::api::blocking(&state, move |store, _| news(store, &name)).await else {
@@ -64,10 +64,10 @@ async fn watch(state: Arc<Shared>, run: String, sender: mpsc::Sender<Result<Even
     }
 }
 
-fn news(store: &Store, run: &str) -> anyhow::Result<News> {
+fn news(store: &Store, run: &str) -> anyhow::Result<RunUpdate> {
     let (sequence, trials) = store.trial_count(run)?;
     let record = store.run(run)?;
-    Ok(News {
+    Ok(RunUpdate {
         running: reporting::is_running(store, &record)?,
         trials,
         sequence,

@@ -1,4 +1,4 @@
-//! What the store holds, for Prometheus: the newest run of each suite, and runs that go on.
+//! Metrics of the store for Prometheus: the newest run of each suite, and runs in progress.
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
@@ -25,7 +25,7 @@ fn text(store: &Store, state: &Shared) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// The newest run of each suite that has trials. The list begins with the newest.
+/// The newest run of each suite that has results. `runs` is sorted from the newest to the oldest.
 fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
     let mut seen = BTreeSet::new();
     let has_numbers = |run: &RunEntry| run.trials > run.excluded_trials;
@@ -34,7 +34,7 @@ fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
     newest
 }
 
-/// A run that ended is reported once: its report is kept until a newer one of its suite takes its place.
+/// The reports of ended runs. Each is computed once, and kept until a newer run of its suite replaces it.
 fn reports(store: &Store, state: &Shared, runs: &[RunEntry]) -> anyhow::Result<Vec<Arc<Report>>> {
     let kept = || state.newest.lock().unwrap_or_else(PoisonError::into_inner);
     let mut reports = Vec::new();
@@ -52,7 +52,7 @@ fn reports(store: &Store, state: &Shared, runs: &[RunEntry]) -> anyhow::Result<V
     Ok(reports)
 }
 
-/// How far each run is that is still heard of.
+/// The progress of each run that is still active.
 fn going_on(store: &Store, runs: &[RunEntry]) -> anyhow::Result<Vec<RunProgress>> {
     let mut found = Vec::new();
     for run in runs {

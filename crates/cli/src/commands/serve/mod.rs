@@ -1,7 +1,7 @@
-//! `prony serve`: the live page and the history, from the store.
+//! `prony serve`: serves the live page and the history from the store.
 //!
-//! The page is the report's own; served, it asks this server for data. Only `change` writes, and no text of a service is
-//! ever sent as HTML: data goes out as JSON, with a policy that lets the page run its own script and no other.
+//! The page is that of the report, but it asks this server for its data. Only `change` writes, and no text of a service is
+//! ever sent as HTML: data is sent as JSON, with a policy that lets the page run only its own script.
 
 mod api;
 mod compare;
@@ -16,7 +16,7 @@ mod run_summary;
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
 use crate::output::{address_said, print};
-use crate::reporting::Surroundings;
+use crate::reporting::ReportContext;
 use anyhow::{Context as _, anyhow};
 use axum::Router;
 use axum::routing::{get, put};
@@ -31,39 +31,39 @@ use tokio::net::TcpListener;
 /// Show runs, a run in progress and their history in the browser
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Address to listen on; beyond loopback everyone who reaches it can read the runs, and nobody can label or delete one
+    /// Address to listen on; beyond loopback everyone who can reach it can read the runs, but no run can be labelled or deleted
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     listen: IpAddr,
-    /// Port; 0 takes a free one
+    /// Port to listen on; 0 picks a free one
     #[arg(long, default_value_t = 4400)]
     port: u16,
-    /// Print where it listens as JSON
+    /// Print the listening address as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
 
-/// What every request may read.
+/// What all requests share.
 struct State {
     store: PathBuf,
-    /// Whether pages may change what is stored: where nobody but this machine reaches them.
+    /// Whether pages may change the store: only if no other machine can reach them.
     may_change: bool,
-    beside: Surroundings,
-    /// What came out of runs that ended, by their names.
-    answers: Mutex<BTreeMap<String, run_summary::Answer>>,
-    /// Reports of the newest run of each suite, by the runs' names.
+    beside: ReportContext,
+    /// Results of ended runs, by the names of the runs.
+    answers: Mutex<BTreeMap<String, run_summary::RunSummary>>,
+    /// Reports of the newest run of each suite, by the names of the runs.
     newest: Mutex<BTreeMap<String, Arc<Report>>>,
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let store = args.store.path()?;
-    // An unreadable store is told now, not on the first click.
+    // An unreadable store is reported now, not on the first request.
     drop(Store::open_existing(&store).map_err(usage)?);
     let state = Arc::new(State {
         store,
         may_change: args.listen.is_loopback(),
-        beside: Surroundings::read()?,
+        beside: ReportContext::read()?,
         answers: Mutex::default(),
         newest: Mutex::default(),
     });
@@ -84,12 +84,14 @@ async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
                 SocketAddr::new(args.listen, args.port)
             ))
         })?;
-    let address = listener.local_addr().context("cannot tell the address")?;
+    let address = listener
+        .local_addr()
+        .context("cannot determine the listening address")?;
     print(&address_said(&format!("http://{address}/"), args.json))?;
     let server = axum::serve(listener, routes(state));
     tokio::select! {
         ended = server => ended.context("the server failed"),
-        // Streams to open pages would hold a graceful end up for ever.
+        // A graceful shutdown would wait forever for streams to open pages.
         asked = tokio::signal::ctrl_c() => asked.context("cannot wait for Ctrl-C"),
     }
 }

@@ -1,4 +1,4 @@
-//! What came out of a run, in a sentence.
+//! The result of a run in one sentence.
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
@@ -10,28 +10,28 @@ use prony_store::Store;
 use serde::Serialize;
 use std::sync::{Arc, PoisonError};
 
-/// What a duet is stored as.
+/// The suite of stored duets.
 const DUET: &str = "duet";
 
-/// What came out of a run.
+/// The result of a run.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Answer {
-    /// In a sentence; `None` where no trial has ended.
+pub(super) struct RunSummary {
+    /// One sentence; `None` if no trial has ended.
     answer: Option<String>,
-    /// Further boards of the run.
+    /// Number of further rankings of the run.
     more: usize,
 }
 
 pub(super) async fn answer(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
-) -> Result<Json<Answer>, Failure> {
+) -> Result<Json<RunSummary>, Failure> {
     let told = blocking(&state, move |store, state| answered(store, state, &run));
     Ok(Json(told.await?))
 }
 
-/// A run that ended says the same for ever, and to find it out takes all of its trials: it is kept.
-fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<Answer> {
+/// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
+fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
     let id = store.find_run(wanted)?;
     let kept = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = kept().get(&id) {
@@ -45,15 +45,15 @@ fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<Answe
     Ok(found)
 }
 
-fn of(store: &Store, state: &Shared, run: &RunRecord) -> anyhow::Result<Answer> {
-    // A duet compares two services that ran at once: what it found stands in the record of the run.
+fn of(store: &Store, state: &Shared, run: &RunRecord) -> anyhow::Result<RunSummary> {
+    // The result of a duet, which loads two services at once, is in the record of the run.
     if run.suite == DUET && run.ended_at.is_some() {
         let answer = run.warnings.last().map(|said| said.text.clone());
-        return Ok(Answer { answer, more: 0 });
+        return Ok(RunSummary { answer, more: 0 });
     }
     let report = reporting::report(store, &run.id, &state.beside)?;
     let first = report.groups.first();
-    Ok(Answer {
+    Ok(RunSummary {
         answer: first.map(|group| group.finding.clone()),
         more: report.groups.len().saturating_sub(1),
     })

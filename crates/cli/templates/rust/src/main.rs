@@ -16,7 +16,7 @@ fn main() -> std::io::Result<()> {
 }
 
 async fn serve() -> std::io::Result<()> {
-    // A fixed route would be compared with the path as it was sent; an extracted path has its escapes undone.
+    // A fixed route would be compared with the path as it was sent; an extracted path is percent-decoded.
     let app = Router::new().route("/{*path}", get(respond));
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
     let listener = TcpListener::bind(address).await?;

@@ -1,36 +1,35 @@
-//! What must hold behind the server while a load goes on.
+//! Conditions that must hold in the backing service during a load.
 
 use std::fmt;
 
-/// What must hold behind the server while a load goes on.
+/// A condition that must hold in the backing service during a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct During {
+pub struct LoadInvariant {
     pub(super) name: String,
-    pub(super) companion: String,
+    pub(super) backing_service: String,
     pub(super) connections: Most,
 }
 
-/// The highest number that is right.
+/// The highest allowed number.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Most {
-    /// This one.
     Number(u64),
-    /// The one that the companion gives the service in this variable.
+    /// The value of this variable, which the backing service exports to the service.
     Variable(String),
 }
 
-impl During {
-    /// What must hold, in words.
+impl LoadInvariant {
+    /// A description of the condition.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the companion that is watched.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    /// The name of the monitored backing service.
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
-    /// Connections of the service that may be open there at one time.
+    /// The limit of connections that the service may have open at the same time.
     pub const fn connections(&self) -> &Most {
         &self.connections
     }

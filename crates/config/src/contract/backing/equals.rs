@@ -1,57 +1,53 @@
-//! Sums that a number behind the server must be: `before + createOrder.201 - 2 * deleteOrder.204`.
+//! Sums that a number in the backing service must equal: `before + createOrder.201 - 2 * deleteOrder.204`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// One term of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Term {
-    /// What the quantity is multiplied by; below 0 where it is subtracted.
+pub(super) struct SumTerm {
+    /// The factor; negative if the term is subtracted.
     pub(super) times: i64,
-    /// What is counted.
     pub(super) of: Quantity,
 }
 
-/// What a term counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Quantity {
-    /// What the same query gave before the load.
+    /// The result of the same query before the load.
     Before,
-    /// Replies of an operation with a status.
     Replies {
-        /// The contract's word for the operation.
+        /// The name of the operation in the contract.
         operation: String,
-        /// The status code.
         status: u16,
     },
     /// The number 1: the term is a number.
     One,
 }
 
-/// What came of the requests of a load.
+/// Counts of the replies to a load.
 pub trait Counts {
     /// Complete replies of an operation with a status.
     fn replies(&self, operation: &str, status: u16) -> u64;
 
-    /// Requests of an operation of which nobody knows whether they were carried out.
+    /// Requests of an operation with an unknown outcome: the service may or may not have executed them.
     fn unknown(&self, operation: &str) -> u64;
 }
 
-/// What a sum comes to.
+/// The interval of the value of a sum.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expected {
-    /// Where all requests of unknown outcome lower it.
+pub struct SumTarget {
+    /// The value if all requests of unknown outcome lower it.
     pub low: i64,
-    /// Where all of them raise it.
+    /// The value if all of them raise it.
     pub high: i64,
     /// Requests of unknown outcome that may have changed it.
     pub uncertain: u64,
-    /// The sum with numbers in place of words: `100 + 3 - 2 * 1`.
+    /// The sum with numbers instead of names: `100 + 3 - 2 * 1`.
     pub numbers: String,
 }
 
-/// What the terms come to. A request of unknown outcome may have counted as any of its operation's terms, or as none.
-pub(super) fn expected(terms: &[Term], before: i64, counts: &dyn Counts) -> Expected {
+/// Computes the sum. A request of unknown outcome may count as any term of its operation, or as none.
+pub(super) fn expected(terms: &[SumTerm], before: i64, counts: &dyn Counts) -> SumTarget {
     let mut sum = 0_i64;
     let mut numbers = String::new();
     let mut statuses: BTreeMap<(&str, u16), i64> = BTreeMap::new();
@@ -72,7 +68,7 @@ pub(super) fn expected(terms: &[Term], before: i64, counts: &dyn Counts) -> Expe
         let (least, most) = effects.entry(operation).or_default();
         (*least, *most) = ((*least).min(times), (*most).max(times));
     }
-    let mut expected = Expected {
+    let mut expected = SumTarget {
         low: sum,
         high: sum,
         uncertain: 0,
@@ -92,7 +88,7 @@ fn whole(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn write_term(numbers: &mut String, term: &Term, value: i64) {
+fn write_term(numbers: &mut String, term: &SumTerm, value: i64) {
     let sign = match (numbers.is_empty(), term.times < 0) {
         (true, false) => "",
         (true, true) => "-",
@@ -100,7 +96,7 @@ fn write_term(numbers: &mut String, term: &Term, value: i64) {
         (false, true) => " - ",
     };
     let times = term.times.unsigned_abs();
-    // Writing to a text does not fail.
+    // Writing to a string does not fail.
     let _ = match (&term.of, times) {
         (Quantity::One, _) => write!(numbers, "{sign}{times}"),
         (_, 1) => write!(numbers, "{sign}{value}"),
@@ -110,12 +106,12 @@ fn write_term(numbers: &mut String, term: &Term, value: i64) {
 
 const WANTED: &str = "write a sum of `before`, whole numbers and `OPERATION.STATUS`, like `before + createOrder.201 - deleteOrder.204`";
 
-/// Reads a sum. The error says what is no part of one.
-pub(super) fn parse(text: &str) -> Result<Vec<Term>, String> {
+/// Parses a sum. The error quotes the part that does not belong to a sum.
+pub(super) fn parse(text: &str) -> Result<Vec<SumTerm>, String> {
     let mut terms = Vec::new();
     let mut rest = text.trim();
     let mut sign = 1;
-    // A sign before the first term is free.
+    // The sign of the first term is optional.
     if let Some(after) = rest.strip_prefix('-') {
         (sign, rest) = (-1, after);
     }
@@ -133,14 +129,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Term>, String> {
 }
 
 /// `before`, `3`, `createOrder.201`, or one of them times a number.
-fn term(sign: i64, text: &str) -> Result<Term, String> {
-    let wrong = || format!("`{text}` is no part of a sum: {WANTED}");
+fn term(sign: i64, text: &str) -> Result<SumTerm, String> {
+    let wrong = || format!("`{text}` is not part of a sum: {WANTED}");
     let (times, of) = match text.split_once('*') {
         None => (1, text),
         Some((times, of)) => (times.trim().parse().map_err(|_| wrong())?, of.trim()),
     };
     if let Ok(number) = of.parse::<u32>() {
-        return Ok(Term {
+        return Ok(SumTerm {
             times: sign * times * i64::from(number),
             of: Quantity::One,
         });
@@ -159,7 +155,7 @@ fn term(sign: i64, text: &str) -> Result<Term, String> {
             status,
         }
     };
-    Ok(Term {
+    Ok(SumTerm {
         times: sign * times,
         of,
     })
@@ -169,8 +165,8 @@ fn term(sign: i64, text: &str) -> Result<Term, String> {
 mod tests {
     use super::*;
 
-    fn replies(times: i64, operation: &str, status: u16) -> Term {
-        Term {
+    fn replies(times: i64, operation: &str, status: u16) -> SumTerm {
+        SumTerm {
             times,
             of: Quantity::Replies {
                 operation: operation.to_owned(),
@@ -181,7 +177,7 @@ mod tests {
 
     #[test]
     fn sums() {
-        let before = Term {
+        let before = SumTerm {
             times: 1,
             of: Quantity::Before,
         };
@@ -196,7 +192,7 @@ mod tests {
         assert_eq!(
             parse(" -3 * 5+before "),
             Ok(vec![
-                Term {
+                SumTerm {
                     times: -15,
                     of: Quantity::One
                 },
@@ -205,9 +201,9 @@ mod tests {
         );
     }
 
-    struct Made;
+    struct FixedCounts;
 
-    impl Counts for Made {
+    impl Counts for FixedCounts {
         fn replies(&self, operation: &str, status: u16) -> u64 {
             match (operation, status) {
                 ("create", 201) => 10,
@@ -227,10 +223,10 @@ mod tests {
 
     #[test]
     fn what_nobody_knows_widens_the_sum_by_its_operation_alone() {
-        let of = |text: &str| expected(&parse(text).expect("a sum"), 100, &Made);
+        let of = |text: &str| expected(&parse(text).expect("a sum"), 100, &FixedCounts);
         assert_eq!(
             of("before + create.201 - 2 * delete.204 + 1"),
-            Expected {
+            SumTarget {
                 low: 100 + 10 - 8 + 1 - 4,
                 high: 100 + 10 - 8 + 1 + 3,
                 uncertain: 5,
@@ -242,7 +238,7 @@ mod tests {
             (100, 100),
             "it counts nothing"
         );
-        // One request has one status: it counts as one of both terms at most.
+        // One request has one status: it counts for at most one of the terms.
         let both = of("create.201 + 5 * create.422 - create.409");
         assert_eq!((both.low, both.high), (10 - 3, 10 + 15));
         // A term that cancels itself out counts nothing.
@@ -262,7 +258,7 @@ mod tests {
             "(before)",
         ] {
             let error = parse(text).expect_err(text);
-            assert!(error.contains("no part of a sum"), "{error}");
+            assert!(error.contains("not part of a sum"), "{error}");
         }
     }
 }

@@ -1,52 +1,53 @@
-//! What stands beside a service, as a contract writes it: companions, rows of their data, and what is looked at behind the
-//! server when the load is over.
+//! The backing services of a contract, rows of their data, and what is verified there after the load.
 //!
-//! Nothing is started or asked here: whoever runs companions reads `[rows]` from them and gives the contract what they found.
+//! Nothing here starts or queries them: the runner of the backing services reads `[rows]` from them and passes the result to
+//! the contract.
 
 mod during;
 mod equals;
 
-pub use during::{During, Most};
-pub use equals::{Counts, Expected};
+pub use during::{LoadInvariant, Most};
+pub use equals::{Counts, SumTarget};
 
 use crate::contract::ContractError;
 use crate::contract::error::{File, known};
 use crate::contract::template::is_place;
 use crate::contract::toml::{
-    WrittenAfter, WrittenCompanion, WrittenContract, WrittenDuring, WrittenMost, WrittenVariable, in_order,
+    BackingRequirementToml, ContractToml, FinalInvariantToml, LoadInvariantToml, UpperLimitToml,
+    VariableToml, in_order,
 };
-use equals::{Quantity, Term};
+use equals::{Quantity, SumTerm};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
 
-/// Software that a service of a contract needs beside it: a database, a cache, a slow backend.
+/// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Companion {
+pub struct BackingRequirement {
     name: String,
     uses: String,
     seed: Vec<PathBuf>,
     settings: BTreeMap<String, toml::Value>,
 }
 
-impl Companion {
-    /// The contract's word for it.
+impl BackingRequirement {
+    /// Its name in the contract.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Which companion it is: the name of a folder of companions.
+    /// The name of its folder in `backing-services/`.
     pub fn uses(&self) -> &str {
         &self.uses
     }
 
-    /// Files that make its data, in the order in which they run.
+    /// Files that create its data, in the order in which they run.
     pub fn seed(&self) -> &[PathBuf] {
         &self.seed
     }
 
-    /// Further keys, which the companion that it uses understands.
+    /// Further keys, which the backing service defines.
     pub const fn settings(&self) -> &BTreeMap<String, toml::Value> {
         &self.settings
     }
@@ -56,85 +57,84 @@ impl Companion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     name: String,
-    companion: String,
+    backing_service: String,
     query: String,
 }
 
 impl Rows {
-    /// The contract's word for them.
+    /// The name of the rows in the contract.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the companion that is asked.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    /// The name of the backing service that is queried.
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
-    /// What is asked. Each column becomes text; what is missing becomes `null`.
+    /// Each column is read as text; a missing value becomes `null`.
     pub fn query(&self) -> &str {
         &self.query
     }
 }
 
-/// What is looked at behind the server when the load is over.
+/// A condition that must hold in the backing service after the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct After {
     name: String,
-    companion: String,
+    backing_service: String,
     query: String,
     written: String,
-    equals: Vec<Term>,
+    equals: Vec<SumTerm>,
 }
 
 impl After {
-    /// What must hold, in words.
+    /// A description of the condition.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The name of the companion that is asked.
-    pub fn companion(&self) -> &str {
-        &self.companion
+    /// The name of the backing service that is queried.
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
     }
 
-    /// What is asked: one row with one whole number.
+    /// The query: it returns one row with one whole number.
     pub fn query(&self) -> &str {
         &self.query
     }
 
-    /// What the number must be, as it is written.
+    /// The sum that the number must equal, as written.
     pub fn equals(&self) -> &str {
         &self.written
     }
 
-    /// The number that must come: `before` is what the same query gave before the load.
-    pub fn expected(&self, before: i64, counts: &dyn Counts) -> Expected {
+    /// The expected number; `before` is the result of the same query before the load.
+    pub fn expected(&self, before: i64, counts: &dyn Counts) -> SumTarget {
         equals::expected(&self.equals, before, counts)
     }
 }
 
-/// All of it, verified.
+/// Everything that a contract says about backing services, verified.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Beside {
-    pub(crate) companions: Vec<Companion>,
+pub(crate) struct BackingSpec {
+    pub(crate) backing_services: Vec<BackingRequirement>,
     pub(crate) rows: Vec<Rows>,
     pub(crate) after: Vec<After>,
-    pub(crate) during: Vec<During>,
+    pub(crate) during: Vec<LoadInvariant>,
     pub(crate) environment: BTreeMap<String, String>,
 }
 
-impl Beside {
-    /// Everything that a contract says of companions.
-    pub(crate) fn read(file: &File, folder: &Path, written: &WrittenContract) -> Result<Self, ContractError> {
+impl BackingSpec {
+    pub(crate) fn read(file: &File, folder: &Path, written: &ContractToml) -> Result<Self, ContractError> {
         let reader = Reader {
             file,
             folder,
             written,
         };
-        let mut companions = Vec::new();
-        for (name, keys) in in_order(&written.companion) {
-            companions.push(reader.companion(name, keys)?);
+        let mut backing_services = Vec::new();
+        for (name, keys) in in_order(&written.backing_service) {
+            backing_services.push(reader.backing_service(name, keys)?);
         }
         let mut rows = Vec::new();
         for (name, table) in in_order(&written.rows) {
@@ -142,7 +142,7 @@ impl Beside {
             reader.named(&at, name, table.span())?;
             rows.push(Rows {
                 name: name.to_owned(),
-                companion: reader.asked(&at, table.get_ref().companion.as_ref(), table.span())?,
+                backing_service: reader.asked(&at, table.get_ref().backing_service.as_ref(), table.span())?,
                 query: reader.query(&at, &table.get_ref().query, table.span())?,
             });
         }
@@ -152,7 +152,7 @@ impl Beside {
         }
         let during = written.during.iter().map(|table| reader.during(table));
         Ok(Self {
-            companions,
+            backing_services,
             rows,
             after,
             during: during.collect::<Result<_, _>>()?,
@@ -164,23 +164,27 @@ impl Beside {
 struct Reader<'a> {
     file: &'a File,
     folder: &'a Path,
-    written: &'a WrittenContract,
+    written: &'a ContractToml,
 }
 
 impl Reader<'_> {
-    fn companion(&self, name: &str, keys: &Spanned<WrittenCompanion>) -> Result<Companion, ContractError> {
+    fn backing_service(
+        &self,
+        name: &str,
+        keys: &Spanned<BackingRequirementToml>,
+    ) -> Result<BackingRequirement, ContractError> {
         let at = |key: &str, span: Range<usize>, reason: &str| {
             Err(self
                 .file
-                .invalid(span, format!("`companion.{name}{key}`: {reason}")))
+                .invalid(span, format!("`backing.{name}{key}`: {reason}")))
         };
-        self.named(&format!("companion.{name}"), name, keys.span())?;
+        self.named(&format!("backing.{name}"), name, keys.span())?;
         let uses = match keys.get_ref().get("use") {
             None => {
                 return at(
                     "",
                     keys.span(),
-                    "no `use`: give the name of a companion, like `use = \"postgresql\"`",
+                    "no `use`: give the name of a backing service, like `use = \"postgresql\"`",
                 );
             }
             Some(uses) => match uses.get_ref() {
@@ -189,7 +193,7 @@ impl Reader<'_> {
                     return at(
                         ".use",
                         uses.span(),
-                        "give the name of a companion, like \"postgresql\"",
+                        "give the name of a backing service, like \"postgresql\"",
                     );
                 }
             },
@@ -231,7 +235,7 @@ impl Reader<'_> {
             .filter(|(key, _)| !matches!(key.as_str(), "use" | "seed"))
             .map(|(key, value)| (key.clone(), value.get_ref().clone()))
             .collect();
-        Ok(Companion {
+        Ok(BackingRequirement {
             name: name.to_owned(),
             uses,
             seed,
@@ -239,7 +243,7 @@ impl Reader<'_> {
         })
     }
 
-    fn after(&self, table: &Spanned<WrittenAfter>) -> Result<After, ContractError> {
+    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<After, ContractError> {
         let written = table.get_ref();
         let at = format!("after `{}`", written.name);
         let equals = equals::parse(written.equals.get_ref())
@@ -253,36 +257,37 @@ impl Reader<'_> {
             })?;
         Ok(After {
             name: written.name.clone(),
-            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             query: self.query(&at, &written.query, table.span())?,
             written: written.equals.get_ref().clone(),
             equals,
         })
     }
 
-    fn during(&self, table: &Spanned<WrittenDuring>) -> Result<During, ContractError> {
+    fn during(&self, table: &Spanned<LoadInvariantToml>) -> Result<LoadInvariant, ContractError> {
         let written = table.get_ref();
         let at = format!("during `{}`", written.name);
         let connections = match written.connections.get_ref() {
-            WrittenMost::Number(0) => {
-                let message = format!("{at}: `connections` is 0: no service could reach its companion");
+            UpperLimitToml::Number(0) => {
+                let message =
+                    format!("{at}: `connections` is 0: no service could connect to its backing service");
                 return Err(self.file.invalid(written.connections.span(), message));
             }
-            WrittenMost::Number(number) => Most::Number(*number),
-            WrittenMost::Variable(name) => Most::Variable(name.clone()),
+            UpperLimitToml::Number(number) => Most::Number(*number),
+            UpperLimitToml::Variable(name) => Most::Variable(name.clone()),
         };
-        Ok(During {
+        Ok(LoadInvariant {
             name: written.name.clone(),
-            companion: self.asked(&at, written.companion.as_ref(), table.span())?,
+            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             connections,
         })
     }
 
-    fn operation(&self, term: &Term) -> Result<(), String> {
+    fn operation(&self, term: &SumTerm) -> Result<(), String> {
         let known_operations = &self.written.operation;
         match &term.of {
             Quantity::Replies { operation, .. } if !known_operations.contains_key(operation) => Err(format!(
-                "`{operation}` is no operation: {}",
+                "`{operation}` is not an operation: {}",
                 known(known_operations.keys().map(String::as_str))
             )),
             _ => Ok(()),
@@ -294,24 +299,25 @@ impl Reader<'_> {
         variables
             .map(|(name, value)| {
                 let text = match value.get_ref() {
-                    WrittenVariable::Text(text) => text.clone(),
-                    WrittenVariable::File { file } => std::fs::read_to_string(self.folder.join(file))
-                        .map_err(|error| {
+                    VariableToml::Text(text) => text.clone(),
+                    VariableToml::File { file } => {
+                        std::fs::read_to_string(self.folder.join(file)).map_err(|error| {
                             let message = format!("`environment.{name}`: {file}: {error}");
                             self.file.invalid(value.span(), message)
-                        })?,
+                        })?
+                    }
                 };
                 Ok((name.clone(), text))
             })
             .collect()
     }
 
-    /// Names become variables of the environment and parts of paths.
+    /// Names become environment variables and parts of paths.
     fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ContractError> {
         if is_place(name) {
             return Ok(());
         }
-        let message = format!("`{at}`: a name has small letters, digits and `_`");
+        let message = format!("`{at}`: a name consists of lowercase letters, digits and `_`");
         Err(self.file.invalid(span, message))
     }
 
@@ -320,35 +326,35 @@ impl Reader<'_> {
         if query.is_empty() {
             return Err(self
                 .file
-                .invalid(span, format!("`{at}`: `query` is empty: say what is asked")));
+                .invalid(span, format!("`{at}`: `query` is empty: give a query")));
         }
         Ok(query.to_owned())
     }
 
-    /// The companion that is asked: the only one may be left out.
+    /// The backing service that is queried. It need not be named if there is only one.
     fn asked(
         &self,
         at: &str,
         name: Option<&Spanned<String>>,
         span: Range<usize>,
     ) -> Result<String, ContractError> {
-        let all = &self.written.companion;
+        let all = &self.written.backing_service;
         let names = || known(all.keys().map(String::as_str));
         match name {
             Some(name) if all.contains_key(name.get_ref()) => Ok(name.get_ref().clone()),
             Some(name) => Err(self.file.invalid(
                 name.span(),
-                format!("`{at}`: `companion` is `{}`: {}", name.get_ref(), names()),
+                format!("`{at}`: `backing` is `{}`: {}", name.get_ref(), names()),
             )),
             None => match all.keys().collect::<Vec<_>>().as_slice() {
                 [only] => Ok((*only).clone()),
                 [] => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `[companion.NAME]` in this contract: write one"),
+                    format!("`{at}`: no `[backing.NAME]` in this contract: add one"),
                 )),
                 _ => Err(self.file.invalid(
                     span,
-                    format!("`{at}`: no `companion`: say which one is asked; {}", names()),
+                    format!("`{at}`: no `backing`: name the one to query; {}", names()),
                 )),
             },
         }

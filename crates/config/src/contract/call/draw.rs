@@ -1,23 +1,23 @@
-//! The values that stand in the places of a call.
+//! The values of the placeholders of a call.
 
 use super::Call;
 use crate::contract::ContractError;
 use crate::contract::backing::Rows;
 use crate::contract::error::known;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{Draw, RowTable, WrittenSource};
-use crate::contract::template::{Bindings, Bound, names};
+use crate::contract::source::{Draw, RowTable, SourceToml};
+use crate::contract::template::{Bindings, BoundValue, names};
 use crate::contract::toml::HeaderText;
 use prony_load::{Generated, Parameter, Pick, Source};
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// The place of the end of a body that is made up.
+/// The placeholder at the end of a generated body.
 pub(crate) const BODY_END: &str = "body_end";
 
 impl Call<'_> {
-    /// A value for each place.
+    /// A value for each placeholder.
     pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ContractError> {
         self.drawn_by(&mut Draw::new(random, self.tables()))
     }
@@ -26,12 +26,12 @@ impl Call<'_> {
         let bindings = self
             .with()
             .iter()
-            .map(|(name, source)| (name.clone(), Bound::Text(source.get_ref().draw(draw))))
+            .map(|(name, source)| (name.clone(), BoundValue::Text(source.get_ref().draw(draw))))
             .collect();
         self.completed(bindings, draw)
     }
 
-    /// A value for each place: for each combination of those that are written as several.
+    /// A value for each placeholder: one set for each combination of listed values.
     pub(crate) fn combinations(&self, draw: &mut Draw<'_>) -> Result<Vec<Bindings>, ContractError> {
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
@@ -40,7 +40,7 @@ impl Call<'_> {
                 .flat_map(|bindings| {
                     source.get_ref().values(draw).into_iter().map(move |value| {
                         let mut more = bindings.clone();
-                        more.insert(name.clone(), Bound::Text(value));
+                        more.insert(name.clone(), BoundValue::Text(value));
                         more
                     })
                 })
@@ -52,27 +52,27 @@ impl Call<'_> {
             .collect()
     }
 
-    /// Adds the values that nobody writes: the end of a body that is made up, and tokens for the other values.
+    /// Adds the values that contracts never write: the end of a generated body, and tokens that depend on the other values.
     fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
         if self.written.generated.is_some() {
-            let digits = WrittenSource::Hex(Generated::end_length(u64::MAX));
-            bindings.insert(BODY_END.to_owned(), Bound::Text(digits.draw(draw)));
+            let digits = SourceToml::Hex(Generated::end_length(u64::MAX));
+            bindings.insert(BODY_END.to_owned(), BoundValue::Text(digits.draw(draw)));
         }
         for (name, token) in self.tokens(&bindings, &[])? {
-            bindings.insert(name, Bound::Text(token.draw(draw)));
+            bindings.insert(name, BoundValue::Text(token.draw(draw)));
         }
         Ok(bindings)
     }
 
-    /// Tokens whose claims have places that are bound, where the call carries them.
+    /// The tokens that the call carries, with the placeholders of their claims filled.
     pub(crate) fn tokens(
         &self,
         bindings: &Bindings,
         parameters: &[Parameter],
-    ) -> Result<Vec<(String, WrittenSource)>, ContractError> {
+    ) -> Result<Vec<(String, SourceToml)>, ContractError> {
         let value = |name: &str| match bindings.get(name)? {
-            Bound::Text(text) => Some(vec![text.clone()]),
-            Bound::Parameter(index) => match &parameters[*index].source {
+            BoundValue::Text(text) => Some(vec![text.clone()]),
+            BoundValue::Parameter(index) => match &parameters[*index].source {
                 Source::Column {
                     values,
                     pick: Pick::Each,
@@ -92,13 +92,13 @@ impl Call<'_> {
         Ok(minted
             .into_iter()
             .map(|(name, mut tokens)| match tokens.as_slice() {
-                [_] => (name, WrittenSource::One(tokens.remove(0))),
-                _ => (name, WrittenSource::List(tokens)),
+                [_] => (name, SourceToml::One(tokens.remove(0))),
+                _ => (name, SourceToml::List(tokens)),
             })
             .collect())
     }
 
-    /// Whether a place of this name stands in the request's head or body.
+    /// Whether the request's head or body has this placeholder.
     fn mentions(&self, name: &str) -> bool {
         let in_text = |text: &str| names(text).any(|known| known == name);
         let written = &self.written;
@@ -114,18 +114,14 @@ impl Call<'_> {
             })
     }
 
-    /// The rows that were read from companions.
+    /// The rows that were read from backing services.
     pub(crate) const fn tables(&self) -> &BTreeMap<String, RowTable> {
         &self.contract.tables
     }
 
-    /// A value that stands in rows must name rows that there are, and where they were read a column of them.
-    pub(crate) fn verify_row(
-        &self,
-        name: &str,
-        source: &Spanned<WrittenSource>,
-    ) -> Result<(), ContractError> {
-        let WrittenSource::Row { row, column } = source.get_ref() else {
+    /// A value from rows must name existing rows and, once they have been read, an existing column.
+    pub(crate) fn verify_row(&self, name: &str, source: &Spanned<SourceToml>) -> Result<(), ContractError> {
+        let SourceToml::Row { row, column } = source.get_ref() else {
             return Ok(());
         };
         let at = |reason: String| Err(self.invalid(source.span(), format!("`with.{name}`: {reason}")));

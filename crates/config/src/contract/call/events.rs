@@ -1,21 +1,21 @@
-//! Replies that are streams, from the words of a contract.
+//! Expectations of streamed replies, built from a contract.
 
 use super::generated::item_text;
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::template::constant;
-use crate::contract::toml::{TextOrNumber, WrittenEvent, WrittenEvents};
-use prony_load::events::{Data, Events, Shape, Whole};
+use crate::contract::toml::{EventToml, EventsToml, TextOrNumber};
+use prony_load::events::{Data, Events, ExactStream, MessageRule};
 use prony_load::{Part, Template};
 use std::ops::Range;
 use toml::Spanned;
 
 impl Call<'_> {
-    /// A stream whose every message is known.
+    /// A stream in which every message is known.
     pub(super) fn events(
         &self,
-        written: &Spanned<WrittenEvents>,
-        filling: &Filling<'_>,
+        written: &Spanned<EventsToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Events, ContractError> {
         let (span, events) = (written.span(), written.get_ref());
         let number = |key: &str, number: &TextOrNumber| {
@@ -27,11 +27,11 @@ impl Call<'_> {
             let template = filling.fill(&text, str::to_owned).map_err(at)?;
             let known = String::from_utf8_lossy(&constant(&template)).into_owned();
             if template.is_constant() && known.parse::<u32>().is_err() {
-                return Err(at(format!("`{known}` is no whole number")));
+                return Err(at(format!("`{known}` is not a whole number")));
             }
             Ok(template)
         };
-        let whole = Whole {
+        let whole = ExactStream {
             count: number("count", &events.count)?,
             each: self.shape("each", &events.each, (&span, filling))?,
             last: match &events.last {
@@ -53,20 +53,20 @@ impl Call<'_> {
     fn shape(
         &self,
         key: &str,
-        written: &WrittenEvent,
-        (span, filling): (&Range<usize>, &Filling<'_>),
-    ) -> Result<Shape, ContractError> {
+        written: &EventToml,
+        (span, filling): (&Range<usize>, &PlaceholderValues<'_>),
+    ) -> Result<MessageRule, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
         let text = |text: &Option<String>| {
             let filled = text.as_ref().map(|text| filling.fill(text, str::to_owned));
             filled.transpose().map_err(at)
         };
         if written.message.is_some() {
-            return Err(at("`message` is of gRPC: give `json` or `text`".to_owned()));
+            return Err(at("`message` is only for gRPC: give `json` or `text`".to_owned()));
         }
         let data = match (&written.json, &written.text) {
             (Some(_), Some(_)) => {
-                return Err(at("its data is either `json` or `text`".to_owned()));
+                return Err(at("give either `json` or `text`".to_owned()));
             }
             (Some(json), None) => {
                 let json = Spanned::new(span.clone(), json.clone());
@@ -75,7 +75,7 @@ impl Call<'_> {
             }
             (None, given) => text(given)?.map(Data::Text),
         };
-        Ok(Shape {
+        Ok(MessageRule {
             id: text(&written.id)?,
             name: text(&written.event)?,
             data,
@@ -83,7 +83,7 @@ impl Call<'_> {
     }
 }
 
-/// JSON in which `"#{= i}"` alone is a number.
+/// JSON in which the text `"#{= i}"` becomes a number.
 fn with_formulas(json: Template) -> Template {
     let parts = json.0.into_iter().map(|part| match part {
         Part::Literal(text) => {

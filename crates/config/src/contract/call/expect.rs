@@ -1,20 +1,20 @@
-//! What must come back, from the words of a contract.
+//! Expectations of replies, built from a contract.
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::digest;
 use crate::contract::template::is_place;
-use crate::contract::toml::{HeaderText, OneOrMany, Received, WrittenExpect};
+use crate::contract::toml::{EchoFormat, ExpectToml, HeaderText, OneOrMany};
 use prony_load::{
-    BodyRule, Bytes, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request, Series,
-    Source, Take, Template,
+    BodyRule, Bytes, Capture, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request,
+    Series, Source, Template,
 };
 use toml::Spanned;
 
-/// A table of the bodies of a series is built up to this size; beyond, each body is worked out when it comes.
+/// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
 
-impl WrittenExpect {
+impl ExpectToml {
     pub(super) fn speaks_of_http(&self) -> bool {
         self.status.is_some()
             || self.media_type.is_some()
@@ -38,7 +38,7 @@ impl WrittenExpect {
             || self.fibonacci.is_some()
             || self.received.is_some()
             || self.events.is_some()
-            || !self.take.is_empty()
+            || !self.capture.is_empty()
     }
 
     pub(super) fn speaks_of_grpc(&self) -> bool {
@@ -51,28 +51,32 @@ impl WrittenExpect {
 }
 
 impl Call<'_> {
-    /// What later steps take from the reply. Each value has the slot that the sequence gave to its name.
-    fn takes(&self, expect: &WrittenExpect, filling: &Filling<'_>) -> Result<Vec<Take>, ContractError> {
+    /// The values that later steps capture from the reply, each with the slot that the sequence assigned to its name.
+    fn takes(
+        &self,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Vec<Capture>, ContractError> {
         let take = |(name, from): (&String, &Spanned<String>)| {
-            let at = |reason: String| self.invalid(from.span(), format!("`take.{name}`: {reason}"));
+            let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
             if !is_place(name) {
                 return Err(at(
-                    "a place is called by lower-case letters, digits and _".to_owned()
+                    "a placeholder name consists of lowercase letters, digits and _".to_owned(),
                 ));
             }
-            Ok(Take {
+            Ok(Capture {
                 name: name.clone(),
                 slot: filling.slot(name),
                 from: from.get_ref().parse().map_err(at)?,
             })
         };
-        expect.take.iter().map(take).collect()
+        expect.capture.iter().map(take).collect()
     }
 
     pub(super) fn http_expectation(
         &self,
         request: &Request,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let mut expectation = Expectation {
@@ -100,11 +104,11 @@ impl Call<'_> {
         expectation.body.extend(self.part_rules(expect, filling)?);
         match expect.received {
             None => {}
-            Some(Received::Digest) => expectation.headers.push(HeaderRule {
+            Some(EchoFormat::Digest) => expectation.headers.push(HeaderRule {
                 name: digest::HEADER.into(),
                 value: HeaderValue::Sha256(digest::canonical(request)),
             }),
-            Some(Received::Description) => {
+            Some(EchoFormat::Description) => {
                 let json = digest::description(request).to_string();
                 expectation
                     .body
@@ -115,7 +119,8 @@ impl Call<'_> {
             .compile()
             .map_err(|error| self.invalid(self.expect().span(), error.to_string()))?;
         if expectation.events.is_some() && compiled.judges_body() {
-            let message = "`expect.events` says all of the body: no other key of `expect` speaks of it";
+            let message =
+                "`expect.events` describes the whole body: remove the other keys of `expect` about the body";
             return Err(self.invalid(self.expect().span(), message));
         }
         Ok(expectation)
@@ -123,8 +128,8 @@ impl Call<'_> {
 
     fn header_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<HeaderRule>, ContractError> {
         let mut rules = Vec::new();
         if let Some(media_type) = &expect.media_type {
@@ -143,7 +148,9 @@ impl Call<'_> {
                 HeaderText::Absent => HeaderValue::Absent,
                 HeaderText::Texts(texts) => {
                     let [text] = texts.as_slice() else {
-                        return Err(at("give one regular expression, or a text with a place".into()));
+                        return Err(at(
+                            "give one regular expression, or a text with a placeholder".into()
+                        ));
                     };
                     let template = filling.fill(text, str::to_owned).map_err(at)?;
                     if template == Template::literal(text.as_str()) {
@@ -169,8 +176,8 @@ impl Call<'_> {
 
     fn body_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<BodyRule>, ContractError> {
         let mut rules = Vec::new();
         if let Some(text) = &expect.text {
@@ -213,8 +220,8 @@ impl Call<'_> {
     /// Rules for single values of a JSON reply.
     fn json_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<JsonRule>, ContractError> {
         let mut rules = Vec::new();
         for text in several(expect.json_rules.as_ref()) {
@@ -240,11 +247,11 @@ impl Call<'_> {
         Ok(rules)
     }
 
-    /// Rules that look for a part of the body.
+    /// Rules that search for a part of the body.
     fn part_rules(
         &self,
-        expect: &WrittenExpect,
-        filling: &Filling<'_>,
+        expect: &ExpectToml,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<BodyRule>, ContractError> {
         let mut rules = Vec::new();
         for text in several(expect.contains.as_ref()) {
@@ -276,7 +283,7 @@ impl Call<'_> {
     }
 }
 
-/// The texts of a key, each at the key's place.
+/// The texts of a key, each with the span of the key.
 fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
     texts.map_or_else(Vec::new, |texts| {
         let OneOrMany(list) = texts.get_ref();
@@ -286,9 +293,9 @@ fn several(texts: Option<&Spanned<OneOrMany<String>>>) -> Vec<Spanned<String>> {
     })
 }
 
-/// The series' text where its length is known, all its texts where they are few, else the rule itself.
-fn series_rule(series: Series, n: Template, filling: &Filling<'_>) -> BodyRule {
-    // The rule itself can say which number is wrong, and takes its time for that.
+/// The exact text if the number is known, a table of texts if they are few, else the rule itself.
+fn series_rule(series: Series, n: Template, filling: &PlaceholderValues<'_>) -> BodyRule {
+    // In a check, the rule itself names the wrong number, and speed does not matter.
     if !filling.for_load {
         return BodyRule::Series { series, n };
     }
@@ -333,7 +340,7 @@ fn table(series: Series, parameter: usize, low: u64, high: u64) -> Option<BodyRu
     })
 }
 
-/// A line of HTML for each header of the request; headers that are there several times may be joined and are left out.
+/// A line of HTML for each header of the request. Repeated headers are left out, since a service may join them.
 fn header_lines(line: &str, request: &Request) -> Vec<BodyRule> {
     let names: Vec<String> = request
         .headers

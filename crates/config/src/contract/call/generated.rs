@@ -1,28 +1,27 @@
-//! Bodies that are made up or worked out: JSON with values of places, lists by formulas, tables of HTML, and bodies of so many
-//! bytes.
+//! Generated and computed bodies: JSON with placeholders, lists by formulas, HTML tables, and bodies of a given length.
 
 use super::draw::BODY_END;
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::error::known;
 use crate::contract::template::{Bindings, Builder, constant, is_place};
 use crate::contract::toml::{
-    OneOrMany, TextOrNumber, WrittenGenerated, WrittenHtmlTable, WrittenList, WrittenTableRows,
+    GeneratedBodyToml, HtmlTableToml, ListToml, OneOrMany, TableRowsToml, TextOrNumber,
 };
 use prony_load::{BodyRule, Generated, HeaderRule, HeaderValue, HtmlTable, List, Template};
 use serde_json::Value;
 use toml::Spanned;
 
-/// The longest body that is made up, bytes.
+/// The longest generated body, bytes.
 const LONGEST: u64 = 64 << 20;
 
 impl Call<'_> {
-    /// A value as JSON text with its places filled. A text that is `#{name}` alone is the value of the place as JSON.
+    /// A value as JSON text with its placeholders filled. The text `#{name}` becomes the value as JSON, without quotes.
     pub(super) fn json_text(
         &self,
         key: &str,
         value: &Spanned<toml::Value>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
         let text = self.value(key, value, filling)?.to_string();
@@ -40,7 +39,7 @@ impl Call<'_> {
             let json = constant(&template);
             serde_json::from_slice::<Value>(&json).map_err(|error| {
                 at(format!(
-                    "no JSON once its places are filled ({error}): {}",
+                    "not JSON once its placeholders are filled ({error}): {}",
                     prony_load::excerpt(&json)
                 ))
             })?;
@@ -48,7 +47,7 @@ impl Call<'_> {
         Ok(template)
     }
 
-    /// The header that names one of these codings, or is not there where there may be none.
+    /// The rule that the header names one of these codings, or is absent if that is allowed.
     pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ContractError> {
         const KNOWN: [&str; 5] = ["gzip", "br", "zstd", "deflate", "identity"];
         let OneOrMany(names) = codings.get_ref();
@@ -68,18 +67,19 @@ impl Call<'_> {
         })
     }
 
-    /// How many bytes the body has, where it is made up.
+    /// The length of the body in bytes, if it is generated.
     pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ContractError> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
         };
-        self.bytes(written, &Filling::for_case(bindings)).map(Some)
+        self.bytes(written, &PlaceholderValues::for_case(bindings))
+            .map(Some)
     }
 
     fn bytes(
         &self,
-        written: &Spanned<WrittenGenerated>,
-        filling: &Filling<'_>,
+        written: &Spanned<GeneratedBodyToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<u64, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes`: {reason}"));
         let bytes = match &written.get_ref().bytes {
@@ -88,12 +88,12 @@ impl Call<'_> {
                 let template = filling.fill(text, str::to_owned).map_err(at)?;
                 if !template.is_constant() {
                     return Err(at(
-                        "it would differ from request to request: fix its place in the workload".to_owned(),
+                        "it would differ between requests: set its placeholder in the workload".to_owned(),
                     ));
                 }
                 let text = String::from_utf8_lossy(&constant(&template)).into_owned();
                 text.parse()
-                    .map_err(|_| at(format!("`{text}` is no number of bytes")))?
+                    .map_err(|_| at(format!("`{text}` is not a number of bytes")))?
             }
         };
         if bytes > LONGEST {
@@ -104,8 +104,8 @@ impl Call<'_> {
 
     pub(super) fn generated(
         &self,
-        written: &Spanned<WrittenGenerated>,
-        filling: &Filling<'_>,
+        written: &Spanned<GeneratedBodyToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Generated, ContractError> {
         let bytes = self.bytes(written, filling)?;
         let chunk = written.get_ref().chunk;
@@ -127,8 +127,8 @@ impl Call<'_> {
 
     pub(super) fn list(
         &self,
-        written: &Spanned<WrittenList>,
-        filling: &Filling<'_>,
+        written: &Spanned<ListToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.json_list`: {reason}"));
         let list = written.get_ref();
@@ -154,15 +154,15 @@ impl Call<'_> {
 
     pub(super) fn html_table(
         &self,
-        written: &Spanned<WrittenHtmlTable>,
-        filling: &Filling<'_>,
+        written: &Spanned<HtmlTableToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<BodyRule, ContractError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.html_table`: {reason}"));
         let table = written.get_ref();
         let rows = match &table.rows {
             None => Vec::new(),
-            Some(WrittenTableRows::Written(rows)) => rows.clone(),
-            Some(WrittenTableRows::Named(name)) => self.named_rows(name, &table.header).map_err(at)?,
+            Some(TableRowsToml::Written(rows)) => rows.clone(),
+            Some(TableRowsToml::Named(name)) => self.named_rows(name, &table.header).map_err(at)?,
         };
         let mut more = Vec::new();
         for row in &table.more {
@@ -171,7 +171,7 @@ impl Call<'_> {
         }
         let columns = table.header.len();
         if rows.iter().any(|row| row.len() != columns) || more.iter().any(|row| row.len() != columns) {
-            return Err(at("each row has as many cells as `header`".to_owned()));
+            return Err(at("each row must have as many cells as `header`".to_owned()));
         }
         let sort = match &table.sort {
             None => None,
@@ -190,7 +190,7 @@ impl Call<'_> {
         }))
     }
 
-    /// These columns of rows that were read from a companion; none before they were.
+    /// These columns of rows that were read from a backing service; none before they were read.
     fn named_rows(&self, name: &str, columns: &[String]) -> Result<Vec<Vec<String>>, String> {
         let all = self.contract.rows();
         if !all.iter().any(|rows| rows.name() == name) {
@@ -214,13 +214,13 @@ impl Call<'_> {
     }
 }
 
-/// A text as it stands between the quotes of JSON.
+/// A text as it appears between the quotes of JSON.
 fn quoted(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()
 }
 
-/// The first `"#{name}"` of JSON text: what stands before it, `{name}`, and what stands behind it.
+/// The first `"#{name}"` of a JSON text: the text before it, `{name}`, and the text after it.
 fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
     let mut from = 0;
     loop {
@@ -236,7 +236,7 @@ fn bare_place(text: &str) -> Option<(&str, &str, &str)> {
     }
 }
 
-/// The text of an item, in which `"#{= i}"` alone is a number.
+/// The text of an item, in which `"#{= i}"` becomes a number.
 pub(super) fn item_text(json: &str) -> String {
     let mut out = String::new();
     let mut rest = json;

@@ -1,11 +1,11 @@
-//! Calls of gRPC: what is sent, and what must come back.
+//! Calls of gRPC: the request and the expected reply.
 
-use super::{Call, Filling, value};
+use super::{Call, PlaceholderValues, value};
 use crate::contract::ContractError;
 use crate::contract::error::known;
 use crate::contract::template::constant;
-use crate::contract::toml::{TextOrNumber, WrittenEvents, WrittenMessages};
-use prony_load::events::{Data, Encoded, Events, Shape, Whole};
+use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
+use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
@@ -34,19 +34,21 @@ const GRPC_CODES: [&str; 17] = [
     "UNAUTHENTICATED",
 ];
 
-/// The name of a status code of gRPC.
 pub fn grpc_code_name(code: u32) -> Option<&'static str> {
     GRPC_CODES.get(code as usize).copied()
 }
 
-/// Messages of a stream, at most.
+/// The largest number of messages of a stream.
 const MOST_MESSAGES: u32 = 100_000;
 
-/// A message as it is written: the key, and where it stands.
-type Place<'a> = (&'a str, Range<usize>);
+/// The key of a message, and its span.
+type MessageLocation<'a> = (&'a str, Range<usize>);
 
 impl Call<'_> {
-    pub(super) fn grpc(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+    pub(super) fn grpc(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<(Request, Expectation), ContractError> {
         let (method, request) = self.grpc_request(filling)?;
         let expectation = self.grpc_expectation(&method, filling)?;
         Ok((request, expectation))
@@ -54,7 +56,7 @@ impl Call<'_> {
 
     pub(super) fn grpc_request(
         &self,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(MethodDescriptor, Request), ContractError> {
         let (method, path) = self.grpc_method()?;
         let body = match (&self.written.messages, method.is_client_streaming()) {
@@ -85,7 +87,7 @@ impl Call<'_> {
     fn one_message(
         &self,
         method: &MethodDescriptor,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let (value, span) = match &self.written.message {
             Some(message) => (self.value("message", message, filling)?, message.span()),
@@ -105,19 +107,19 @@ impl Call<'_> {
             .contract
             .schema
             .as_ref()
-            .ok_or_else(|| at("the contract has no `proto`".into()))?;
+            .ok_or_else(|| at("the contract has no `proto`: add it".into()))?;
         Ok((
             schema.method(name.get_ref()).map_err(at)?,
             format!("/{}", name.get_ref()),
         ))
     }
 
-    /// The messages of a call that sends a stream of them.
+    /// The messages of a call that sends a stream.
     fn messages(
         &self,
         kind: &MessageDescriptor,
-        written: &Spanned<WrittenMessages>,
-        filling: &Filling<'_>,
+        written: &Spanned<MessagesToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Messages, ContractError> {
         let messages = written.get_ref();
         let unanswered = match &messages.unanswered {
@@ -143,12 +145,12 @@ impl Call<'_> {
         })
     }
 
-    /// A number that is known before the load, and its text.
+    /// A number that does not change during a load, and its text.
     fn known_number(
         &self,
         number: &TextOrNumber,
-        (key, span): Place<'_>,
-        filling: &Filling<'_>,
+        (key, span): MessageLocation<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(u32, Template), ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let text = match number {
@@ -158,22 +160,22 @@ impl Call<'_> {
         let template = filling.fill(&text, str::to_owned).map_err(at)?;
         if !template.is_constant() {
             return Err(at(
-                "it would differ from request to request: fix its place in the workload".to_owned(),
+                "it would differ between requests: set its placeholder in the workload".to_owned(),
             ));
         }
         let text = String::from_utf8_lossy(&constant(&template)).into_owned();
         let number = text.parse::<u32>();
-        let number = number.map_err(|_| at(format!("`{text}` is no whole number")))?;
+        let number = number.map_err(|_| at(format!("`{text}` is not a whole number")))?;
         Ok((number, template))
     }
 
-    /// So many messages, each encoded; in their formulas `i` is the number of the message, from 1.
+    /// A number of encoded messages; in their formulas, `i` is the number of the message, from 1.
     fn numbered(
         &self,
         kind: &MessageDescriptor,
         (each, count): (&toml::Value, u32),
-        (key, span): Place<'_>,
-        filling: &Filling<'_>,
+        (key, span): MessageLocation<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<Bytes>, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         if count > MOST_MESSAGES {
@@ -187,7 +189,7 @@ impl Call<'_> {
     fn grpc_expectation(
         &self,
         method: &MethodDescriptor,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Expectation, ContractError> {
         let expect = self.expect().get_ref();
         let status = match &expect.grpc {
@@ -205,11 +207,11 @@ impl Call<'_> {
         let events = match &expect.events {
             Some(events) if is_stream => Some(self.stream(method, events, filling)?),
             None if is_stream => {
-                let message = "the reply is a stream: say what it is, `events = { count = …, each = { message = { … } } }`";
+                let message = "the reply is a stream: describe it, `events = { count = …, each = { message = { … } } }`";
                 return Err(self.invalid(self.expect().span(), message));
             }
             Some(events) => {
-                return Err(self.invalid(events.span(), "`expect.events`: the reply is no stream"));
+                return Err(self.invalid(events.span(), "`expect.events`: the reply is not a stream"));
             }
             None => None,
         };
@@ -217,7 +219,7 @@ impl Call<'_> {
         let json = expect.json.as_ref().map(|value| ("expect.json", value));
         let message = message.or(json).filter(|_| status == 0);
         if let (Some((key, value)), true) = (message, is_stream) {
-            let message = format!("`{key}`: the reply is a stream: say it in `expect.events`");
+            let message = format!("`{key}`: the reply is a stream: use `expect.events`");
             return Err(self.invalid(value.span(), message));
         }
         let mut body = Vec::new();
@@ -246,12 +248,12 @@ impl Call<'_> {
         schema.encoded().clone()
     }
 
-    /// A stream of messages that are all known.
+    /// A stream in which every message is known.
     fn stream(
         &self,
         method: &MethodDescriptor,
-        written: &Spanned<WrittenEvents>,
-        filling: &Filling<'_>,
+        written: &Spanned<EventsToml>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Events, ContractError> {
         let (span, events) = (written.span(), written.get_ref());
         let each = &events.each;
@@ -260,7 +262,7 @@ impl Call<'_> {
             events.last.is_none() && each.json.is_none() && others.into_iter().all(Option::is_none)
         }) else {
             let message =
-                "`expect.events` of gRPC has `count`, `each = { message = … }`, `gap_us` and `flushed`";
+                "for gRPC, `expect.events` has `count`, `each = { message = … }`, `gap_us` and `flushed`";
             return Err(self.invalid(span, message));
         };
         let (count, count_text) =
@@ -273,17 +275,17 @@ impl Call<'_> {
             ),
         };
         let place = ("expect.events.each.message", span);
-        let encoded = Encoded {
+        let encoded = EncodedMessages {
             schema: self.schema(),
             message: method.output().full_name().to_owned(),
             equals: self.numbered(&method.output(), (message, count), place, filling)?,
         };
         Ok(Events {
-            whole: Some(Whole {
+            whole: Some(ExactStream {
                 count: count_text,
-                each: Shape {
+                each: MessageRule {
                     data: Some(Data::Messages(encoded)),
-                    ..Shape::default()
+                    ..MessageRule::default()
                 },
                 last: None,
                 gap_us: gap,

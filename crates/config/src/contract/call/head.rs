@@ -1,6 +1,6 @@
-//! What stands before the body of a request: its path and its headers.
+//! The path and the headers of a request.
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::ContractError;
 use crate::contract::template::constant;
 use crate::contract::toml::HeaderText;
@@ -8,19 +8,19 @@ use prony_load::{Header, Part, Template};
 use std::ops::Range;
 
 impl Call<'_> {
-    /// The path that a key gives, with its places filled.
+    /// The path of a key, with its placeholders filled.
     pub(super) fn path(
         &self,
         key: &str,
         (span, path): (Range<usize>, &str),
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let path = filling.fill(path, str::to_owned).map_err(at)?;
         let sent = constant(&path);
         if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
             return Err(at(format!(
-                "`{}` is no path: it begins with `/`",
+                "`{}` is not a path: it must start with `/`",
                 sent.escape_ascii()
             )));
         }
@@ -33,8 +33,8 @@ impl Call<'_> {
         }
     }
 
-    /// The headers that are written, with their places filled.
-    pub(super) fn headers(&self, filling: &Filling<'_>) -> Result<Vec<Header>, ContractError> {
+    /// The headers of the call, with their placeholders filled.
+    pub(super) fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ContractError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
             let HeaderText::Texts(texts) = value.get_ref() else {

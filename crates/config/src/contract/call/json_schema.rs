@@ -1,4 +1,4 @@
-//! `json_schema`: a schema that a reply must keep, from a file of the contract or written in place.
+//! `json_schema`: a schema that a reply must match, inline or from a file of the contract.
 
 use super::{Call, as_json};
 use crate::contract::ContractError;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use toml::Spanned;
 
-/// Definitions that the schema at this place does not reach are left out: every operation takes its own to the generator.
+/// Removes the definitions that the schema at `pointer` does not reference: every operation passes its own to the generator.
 fn only_reached(file: &mut Value, pointer: &str) {
     const DEFINITIONS: &str = "/$defs/";
     if !pointer.starts_with(DEFINITIONS) {
@@ -34,7 +34,6 @@ fn only_reached(file: &mut Value, pointer: &str) {
     }
 }
 
-/// Every `$ref` of a schema.
 fn references(value: &Value, into: &mut Vec<String>) {
     match value {
         Value::Object(members) => {
@@ -48,7 +47,7 @@ fn references(value: &Value, into: &mut Vec<String>) {
     }
 }
 
-/// The identifier under which a file is found that gives itself none.
+/// The identifier of a schema file that does not set `$id`.
 const FILE: &str = "prony:///json_schema";
 
 impl Call<'_> {
@@ -78,7 +77,7 @@ impl Call<'_> {
         let path = self.contract.folder.join(file);
         let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
         let mut schema: Value = serde_json::from_str(&text)
-            .map_err(|error| format!("{file}:{}: no JSON: {error}", error.line()))?;
+            .map_err(|error| format!("{file}:{}: not JSON: {error}", error.line()))?;
         if pointer.is_empty() {
             return Ok(schema);
         }
@@ -86,10 +85,10 @@ impl Call<'_> {
             return Err(format!("{file} has nothing at `{pointer}`"));
         }
         only_reached(&mut schema, pointer);
-        // The file goes along as a whole, under a name of its own, so that references within it lead where they did.
+        // The whole file is included under a separate name, so that references within it still resolve.
         let members = schema
             .as_object_mut()
-            .ok_or_else(|| format!("{file}: a schema is an object"))?;
+            .ok_or_else(|| format!("{file}: a schema must be an object"))?;
         let id = members.entry("$id").or_insert_with(|| FILE.into());
         let reference = format!("{}#{pointer}", id.as_str().unwrap_or(FILE));
         Ok(json!({ "$ref": reference, "$defs": { "file": schema } }))

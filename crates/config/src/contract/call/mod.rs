@@ -1,4 +1,4 @@
-//! A call as a contract writes it becomes a request and the expectation of its reply.
+//! Turns a call of a contract into a request and the expectation of its reply.
 
 mod draw;
 mod events;
@@ -13,14 +13,14 @@ mod websocket;
 
 pub(crate) use draw::BODY_END;
 pub use grpc::grpc_code_name;
-pub(crate) use placeholders::Filling;
+pub(crate) use placeholders::PlaceholderValues;
 pub(crate) use value::as_json;
 pub use websocket::{Frame, FrameKind, Heard, Member, Turn};
 
 use crate::contract::error::known;
-use crate::contract::source::WrittenSource;
-use crate::contract::template::Bound;
-use crate::contract::toml::{WrittenCall, WrittenExpect};
+use crate::contract::source::SourceToml;
+use crate::contract::template::BoundValue;
+use crate::contract::toml::{CallToml, ExpectToml};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -30,20 +30,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use toml::Spanned;
 
-/// A call with everything that its operation gives to it.
+/// A call, completed with the keys of its operation.
 #[derive(Clone)]
 pub(crate) struct Call<'a> {
     contract: &'a Contract,
-    /// The call, completed from its operation.
-    pub(crate) written: WrittenCall,
-    /// Whether the call changes what only HTTP has.
+    pub(crate) written: CallToml,
+    /// Whether the call uses keys that only HTTP has.
     http_only: bool,
     span: Range<usize>,
 }
 
 impl Contract {
-    /// Completes a call from its operation.
-    pub(crate) fn call(&self, call: &Spanned<WrittenCall>) -> Result<Call<'_>, ContractError> {
+    /// Completes a call with the keys of its operation.
+    pub(crate) fn call(&self, call: &Spanned<CallToml>) -> Result<Call<'_>, ContractError> {
         let mut own = call.get_ref().clone();
         let changes_http = own.http.is_some()
             || own.text.is_some()
@@ -65,20 +64,20 @@ impl Contract {
             complete(&mut own, base.get_ref().into());
         }
         for (name, token) in &self.tokens.shared {
-            let source = || Spanned::new(call.span(), WrittenSource::One(token.clone()));
+            let source = || Spanned::new(call.span(), SourceToml::One(token.clone()));
             own.with.entry(name.clone()).or_insert_with(source);
         }
         if own.http.is_none() && own.grpc.is_none() && own.websocket.is_none() {
-            let message = "a call without `operation`, `http`, `grpc` or `websocket`: say what is called";
+            let message = "a call without `operation`, `http`, `grpc` or `websocket`: give one";
             return Err(self.invalid(call.span(), message));
         }
         let Some(expect) = &own.expect else {
-            let message = "no expectation: give `expect`, or call an operation that has one";
+            let message = "no expectation: give `expect`, or call an operation with one";
             return Err(self.invalid(call.span(), message));
         };
         let says = expect.get_ref();
         if !says.speaks_of_http() && !says.speaks_of_grpc() && !says.echoed {
-            let message = "`expect` says nothing: give at least `status`, or `grpc`";
+            let message = "`expect` is empty: give at least `status`, or `grpc`";
             return Err(self.invalid(expect.span(), message));
         }
         self.verify_web_socket(call.span(), &own)?;
@@ -91,13 +90,13 @@ impl Contract {
     }
 }
 
-/// Takes from the operation what the call does not say itself.
-fn complete(own: &mut WrittenCall, base: WrittenCall) {
+/// Fills the keys that the call does not set from the operation.
+fn complete(own: &mut CallToml, base: CallToml) {
     let own_body = own.json.is_some()
         || own.text.is_some()
         || own.file.is_some()
         || own.generated.is_some()
-        || own.talk.is_some();
+        || own.script.is_some();
     own.http = own.http.take().or(base.http);
     own.grpc = own.grpc.take().or(base.grpc);
     own.websocket = own.websocket.take().or(base.websocket);
@@ -118,18 +117,18 @@ fn complete(own: &mut WrittenCall, base: WrittenCall) {
 }
 
 impl Call<'_> {
-    fn expect(&self) -> &Spanned<WrittenExpect> {
+    fn expect(&self) -> &Spanned<ExpectToml> {
         self.written
             .expect
             .as_ref()
-            .expect("invariant: a call is only made with an expectation")
+            .expect("invariant: a call is only created with an expectation")
     }
 
     fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ContractError {
         self.contract.invalid(span, message)
     }
 
-    /// Whether the call can be made over a protocol.
+    /// Whether the call can be sent over a protocol.
     pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
         let expect = self.expect().get_ref();
         match protocol {
@@ -139,8 +138,8 @@ impl Call<'_> {
         }
     }
 
-    /// The values of the call's places, by name.
-    pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<WrittenSource>> {
+    /// The values of the call's placeholders, by name.
+    pub(crate) fn with(&self) -> &BTreeMap<String, Spanned<SourceToml>> {
         &self.written.with
     }
 
@@ -149,15 +148,15 @@ impl Call<'_> {
         self.expect().get_ref().events.is_some()
     }
 
-    /// The names of the values that are taken from the reply.
+    /// The names of the values that are captured from the reply.
     pub(crate) fn taken_names(&self) -> impl Iterator<Item = &str> {
-        self.expect().get_ref().take.keys().map(String::as_str)
+        self.expect().get_ref().capture.keys().map(String::as_str)
     }
 
-    /// Every place must have a value, and each of the call's own values a place.
+    /// Every placeholder must have a value, and each of the call's own values a placeholder.
     pub(crate) fn verify(
         &self,
-        own: &BTreeMap<String, Spanned<WrittenSource>>,
+        own: &BTreeMap<String, Spanned<SourceToml>>,
         taken: &BTreeSet<String>,
         protocols: &[Protocol],
     ) -> Result<(), ContractError> {
@@ -167,28 +166,28 @@ impl Call<'_> {
         }
         let mut bindings = self.draw(&mut random)?;
         for name in taken {
-            bindings.entry(name.clone()).or_insert(Bound::Parameter(0));
+            bindings.entry(name.clone()).or_insert(BoundValue::Parameter(0));
         }
-        let filling = Filling::for_case(&bindings);
+        let filling = PlaceholderValues::for_case(&bindings);
         for &protocol in protocols.iter().filter(|protocol| self.speaks(**protocol)) {
             let (request, _) = self.build(protocol, &filling)?;
-            self.talk(&request, &filling)?;
+            self.script(&request, &filling)?;
         }
         let used = filling.used();
         match own.iter().find(|(name, _)| !used.contains(*name)) {
             Some((name, source)) => Err(self.invalid(
                 source.span(),
-                format!("`with.{name}`: nothing has a place `{{{name}}}`"),
+                format!("`with.{name}`: no text has the placeholder `{{{name}}}`"),
             )),
             None => Ok(()),
         }
     }
 
-    /// The request and what must come back.
+    /// The request and the expected reply.
     pub(crate) fn build(
         &self,
         protocol: Protocol,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<(Request, Expectation), ContractError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
@@ -201,11 +200,11 @@ impl Call<'_> {
         }
     }
 
-    /// The request alone: what must come back may not be known for every value.
+    /// The request alone: the expected reply may not be known for every value.
     pub(crate) fn request(
         &self,
         protocol: Protocol,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Request, ContractError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => self.http_request(filling),
@@ -214,7 +213,7 @@ impl Call<'_> {
         }
     }
 
-    fn http_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
+    fn http_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ContractError> {
         let http = self
             .written
             .http
@@ -251,7 +250,7 @@ impl Call<'_> {
         })
     }
 
-    fn http_body(&self, filling: &Filling<'_>) -> Result<(Body, bool), ContractError> {
+    fn http_body(&self, filling: &PlaceholderValues<'_>) -> Result<(Body, bool), ContractError> {
         let written = &self.written;
         let given = [
             written.json.is_some(),
@@ -278,20 +277,24 @@ impl Call<'_> {
         }
     }
 
-    /// A text of the contract with its places filled.
+    /// A text of the contract with its placeholders filled.
     fn filled(
         &self,
         key: &str,
         text: &Spanned<String>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Template, ContractError> {
         filling
             .fill(text.get_ref(), str::to_owned)
             .map_err(|reason| self.invalid(text.span(), format!("`{key}`: {reason}")))
     }
 
-    /// A file of the contract's folder with its places filled.
-    fn file_text(&self, file: &Spanned<String>, filling: &Filling<'_>) -> Result<Template, ContractError> {
+    /// A file of the contract's folder with its placeholders filled.
+    fn file_text(
+        &self,
+        file: &Spanned<String>,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ContractError> {
         let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
@@ -303,7 +306,7 @@ impl Call<'_> {
         &self,
         key: &str,
         value: &Spanned<toml::Value>,
-        filling: &Filling<'_>,
+        filling: &PlaceholderValues<'_>,
     ) -> Result<Value, ContractError> {
         let data = value::Data {
             values: &self.contract.data,

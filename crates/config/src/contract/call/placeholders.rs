@@ -1,4 +1,4 @@
-//! What stands in the places of a call.
+//! Fills the placeholders of a call.
 
 use crate::contract::error::known;
 use crate::contract::template::{Bindings, fill};
@@ -6,19 +6,19 @@ use prony_load::{Parameter, Template};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-/// What stands in the places of a call.
-pub(crate) struct Filling<'a> {
+/// The values of the placeholders of a call.
+pub(crate) struct PlaceholderValues<'a> {
     pub(crate) bindings: &'a Bindings,
     pub(crate) parameters: &'a [Parameter],
-    /// Whether replies are judged often: then what can be worked out before is.
+    /// Whether replies are verified under load: then everything possible is precomputed.
     pub(crate) for_load: bool,
-    /// Slots of the values that a sequence takes, by name.
+    /// Slots of the values that a sequence captures, by name.
     slots: &'a [String],
     used: RefCell<BTreeSet<String>>,
 }
 
-impl<'a> Filling<'a> {
-    /// For a case: every place has a text.
+impl<'a> PlaceholderValues<'a> {
+    /// For a case: every placeholder has a text.
     pub(crate) fn for_case(bindings: &'a Bindings) -> Self {
         Self {
             bindings,
@@ -29,12 +29,12 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// The same where the calls of a case take values of these names.
+    /// The same, where the calls of a case capture values of these names.
     pub(crate) fn with_slots(self, slots: &'a [String]) -> Self {
         Self { slots, ..self }
     }
 
-    /// For a workload: places may have parameters.
+    /// For a workload: placeholders may have parameters.
     pub(crate) fn for_load(bindings: &'a Bindings, parameters: &'a [Parameter], slots: &'a [String]) -> Self {
         Self {
             bindings,
@@ -45,7 +45,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// The slot of a value that is taken. Where there is no sequence nothing uses it, and any slot will do.
+    /// The slot of a captured value. Without a sequence, captured values are unused, and any slot will do.
     pub(super) fn slot(&self, name: &str) -> usize {
         self.slots
             .iter()
@@ -53,7 +53,7 @@ impl<'a> Filling<'a> {
             .unwrap_or_default()
     }
 
-    /// The names that calls built with it have used.
+    /// The names that the calls have used.
     pub(crate) fn used(self) -> BTreeSet<String> {
         self.used.into_inner()
     }

@@ -1,6 +1,6 @@
-//! Values of a contract: TOML read as JSON, with names of `[data]` resolved, and as messages.
+//! Values of a contract: TOML as JSON or as messages, with the names of `[data]` resolved.
 
-use super::Filling;
+use super::PlaceholderValues;
 use crate::contract::error::known;
 use crate::contract::proto::{MessageText, encode};
 use crate::contract::template::constant;
@@ -9,13 +9,13 @@ use prost_reflect::MessageDescriptor;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Encodes a message whose texts may have places.
+/// Encodes a message whose texts may have placeholders.
 pub(super) fn message(
     kind: &MessageDescriptor,
     value: &Value,
-    filling: &Filling<'_>,
+    filling: &PlaceholderValues<'_>,
 ) -> Result<Template, String> {
-    // Names without a value are found here, once; below every name is known to be bound.
+    // Names without a value are reported here; after this, every name is known to be bound.
     let mut used = BTreeSet::new();
     strings(value, &mut |text| {
         let template = filling.fill(text, str::to_owned)?;
@@ -42,8 +42,8 @@ pub(super) fn message(
     })
 }
 
-/// The value with the formulas of its texts worked out for item `i`. What stands in their places must be known.
-pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result<Value, String> {
+/// The value with the formulas of its texts computed for item `i`. The values of its placeholders must be known.
+pub(super) fn worked_out(value: &Value, i: i64, filling: &PlaceholderValues<'_>) -> Result<Value, String> {
     replaced(value, &|text| {
         if text.contains(FORMULA) {
             prony_load::work_out(&known_text(text, filling)?, i)
@@ -53,15 +53,15 @@ pub(super) fn worked_out(value: &Value, i: i64, filling: &Filling<'_>) -> Result
     })
 }
 
-/// So many messages, each encoded; in their formulas `i` is the number of the message, from 1. What stands in their places
-/// must be known.
+/// A number of encoded messages; in their formulas, `i` is the number of the message, from 1. The values of their
+/// placeholders must be known.
 pub(super) fn numbered(
     kind: &MessageDescriptor,
     each: &Value,
     count: u32,
-    filling: &Filling<'_>,
+    filling: &PlaceholderValues<'_>,
 ) -> Result<Vec<Vec<u8>>, String> {
-    // Places are the same in all: they are filled once.
+    // The placeholders have the same value in all messages: they are filled once.
     let each = replaced(each, &|text| known_text(text, filling))?;
     let one = |i| {
         let value = replaced(&each, &|text| {
@@ -76,14 +76,14 @@ pub(super) fn numbered(
     (1..=i64::from(count)).map(one).collect()
 }
 
-/// What a formula begins with.
+/// The start of a formula.
 const FORMULA: &str = "{=";
 
-fn known_text(text: &str, filling: &Filling<'_>) -> Result<String, String> {
+fn known_text(text: &str, filling: &PlaceholderValues<'_>) -> Result<String, String> {
     let template = filling.fill(text, str::to_owned)?;
     if !template.is_constant() {
         return Err(format!(
-            "`{text}` would differ from request to request: fix its places in the workload"
+            "`{text}` would differ between requests: set its placeholders in the workload"
         ));
     }
     Ok(String::from_utf8_lossy(&constant(&template)).into_owned())
@@ -116,7 +116,7 @@ fn strings(value: &Value, each: &mut impl FnMut(&str) -> Result<(), String>) -> 
     }
 }
 
-/// A TOML value as JSON.
+/// Converts a TOML value to JSON.
 pub(crate) fn as_json(value: &toml::Value) -> Result<Value, String> {
     Ok(match value {
         toml::Value::String(text) => Value::from(text.as_str()),
@@ -133,17 +133,17 @@ pub(crate) fn as_json(value: &toml::Value) -> Result<Value, String> {
     })
 }
 
-/// Values that name each other deeper than this name themselves.
+/// Nesting of names deeper than this is a cycle.
 const DEEPEST: u32 = 16;
 
-/// The values of `[data]`, and what stands in the places of their names.
+/// The values of `[data]`, and the names of the placeholders.
 pub(super) struct Data<'a> {
     pub(super) values: &'a BTreeMap<String, Value>,
-    pub(super) filling: &'a Filling<'a>,
+    pub(super) filling: &'a PlaceholderValues<'a>,
 }
 
 impl Data<'_> {
-    /// Replaces each text `$name` by the value of that name, and the text `$null` by null.
+    /// Replaces each text `$name` with the value of that name, and the text `$null` with null.
     pub(super) fn resolve(&self, value: Value, depth: u32) -> Result<Value, String> {
         match value {
             Value::String(text) => match text.strip_prefix('$') {
@@ -169,12 +169,12 @@ impl Data<'_> {
         let template = self.filling.fill(name, str::to_owned)?;
         if !template.is_constant() {
             return Err(format!(
-                "`${name}` would be another value for each request: fix its place in the workload"
+                "`${name}` would differ between requests: set its placeholder in the workload"
             ));
         }
         let filled = String::from_utf8_lossy(&constant(&template)).into_owned();
         match self.values.get(&filled) {
-            Some(_) if depth > DEEPEST => Err(format!("`${name}` names itself")),
+            Some(_) if depth > DEEPEST => Err(format!("`${name}` refers to itself")),
             Some(value) => self.resolve(value.clone(), depth + 1),
             None => Err(format!(
                 "`${filled}` is not in `[data]`: {}",

@@ -1,29 +1,29 @@
-//! Cases in which clients leave in the middle of their streams.
+//! Cases in which clients disconnect in the middle of their streams.
 
 use crate::contract::call::Call;
-use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
 use std::time::Duration;
 use toml::Spanned;
 
-/// Clients that leave.
+/// Clients that disconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Leave {
-    /// How many, each in the middle of a stream of its own.
+    /// The number of clients, each with a stream of its own.
     pub streams: u32,
-    /// Longest time until nothing goes on for them.
+    /// The longest time until the service has stopped working for them.
     pub within: Duration,
 }
 
 const WITHIN: Duration = Duration::from_secs(5);
-/// Most clients: each has a connection, at both ends.
+/// Each client uses a connection, at both ends.
 const MOST: u32 = 1_000;
 
 impl Contract {
-    /// What a case says of clients that leave.
+    /// Reads the key `leave` of a case.
     pub(super) fn leave(
         &self,
-        case: &Spanned<WrittenCase>,
+        case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
     ) -> Result<Option<Leave>, ContractError> {
         let written = case.get_ref();
@@ -38,10 +38,10 @@ impl Contract {
             return at("`streams` is 1 to 1000");
         }
         if written.deliver != Deliver::Whole || written.restart.is_some() {
-            return at("each client has a connection of its own: leave `deliver` and `restart` out");
+            return at("each client has a connection of its own: remove `deliver` and `restart`");
         }
         if !calls.iter().all(Call::expects_events) {
-            return at("clients leave in the middle of streams: each call expects `events`");
+            return at("clients leave in the middle of streams: each call must expect `events`");
         }
         Ok(Some(Leave {
             streams: leave.get_ref().streams,

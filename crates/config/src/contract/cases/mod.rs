@@ -1,4 +1,4 @@
-//! Cases: what a check sends, and what must come back.
+//! Cases: the requests of a check, and the expected replies.
 
 mod client_disconnect;
 mod common;
@@ -9,10 +9,10 @@ pub use client_disconnect::Leave;
 pub use restart::Restart;
 pub use single::SingleCall;
 
-use crate::contract::call::{BODY_END, Call, Filling, Turn};
-use crate::contract::source::{Draw, WrittenSource};
-use crate::contract::template::{Bindings, Bound};
-use crate::contract::toml::{Deliver, WrittenCase};
+use crate::contract::call::{BODY_END, Call, PlaceholderValues, Turn};
+use crate::contract::source::{Draw, SourceToml};
+use crate::contract::template::{Bindings, BoundValue};
+use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
@@ -21,33 +21,32 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 use toml::Spanned;
 
-/// One thing that a check tries.
+/// One case of a check.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// What is tried, in words.
     pub name: String,
-    /// Requests, in order, and what must come back.
+    /// Requests, in order, with the expected replies.
     pub exchanges: Vec<Exchange>,
-    /// How the requests reach the service.
+    /// How the requests are delivered to the service.
     pub delivery: Delivery,
-    /// Whether nothing else may be tried at the same time, because the case disturbs the backend.
+    /// Whether no other case may run at the same time, because this one disturbs the backend.
     pub alone: bool,
-    /// Whether the case takes so long that it is tried only where a thorough check is asked for.
+    /// Whether only a thorough check runs the case, because it takes long.
     pub thorough: bool,
-    /// The companion that goes away meanwhile. Such a case is tried after all others.
+    /// The backing service that goes away during the case. Such a case runs after all others.
     pub restart: Option<Restart>,
-    /// The clients that leave in the middle of their streams. Such a case is tried after all others, too.
+    /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
     pub leave: Option<Leave>,
 }
 
-/// How the requests of a case reach the service.
+/// How the requests of a case are delivered to the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
-    /// On one connection, each when the reply to the last is complete.
+    /// On one connection, each when the previous reply is complete.
     InTurn,
     /// As [`Delivery::InTurn`], each request in single bytes.
     SingleBytes,
-    /// So many requests in one write on one connection, then their replies in the same order, then the next requests.
+    /// This number of requests in one write on one connection, then their replies in the same order, then the next requests.
     Packets(usize),
     /// As [`Delivery::InTurn`], each body chunked into pieces of this many bytes.
     Chunked(usize),
@@ -56,7 +55,7 @@ pub enum Delivery {
 }
 
 impl Delivery {
-    /// Whether requests of a protocol can be delivered so.
+    /// Whether requests of a protocol can be delivered this way.
     const fn fits(self, protocol: Protocol) -> bool {
         match self {
             Self::InTurn | Self::ManyConnections(_) => true,
@@ -66,31 +65,29 @@ impl Delivery {
     }
 }
 
-/// A request without places, and what must come back.
+/// A request without placeholders, and the expected reply.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exchange {
-    /// The request as people read it: `GET /api/count/35`, `getPerson {"id": "1"}`.
+    /// The request in readable form: `GET /api/count/35`, `getPerson {"id": "1"}`.
     pub label: String,
-    /// What is sent.
     pub request: Request,
-    /// What must come back.
     pub expect: Expectation,
-    /// What is said and heard over a WebSocket, on a connection of its own; elsewhere nothing.
-    pub talk: Vec<Turn>,
-    /// The reply must be there after this long.
+    /// The script of a WebSocket, on a connection of its own; empty for other protocols.
+    pub script: Vec<Turn>,
+    /// The longest time until the reply is complete.
     pub within: Option<Duration>,
-    /// The request is repeated until the expectation holds, this long.
+    /// The request is repeated until the expectation holds, at most for this time.
     pub until: Option<Duration>,
 }
 
-/// Bytes of a chunk where a case is delivered in chunks.
+/// Bytes of a chunk of a case that is delivered in chunks.
 const CHUNK: usize = 37;
-/// Connections of a case that is delivered on many.
+/// Connections of a case that is delivered over many.
 const CONNECTIONS: usize = 32;
 
 impl Contract {
-    /// Everything that a check tries over a protocol, the right calls of every operation first. The same seed gives the same cases; another seed gives other random
-    /// values.
+    /// Every case of a check over a protocol, starting with the valid calls of every operation. The same seed always gives the
+    /// same cases; another seed gives other random values.
     pub fn cases(&self, protocol: Protocol, seed: u64) -> Vec<Case> {
         self.try_cases(protocol, seed)
             .expect("invariant: every case was built once when the contract was loaded")
@@ -109,7 +106,7 @@ impl Contract {
         Ok(cases)
     }
 
-    /// Every call must be complete, and use what it is given.
+    /// Every call must be complete and use all of its values.
     pub(crate) fn verify_calls(&self) -> Result<(), ContractError> {
         let protocols = self.protocols();
         for operation in self.written.operation.values() {
@@ -134,8 +131,8 @@ impl Contract {
 
     fn calls<'a>(
         &self,
-        case: &'a Spanned<WrittenCase>,
-    ) -> Result<Vec<&'a Spanned<crate::contract::toml::WrittenCall>>, ContractError> {
+        case: &'a Spanned<CaseToml>,
+    ) -> Result<Vec<&'a Spanned<crate::contract::toml::CallToml>>, ContractError> {
         let written = case.get_ref();
         match (&written.call, written.calls.as_slice()) {
             (Some(call), []) => Ok(vec![call]),
@@ -149,7 +146,7 @@ impl Contract {
 
     fn case(
         &self,
-        case: &Spanned<WrittenCase>,
+        case: &Spanned<CaseToml>,
         protocol: Protocol,
         random: &mut SmallRng,
     ) -> Result<Option<Case>, ContractError> {
@@ -178,7 +175,7 @@ impl Contract {
         }
         if !slots.is_empty() && matches!(delivery, Delivery::Packets(_) | Delivery::ManyConnections(_)) {
             let message = format!(
-                "case `{}`: calls that `take` come one after the other: leave `deliver` out",
+                "case `{}`: calls with `capture` run one after the other: remove `deliver`",
                 written.name.get_ref()
             );
             return Err(self.invalid(case.span(), message));
@@ -188,7 +185,7 @@ impl Contract {
             let mut draw = Draw::new(random, &self.tables);
             let mut so_far = BTreeSet::new();
             for (call, as_written) in calls.iter().zip(self.calls(case)?) {
-                let taken = Taken {
+                let taken = CaptureScope {
                     slots: &slots,
                     so_far: &so_far,
                     own: &as_written.get_ref().with,
@@ -215,19 +212,19 @@ impl Contract {
 }
 
 impl Call<'_> {
-    /// An exchange for each combination of the values of the call's places. Those that the case has taken by now go before
-    /// those that the call's operation gives.
+    /// An exchange for each combination of values of the call's placeholders. Values that the case has captured take
+    /// precedence over those of the call's operation.
     fn exchanges(
         &self,
         protocol: Protocol,
         draw: &mut Draw<'_>,
-        taken: &Taken<'_>,
+        taken: &CaptureScope<'_>,
     ) -> Result<Vec<Exchange>, ContractError> {
         let mut exchanges = Vec::new();
         for mut bindings in self.combinations(draw)? {
             for (slot, name) in taken.slots.iter().enumerate() {
                 if taken.so_far.contains(name) && !taken.own.contains_key(name) {
-                    bindings.insert(name.clone(), Bound::Parameter(slot));
+                    bindings.insert(name.clone(), BoundValue::Parameter(slot));
                 }
             }
             exchanges.push(self.exchange(protocol, &bindings, taken.slots)?);
@@ -235,7 +232,7 @@ impl Call<'_> {
         Ok(exchanges)
     }
 
-    /// An exchange with one value drawn for each place.
+    /// An exchange with one value drawn for each placeholder.
     fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ContractError> {
         self.exchange(protocol, &self.draw(random)?, &[])
     }
@@ -246,11 +243,11 @@ impl Call<'_> {
         bindings: &Bindings,
         slots: &[String],
     ) -> Result<Exchange, ContractError> {
-        let filling = Filling::for_case(bindings).with_slots(slots);
+        let filling = PlaceholderValues::for_case(bindings).with_slots(slots);
         let (request, expect) = self.build(protocol, &filling)?;
         Ok(Exchange {
             label: label(protocol, &request, bindings, slots),
-            talk: self.talk(&request, &filling)?,
+            script: self.script(&request, &filling)?,
             request,
             expect,
             within: self.written.within.map(|time| time.0),
@@ -259,17 +256,17 @@ impl Call<'_> {
     }
 }
 
-/// What the calls of a case take from replies.
-struct Taken<'a> {
-    /// The names of all, at their slots.
+/// The values that the calls of a case capture from replies.
+struct CaptureScope<'a> {
+    /// The names of all, in the order of their slots.
     slots: &'a [String],
-    /// Those that were taken before this call.
+    /// Those captured before this call.
     so_far: &'a BTreeSet<String>,
-    /// The values that this call itself writes.
-    own: &'a BTreeMap<String, Spanned<WrittenSource>>,
+    /// The values that the call itself sets.
+    own: &'a BTreeMap<String, Spanned<SourceToml>>,
 }
 
-/// The request as people read it.
+/// The request in readable form.
 fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[String]) -> String {
     let mut path = Vec::new();
     request.path.render(&mut path, |slot, out| {
@@ -293,9 +290,11 @@ fn label(protocol: Protocol, request: &Request, bindings: &Bindings, slots: &[St
         .iter()
         .filter(|(name, _)| *name != BODY_END)
         .map(|(name, value)| match value {
-            Bound::Text(text) if protocol == Protocol::WebSocket => format!("{name}={}", text.escape_debug()),
-            Bound::Text(text) => format!("{name}={text}"),
-            Bound::Parameter(_) => name.clone(),
+            BoundValue::Text(text) if protocol == Protocol::WebSocket => {
+                format!("{name}={}", text.escape_debug())
+            }
+            BoundValue::Text(text) => format!("{name}={text}"),
+            BoundValue::Parameter(_) => name.clone(),
         })
         .collect();
     let values = values.join(", ");

@@ -1,10 +1,10 @@
-//! One call of an operation, with values that somebody chose.
+//! One call of an operation, with values that the user chose.
 
 use super::Exchange;
-use crate::contract::call::{Call, Filling};
+use crate::contract::call::{Call, PlaceholderValues};
 use crate::contract::error::known;
-use crate::contract::template::Bound;
-use crate::contract::toml::WrittenCall;
+use crate::contract::template::BoundValue;
+use crate::contract::toml::CallToml;
 use crate::contract::{Contract, ContractError};
 use prony_load::{Expectation, Protocol};
 use prost_reflect::DynamicMessage;
@@ -16,17 +16,16 @@ use toml::Spanned;
 /// One call of an operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SingleCall {
-    /// What is sent, and what must come back.
     pub exchange: Exchange,
-    /// Whether the contract says what must come back for these values.
+    /// Whether the contract defines the reply for these values.
     pub expected: bool,
 }
 
 impl Contract {
-    /// The places of an operation that take a value, in the order of the file.
+    /// The placeholders of an operation that take a value, in the order of the file.
     pub fn places(&self, operation: &str) -> Result<Vec<String>, ContractError> {
         let call = self.call_of(operation)?;
-        // A token that the contract mints fills its place in every call, and is nobody's to give.
+        // The contract mints the tokens of these placeholders for every call: users cannot set them.
         let own = |name: &String| {
             self.written.operation[operation]
                 .get_ref()
@@ -38,7 +37,7 @@ impl Contract {
         Ok(places.into_iter().map(|(name, _)| name.clone()).collect())
     }
 
-    /// A call of an operation with these values in its places; the others are drawn as in a check of this seed.
+    /// A call of an operation with these values in its placeholders; the others are drawn as in a check with this seed.
     pub fn single(
         &self,
         operation: &str,
@@ -58,32 +57,32 @@ impl Contract {
         let mut bindings = call.draw(&mut random)?;
         for (name, value) in values {
             if !bindings.contains_key(name) {
-                return Err(self.unknown("place", name, &self.places(operation)?));
+                return Err(self.unknown("placeholder", name, &self.places(operation)?));
             }
-            bindings.insert(name.clone(), Bound::Text(value.clone()));
+            bindings.insert(name.clone(), BoundValue::Text(value.clone()));
         }
-        let filling = Filling::for_case(&bindings);
+        let filling = PlaceholderValues::for_case(&bindings);
         let (request, expect, expected) = match call.build(protocol, &filling) {
             Ok((request, expect)) => (request, expect, true),
-            // The contract may have no reply for these values; what is sent must be right in any case.
+            // The contract may not define the reply for these values; the request must still be valid.
             Err(_) => (call.request(protocol, &filling)?, Expectation::default(), false),
         };
         let exchange = Exchange {
             label: operation.to_owned(),
             request,
             expect,
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         };
         Ok(SingleCall { exchange, expected })
     }
 
-    /// A message that an operation answered over gRPC, as JSON. The error is the decoder's.
+    /// Decodes a gRPC reply of an operation as JSON. The error is the decoder's.
     pub fn decode_reply(&self, operation: &str, message: &[u8]) -> Result<Value, String> {
         let call = self.call_of(operation).map_err(|error| error.to_string())?;
         if !call.speaks(Protocol::Grpc) {
-            return Err(format!("operation `{operation}` is not spoken over gRPC"));
+            return Err(format!("operation `{operation}` is not available over gRPC"));
         }
         let (method, _) = call.grpc_method().map_err(|error| error.to_string())?;
         let message = DynamicMessage::decode(method.output(), message).map_err(|error| error.to_string())?;
@@ -95,10 +94,7 @@ impl Contract {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
         };
-        self.call(&Spanned::new(
-            written.span(),
-            WrittenCall::from(written.get_ref()),
-        ))
+        self.call(&Spanned::new(written.span(), CallToml::from(written.get_ref())))
     }
 
     fn names_over(&self, protocol: Protocol) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Methods of a `.proto` file for those who call them without a contract: JSON in, encoded messages out.
+//! Methods of a `.proto` file for callers without a contract: JSON in, encoded messages out.
 
 use super::methods_of;
 use crate::contract::error::known;
@@ -8,38 +8,37 @@ use prost_reflect::prost_types::FileDescriptorSet;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
 use std::path::Path;
 
-/// What is wrong with a `.proto` file, a method or a message.
+/// An error in a `.proto` file, a method or a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProtoError {
     /// A file that does not compile.
     #[error("{origin}: {reason}")]
     Schema {
-        /// Who describes the methods: a file, or the service itself.
+        /// The source of the description: a file, or the service itself.
         origin: String,
-        /// What the compiler says, with file and line.
+        /// The error of the compiler, with file and line.
         reason: String,
     },
-    /// A method that is not there.
+    /// A method that does not exist.
     #[error("{origin} has no method `{method}`: {allowed}")]
     NoMethod {
-        /// Who describes the methods: a file, or the service itself.
+        /// The source of the description: a file, or the service itself.
         origin: String,
-        /// What was asked for.
         method: String,
-        /// What there is.
+        /// The existing methods.
         allowed: String,
     },
-    /// JSON that is no message of its type.
-    #[error("no message `{message}`: {reason}")]
+    /// JSON that does not fit its message type.
+    #[error("not a message `{message}`: {reason}")]
     Message {
         /// Full name of the message type.
         message: String,
-        /// What is wrong, with line and column.
+        /// The error, with line and column.
         reason: String,
     },
 }
 
-/// One method that can be called.
+/// A method that can be called.
 #[derive(Debug, Clone)]
 pub struct ProtoMethod {
     method: MethodDescriptor,
@@ -47,7 +46,7 @@ pub struct ProtoMethod {
 }
 
 impl ProtoMethod {
-    /// Finds `package.Service/method` in a `.proto` file. Imports are looked for beside the file.
+    /// Finds `package.Service/method` in a `.proto` file. Imports are resolved in the folder of the file.
     pub fn find(file: &Path, name: &str) -> Result<Self, ProtoError> {
         let origin = file.display().to_string();
         let folder = match file.parent() {
@@ -63,7 +62,7 @@ impl ProtoMethod {
         }
     }
 
-    /// Finds `package.Service/method` in files that somebody described.
+    /// Finds `package.Service/method` in compiled files.
     pub(crate) fn of_set(set: FileDescriptorSet, origin: &str, name: &str) -> Result<Self, ProtoError> {
         let schema = Bytes(set.encode_to_vec());
         let pool = DescriptorPool::from_file_descriptor_set(set).map_err(|error| ProtoError::Schema {
@@ -85,7 +84,7 @@ impl ProtoMethod {
         }
     }
 
-    /// What is called: `/package.Service/method`.
+    /// The path of the call: `/package.Service/method`.
     pub fn path(&self) -> String {
         format!(
             "/{}/{}",
@@ -104,7 +103,7 @@ impl ProtoMethod {
         self.method.is_server_streaming()
     }
 
-    /// The encoded `FileDescriptorSet`, and the full name of the message that comes back.
+    /// The encoded `FileDescriptorSet`, and the full name of the reply message.
     pub fn reply(&self) -> (Bytes, String) {
         (self.schema.clone(), self.method.output().full_name().to_owned())
     }

@@ -1,4 +1,4 @@
-//! Protocol Buffers: what a `.proto` file or a service says of its methods, and messages written as TOML or JSON.
+//! Protocol Buffers: the methods of a `.proto` file or of a service, and messages written as TOML or JSON.
 
 mod method;
 mod reflection;

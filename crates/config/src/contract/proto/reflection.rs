@@ -1,55 +1,53 @@
-//! Server reflection of gRPC: the files that describe a method, asked of the service itself. Who carries the questions is no
-//! matter here.
+//! Server reflection of gRPC: fetches the files that describe a method from the service itself. The caller provides the
+//! transport.
 
 use super::method::{ProtoError, ProtoMethod};
 use prost::Message;
 use prost_reflect::DescriptorPool;
 use prost_reflect::prost_types::{FileDescriptorProto, FileDescriptorSet};
 
-/// The methods that answer, the newer one first.
+/// The reflection methods to try, the newer one first.
 pub const REFLECTION_PATHS: [&str; 2] = [
     "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// The status of gRPC for what is not there.
+/// The gRPC status `NOT_FOUND`.
 const NOT_FOUND: i32 = 5;
 
-/// Files that a service may describe itself by, at most.
+/// The largest number of files that may describe a service.
 const MOST_FILES: usize = 1_000;
 
 /// Why a service did not describe a method.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReflectionError {
-    /// Bytes that are no answer, or no file.
+    /// Bytes that are not a valid answer or file.
     #[error("its answer cannot be read: {0}")]
     Unreadable(String),
-    /// The service is not there.
+    /// The service does not exist.
     #[error("it does not know the service `{service}` ({said}): {known}")]
     NoService {
-        /// What was asked for.
         service: String,
-        /// What it says.
+        /// The answer of the server.
         said: String,
-        /// What it has.
+        /// The existing services.
         known: String,
     },
-    /// A file that others import is not there.
-    #[error("it does not give `{file}`, which its description imports ({said})")]
+    /// An imported file is missing.
+    #[error("it does not send `{file}`, which its description imports ({said})")]
     NoFile {
-        /// The file.
         file: String,
-        /// What it says.
+        /// The answer of the server.
         said: String,
     },
-    /// A service without end.
+    /// Endless imports.
     #[error("its description has more than {MOST_FILES} files")]
     TooMany,
 }
 
-/// `ServerReflectionRequest`, as far as it is used.
+/// `ServerReflectionRequest`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
-struct Question {
+struct ReflectionRequest {
     #[prost(string, optional, tag = "3")]
     file: Option<String>,
     #[prost(string, optional, tag = "4")]
@@ -58,15 +56,15 @@ struct Question {
     services: Option<String>,
 }
 
-/// `ServerReflectionResponse`, as far as it is used.
+/// `ServerReflectionResponse`, limited to the fields in use.
 #[derive(Clone, PartialEq, Message)]
-struct Answer {
+struct ReflectionResponse {
     #[prost(message, optional, tag = "4")]
     files: Option<Files>,
     #[prost(message, optional, tag = "6")]
     services: Option<Services>,
     #[prost(message, optional, tag = "7")]
-    refusal: Option<Refusal>,
+    refusal: Option<ErrorResponse>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -88,15 +86,15 @@ struct Service {
 }
 
 #[derive(Clone, PartialEq, Message)]
-struct Refusal {
+struct ErrorResponse {
     #[prost(int32, tag = "1")]
     code: i32,
     #[prost(string, tag = "2")]
     text: String,
 }
 
-/// Finds `package.Service/method` in what a service says about itself. `ask` carries a question to it and brings the answer,
-/// or what the service says where it does not have what was asked for.
+/// Finds `package.Service/method` by server reflection. `ask` sends a question to the service and returns the answer, or the
+/// error message of the service.
 pub fn reflect<E>(
     name: &str,
     mut ask: impl FnMut(&[u8]) -> Result<Result<Vec<u8>, String>, E>,
@@ -104,29 +102,31 @@ pub fn reflect<E>(
 where
     E: From<ReflectionError> + From<ProtoError>,
 {
-    let mut ask = |question: Question| -> Result<Answer, E> {
+    let mut ask = |question: ReflectionRequest| -> Result<ReflectionResponse, E> {
         Ok(match ask(&question.encode_to_vec())? {
-            Ok(answer) => Answer::decode(answer.as_slice()).map_err(|error| unreadable(&error))?,
-            Err(text) => Answer {
-                refusal: Some(Refusal {
+            Ok(answer) => {
+                ReflectionResponse::decode(answer.as_slice()).map_err(|error| unreadable(&error))?
+            }
+            Err(text) => ReflectionResponse {
+                refusal: Some(ErrorResponse {
                     code: NOT_FOUND,
                     text,
                 }),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             },
         })
     };
     let name = name.trim_start_matches('/');
     let service = name.split('/').next().unwrap_or_default();
-    let answer = ask(Question {
+    let answer = ask(ReflectionRequest {
         symbol: Some(service.to_owned()),
-        ..Question::default()
+        ..ReflectionRequest::default()
     })?;
     let mut files = Vec::new();
     if let Err(said) = take(answer, &mut files)? {
-        let known = ask(Question {
+        let known = ask(ReflectionRequest {
             services: Some(String::new()),
-            ..Question::default()
+            ..ReflectionRequest::default()
         })?;
         return Err(ReflectionError::NoService {
             service: service.to_owned(),
@@ -139,14 +139,14 @@ where
         if files.len() > MOST_FILES {
             return Err(ReflectionError::TooMany.into());
         }
-        let answer = ask(Question {
+        let answer = ask(ReflectionRequest {
             file: Some(file.clone()),
-            ..Question::default()
+            ..ReflectionRequest::default()
         })?;
         let taken = take(answer, &mut files)?;
         if missing(&files).as_ref() == Some(&file) {
             let said = taken.err().unwrap_or_else(|| "it sends another file".to_owned());
-            // Those of the language itself are known to everybody, and some services leave them out.
+            // Every implementation has the well-known types, and some services leave them out.
             let Some(known) = DescriptorPool::global().get_file_by_name(&file) else {
                 return Err(ReflectionError::NoFile { file, said }.into());
             };
@@ -161,8 +161,11 @@ fn unreadable(error: &prost::DecodeError) -> ReflectionError {
     ReflectionError::Unreadable(error.to_string())
 }
 
-/// Takes the files of an answer that are new; what the service says instead is the inner error.
-fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(), String>, ReflectionError> {
+/// Adds the new files of an answer. The inner error is the error of the service.
+fn take(
+    answer: ReflectionResponse,
+    files: &mut Vec<FileDescriptorProto>,
+) -> Result<Result<(), String>, ReflectionError> {
     if let Some(refusal) = answer.refusal {
         return Ok(Err(format!("code {}: {}", refusal.code, refusal.text)));
     }
@@ -178,7 +181,7 @@ fn take(answer: Answer, files: &mut Vec<FileDescriptorProto>) -> Result<Result<(
     Ok(Ok(()))
 }
 
-/// A file that others import and that is not there yet.
+/// An imported file that has not been received yet.
 fn missing(files: &[FileDescriptorProto]) -> Option<String> {
     let mut imported = files.iter().flat_map(|file| &file.dependency);
     imported
@@ -186,7 +189,7 @@ fn missing(files: &[FileDescriptorProto]) -> Option<String> {
         .cloned()
 }
 
-fn names(answer: Answer) -> String {
+fn names(answer: ReflectionResponse) -> String {
     let services = answer.services.unwrap_or_default().all;
     crate::contract::error::known(services.iter().map(|service| service.name.as_str()))
 }
@@ -221,9 +224,9 @@ mod tests {
         files.find(|file| file.name() == name).expect("the file")
     }
 
-    /// A service of two files of its own and one of the language, which gives one file for each question.
-    fn service(question: &[u8], gives_other: bool) -> Answer {
-        let question = Question::decode(question).expect("a question");
+    /// A service with two files of its own and a well-known one, which sends one file for each question.
+    fn service(question: &[u8], gives_other: bool) -> ReflectionResponse {
+        let question = ReflectionRequest::decode(question).expect("a question");
         let main = file(
             "a.proto",
             &["b.proto", "google/protobuf/timestamp.proto"],
@@ -238,22 +241,22 @@ mod tests {
         };
         if question.services.is_some() {
             let name = "a.Echo".to_owned();
-            return Answer {
+            return ReflectionResponse {
                 services: Some(Services {
                     all: vec![Service { name }],
                 }),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             };
         }
-        Answer {
-            refusal: given.is_none().then(|| Refusal {
+        ReflectionResponse {
+            refusal: given.is_none().then(|| ErrorResponse {
                 code: 5,
                 text: "not found".to_owned(),
             }),
             files: given.map(|file| Files {
                 encoded: vec![file.encode_to_vec()],
             }),
-            ..Answer::default()
+            ..ReflectionResponse::default()
         }
     }
 
@@ -284,10 +287,10 @@ mod tests {
 
     #[test]
     fn what_is_not_described_is_told() {
-        let nobody = told("a.Nobody/one", true);
+        let unknown = told("a.Missing/one", true);
         assert!(
-            nobody.contains("`a.Nobody`") && nobody.contains("a.Echo"),
-            "{nobody}"
+            unknown.contains("`a.Missing`") && unknown.contains("a.Echo"),
+            "{unknown}"
         );
         let two = told("a.Echo/two", true);
         assert!(
@@ -316,9 +319,9 @@ mod tests {
             let files = Files {
                 encoded: vec![file.encode_to_vec()],
             };
-            Ok(Ok(Answer {
+            Ok(Ok(ReflectionResponse {
                 files: Some(files),
-                ..Answer::default()
+                ..ReflectionResponse::default()
             }
             .encode_to_vec()))
         });

@@ -17,7 +17,7 @@ pub(crate) struct Schema {
 }
 
 impl Schema {
-    /// Compiles a file of the contract's folder; the error is the compiler's, with file and line.
+    /// Compiles a file of the contract's folder. The error is the compiler's, with file and line.
     pub(crate) fn compile(folder: &Path, file: &str) -> Result<Self, String> {
         let set = protox::compile([folder.join(file)], [folder]).map_err(|error| error.to_string())?;
         let pool =
@@ -33,7 +33,7 @@ impl Schema {
         &self.encoded
     }
 
-    /// The method `package.Service/method`; the error says which there are.
+    /// The method `package.Service/method`. The error lists the existing ones.
     pub(crate) fn method(&self, name: &str) -> Result<MethodDescriptor, String> {
         let all = methods_of(&self.pool);
         let found = all.iter().find(|(known, _)| known == name);
@@ -51,10 +51,10 @@ pub(crate) struct MessageText<'a> {
 }
 
 impl MessageText<'_> {
-    /// Encodes a message. `text(fill)` gives it as JSON with the parameter `i` replaced by `fill(i)`.
+    /// Encodes a message. `text(fill)` returns it as JSON with parameter `i` replaced by `fill(i)`.
     ///
-    /// An encoded text is preceded by its length, so a parameter needs values of one length. Where it stands is found by
-    /// encoding twice with different letters in its place.
+    /// An encoded text has a length prefix, so all values of a parameter must have the same length. The position of a
+    /// parameter is found by encoding twice with different letters in its place.
     pub(crate) fn encode(
         &self,
         used: &[usize],
@@ -88,11 +88,11 @@ impl MessageText<'_> {
     }
 }
 
-/// Encodes a message without places, as JSON.
+/// Encodes a message without placeholders, given as JSON.
 pub(crate) fn encode(kind: &MessageDescriptor, json: &Value) -> Result<Vec<u8>, String> {
     DynamicMessage::deserialize(kind.clone(), json)
         .map(|message| message.encode_to_vec())
-        .map_err(|error| format!("no message `{}`: {error}", kind.full_name()))
+        .map_err(|error| format!("not a message `{}`: {error}", kind.full_name()))
 }
 
 fn assemble(plain: &[u8], places: &[Option<usize>], lengths: &[usize]) -> Template {

@@ -1,16 +1,16 @@
-//! What stands beside a service, as it is written.
+//! The keys about backing services.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
-/// `[companion.NAME]`: its keys beside `use` and `seed` are settings of the companion that it uses.
-pub(crate) type WrittenCompanion = BTreeMap<String, Spanned<toml::Value>>;
+/// `[backing.NAME]`: all keys other than `use` and `seed` are settings of the backing service.
+pub(crate) type BackingRequirementToml = BTreeMap<String, Spanned<toml::Value>>;
 
 /// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
-pub(crate) enum WrittenVariable {
+pub(crate) enum VariableToml {
     Text(String),
     File { file: String },
 }
@@ -18,17 +18,19 @@ pub(crate) enum WrittenVariable {
 /// `[rows.NAME]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenRows {
-    pub(crate) companion: Option<Spanned<String>>,
+pub(crate) struct RowsToml {
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
 }
 
 /// `[[after]]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenAfter {
+pub(crate) struct FinalInvariantToml {
     pub(crate) name: String,
-    pub(crate) companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
     pub(crate) query: String,
     pub(crate) equals: Spanned<String>,
 }
@@ -36,19 +38,20 @@ pub(crate) struct WrittenAfter {
 /// `[[during]]`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenDuring {
+pub(crate) struct LoadInvariantToml {
     pub(crate) name: String,
-    pub(crate) companion: Option<Spanned<String>>,
-    pub(crate) connections: Spanned<WrittenMost>,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
+    pub(crate) connections: Spanned<UpperLimitToml>,
 }
 
 /// `16`, or `"DATABASE_POOL"`
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(
     untagged,
-    expecting = "a number, or a variable that the companion gives the service, like \"DATABASE_POOL\""
+    expecting = "a number, or a variable that the backing service exports, like \"DATABASE_POOL\""
 )]
-pub(crate) enum WrittenMost {
+pub(crate) enum UpperLimitToml {
     Number(u64),
     Variable(String),
 }

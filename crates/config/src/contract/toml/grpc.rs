@@ -1,13 +1,13 @@
-//! What a call of gRPC sends that takes a stream.
+//! The keys of a gRPC call that sends a stream.
 
 use super::TextOrNumber;
 
 /// `{ count = "{count}", each = { value = "{= i}" }, unanswered = 1 }`
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenMessages {
+pub(crate) struct MessagesToml {
     pub(crate) count: TextOrNumber,
     pub(crate) each: toml::Value,
-    /// So many of them may wait for their replies.
+    /// The largest number of messages that may wait for their replies.
     pub(crate) unanswered: Option<TextOrNumber>,
 }

@@ -1,4 +1,4 @@
-//! The contract file as it is written, key by key.
+//! The contract file, key by key.
 
 mod backing;
 mod expect;
@@ -7,23 +7,23 @@ mod script;
 mod values;
 
 pub(crate) use backing::{
-    WrittenAfter, WrittenCompanion, WrittenDuring, WrittenMost, WrittenRows, WrittenVariable,
+    BackingRequirementToml, FinalInvariantToml, LoadInvariantToml, RowsToml, UpperLimitToml, VariableToml,
 };
 pub(crate) use expect::{
-    Received, WrittenEvent, WrittenEvents, WrittenExpect, WrittenHtmlTable, WrittenList, WrittenTableRows,
+    EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, TableRowsToml,
 };
-pub(crate) use grpc::WrittenMessages;
-pub(crate) use script::{WrittenHeard, WrittenPayload, WrittenTurn};
+pub(crate) use grpc::MessagesToml;
+pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
 pub(crate) use values::{HeaderText, OneOrMany};
 
-use crate::contract::source::WrittenSource;
-use prony_load::{Pick, WrittenDuration, WrittenLoad};
+use crate::contract::source::SourceToml;
+use prony_load::{DurationText, LoadText, Pick};
 use std::collections::BTreeMap;
 use toml::Spanned;
 
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenContract {
+pub(crate) struct ContractToml {
     pub(crate) name: Spanned<String>,
     #[serde(skip_serializing)]
     pub(crate) title: String,
@@ -34,43 +34,44 @@ pub(crate) struct WrittenContract {
     pub(crate) proto: Option<Spanned<String>>,
     #[serde(default)]
     pub(crate) without: Vec<Spanned<String>>,
-    /// Software that a service needs beside it.
+    /// The required backing services.
     #[serde(default, skip_serializing)]
-    pub(crate) companion: BTreeMap<String, Spanned<WrittenCompanion>>,
-    /// Values of the companions' seeded data.
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: BTreeMap<String, Spanned<BackingRequirementToml>>,
+    /// Values of the seeded data of backing services.
     #[serde(default)]
-    pub(crate) rows: BTreeMap<String, Spanned<WrittenRows>>,
-    /// What the environment of a service has beside what every service gets.
+    pub(crate) rows: BTreeMap<String, Spanned<RowsToml>>,
+    /// Environment variables of the service, in addition to those that every service gets.
     #[serde(default)]
-    pub(crate) environment: BTreeMap<String, Spanned<WrittenVariable>>,
-    /// What is looked at behind the server when the load is over.
+    pub(crate) environment: BTreeMap<String, Spanned<VariableToml>>,
+    /// Conditions on backing services after the load.
     #[serde(default)]
-    pub(crate) after: Vec<Spanned<WrittenAfter>>,
-    /// What must hold there while the load goes on.
+    pub(crate) after: Vec<Spanned<FinalInvariantToml>>,
+    /// Conditions on backing services during the load.
     #[serde(default)]
-    pub(crate) during: Vec<Spanned<WrittenDuring>>,
-    /// Lists of words, for the formulas of lists.
+    pub(crate) during: Vec<Spanned<LoadInvariantToml>>,
+    /// Word lists for the formulas of lists.
     #[serde(default)]
     pub(crate) words: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     pub(crate) data: BTreeMap<String, toml::Value>,
-    /// Tokens that requests carry, by the name of their place.
+    /// Tokens that requests carry, by the name of their placeholder.
     #[serde(default)]
-    pub(crate) jwt: BTreeMap<String, Spanned<WrittenJwt>>,
+    pub(crate) jwt: BTreeMap<String, Spanned<JwtToml>>,
     #[serde(default)]
-    pub(crate) operation: BTreeMap<String, Spanned<WrittenOperation>>,
+    pub(crate) operation: BTreeMap<String, Spanned<OperationToml>>,
     #[serde(default)]
-    pub(crate) case: Vec<Spanned<WrittenCase>>,
+    pub(crate) case: Vec<Spanned<CaseToml>>,
     #[serde(default)]
-    pub(crate) workload: BTreeMap<String, Spanned<WrittenWorkload>>,
+    pub(crate) workload: BTreeMap<String, Spanned<WorkloadToml>>,
 }
 
-impl WrittenContract {
-    /// Operations and workloads that no contract file holds.
+impl ContractToml {
+    /// Operations and workloads that do not come from a contract file.
     pub(crate) fn of(
-        jwt: BTreeMap<String, Spanned<WrittenJwt>>,
-        operation: BTreeMap<String, Spanned<WrittenOperation>>,
-        workload: BTreeMap<String, Spanned<WrittenWorkload>>,
+        jwt: BTreeMap<String, Spanned<JwtToml>>,
+        operation: BTreeMap<String, Spanned<OperationToml>>,
+        workload: BTreeMap<String, Spanned<WorkloadToml>>,
     ) -> Self {
         Self {
             name: Spanned::new(0..0, String::new()),
@@ -79,7 +80,7 @@ impl WrittenContract {
             document: None,
             proto: None,
             without: Vec::new(),
-            companion: BTreeMap::new(),
+            backing_service: BTreeMap::new(),
             rows: BTreeMap::new(),
             environment: BTreeMap::new(),
             after: Vec::new(),
@@ -97,10 +98,10 @@ impl WrittenContract {
 /// `{ alg = "HS256", key = "…", claims = { sub = "{user}", exp = "1h" } }`
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenJwt {
+pub(crate) struct JwtToml {
     pub(crate) alg: Algorithm,
-    pub(crate) key: WrittenKey,
-    /// Texts may have places for the columns of the workload's table.
+    pub(crate) key: KeyToml,
+    /// Texts may have placeholders for the columns of the workload's table.
     #[serde(default)]
     pub(crate) claims: serde_json::Map<String, serde_json::Value>,
     /// Further members of the header, like `kid`.
@@ -114,25 +115,25 @@ pub(crate) enum Algorithm {
     Hs256,
     #[serde(rename = "ES256")]
     Es256,
-    /// No signature at all: what a service must refuse.
+    /// No signature: a service must reject it.
     #[serde(rename = "none")]
     None,
 }
 
-/// The key itself, a file of the folder that holds it, or the environment variable that does.
+/// The key itself, a file in the contract's folder, or an environment variable.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(
     untagged,
     expecting = "a text, { file = \"key.pem\" } or { variable = \"JWT_KEY\" }"
 )]
-pub(crate) enum WrittenKey {
+pub(crate) enum KeyToml {
     Text(String),
     File { file: String },
     Variable { variable: String },
 }
 
-/// With the variant, which values alone would not tell.
-impl serde::Serialize for WrittenKey {
+/// Includes the variant, since the values alone are ambiguous.
+impl serde::Serialize for KeyToml {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (index, variant, text) = match self {
             Self::Text(text) => (0, "Text", text),
@@ -146,10 +147,10 @@ impl serde::Serialize for WrittenKey {
 /// One kind of call.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenOperation {
+pub(crate) struct OperationToml {
     #[serde(skip_serializing)]
     pub(crate) summary: String,
-    /// Whether the common cases call it: it can be called alone, and again and again.
+    /// Whether the common cases call it: this requires that it can be called alone and repeatedly.
     #[serde(default = "yes")]
     pub(crate) common: bool,
     pub(crate) http: Option<Spanned<String>>,
@@ -157,70 +158,71 @@ pub(crate) struct WrittenOperation {
     /// The path of a WebSocket.
     pub(crate) websocket: Option<Spanned<String>>,
     #[serde(default)]
-    pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
+    pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
     pub(crate) json: Option<Spanned<toml::Value>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) file: Option<Spanned<String>>,
-    pub(crate) generated: Option<Spanned<WrittenGenerated>>,
+    pub(crate) generated: Option<Spanned<GeneratedBodyToml>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) messages: Option<Spanned<WrittenMessages>>,
-    /// How long the caller of gRPC waits.
-    pub(crate) deadline: Option<WrittenDuration>,
-    pub(crate) expect: Option<Spanned<WrittenExpect>>,
+    pub(crate) messages: Option<Spanned<MessagesToml>>,
+    /// The deadline of a gRPC call.
+    pub(crate) deadline: Option<DurationText>,
+    pub(crate) expect: Option<Spanned<ExpectToml>>,
 }
 
-/// A body that is made up: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
+/// A generated body: `{ bytes = 1024 }`, `{ bytes = "{n}", chunk = 65536 }`.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenGenerated {
+pub(crate) struct GeneratedBodyToml {
     pub(crate) bytes: TextOrNumber,
     pub(crate) chunk: Option<u32>,
 }
 
-/// A number, or a text with a place.
+/// A number, or a text with a placeholder.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
-#[serde(untagged, expecting = "a whole number, or a text with a place")]
+#[serde(untagged, expecting = "a whole number, or a text with a placeholder")]
 pub(crate) enum TextOrNumber {
     Number(u64),
     Text(String),
 }
 
-/// An operation called in a case, with what differs from it; or a request of its own.
+/// A call of an operation in a case, with the keys that differ from it; or a request without an operation.
 #[derive(Debug, Clone, Default, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenCall {
+pub(crate) struct CallToml {
     pub(crate) operation: Option<Spanned<String>>,
     pub(crate) http: Option<Spanned<String>>,
     pub(crate) grpc: Option<Spanned<String>>,
     pub(crate) websocket: Option<Spanned<String>>,
     #[serde(default)]
-    pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
+    pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
     #[serde(default)]
     pub(crate) headers: BTreeMap<String, Spanned<HeaderText>>,
     pub(crate) json: Option<Spanned<toml::Value>>,
     pub(crate) text: Option<Spanned<String>>,
     pub(crate) file: Option<Spanned<String>>,
-    pub(crate) generated: Option<Spanned<WrittenGenerated>>,
+    pub(crate) generated: Option<Spanned<GeneratedBodyToml>>,
     pub(crate) message: Option<Spanned<toml::Value>>,
-    pub(crate) messages: Option<Spanned<WrittenMessages>>,
-    pub(crate) deadline: Option<WrittenDuration>,
-    pub(crate) expect: Option<Spanned<WrittenExpect>>,
-    /// What is said on a WebSocket in place of one message, and what must come.
-    pub(crate) talk: Option<Spanned<Vec<WrittenTurn>>>,
-    pub(crate) within: Option<WrittenDuration>,
-    pub(crate) until: Option<WrittenDuration>,
+    pub(crate) messages: Option<Spanned<MessagesToml>>,
+    pub(crate) deadline: Option<DurationText>,
+    pub(crate) expect: Option<Spanned<ExpectToml>>,
+    /// The script of a WebSocket, instead of a single message.
+    #[serde(alias = "talk")]
+    pub(crate) script: Option<Spanned<Vec<ScriptStepToml>>>,
+    pub(crate) within: Option<DurationText>,
+    pub(crate) until: Option<DurationText>,
 }
 
 /// A case: calls, one after the other, and how they are delivered.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenCase {
+pub(crate) struct CaseToml {
     pub(crate) name: Spanned<String>,
-    pub(crate) call: Option<Spanned<WrittenCall>>,
+    pub(crate) call: Option<Spanned<CallToml>>,
     #[serde(default)]
-    pub(crate) calls: Vec<Spanned<WrittenCall>>,
+    pub(crate) calls: Vec<Spanned<CallToml>>,
     #[serde(default)]
     pub(crate) deliver: Deliver,
     #[serde(default)]
@@ -228,20 +230,20 @@ pub(crate) struct WrittenCase {
     #[serde(default)]
     pub(crate) thorough: bool,
     pub(crate) times: Option<u32>,
-    /// The companion that goes away and comes back.
+    /// The backing service that goes away and comes back.
     pub(crate) restart: Option<Spanned<String>>,
-    pub(crate) away: Option<Spanned<WrittenDuration>>,
-    pub(crate) recovers: Option<Spanned<WrittenDuration>>,
-    /// How many clients leave in the middle of their streams.
-    pub(crate) leave: Option<Spanned<WrittenLeave>>,
+    pub(crate) away: Option<Spanned<DurationText>>,
+    pub(crate) recovers: Option<Spanned<DurationText>>,
+    /// The clients that leave in the middle of their streams.
+    pub(crate) leave: Option<Spanned<ClientDisconnectToml>>,
 }
 
 /// `{ streams = 100, within = "5s" }`
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenLeave {
+pub(crate) struct ClientDisconnectToml {
     pub(crate) streams: u32,
-    pub(crate) within: Option<WrittenDuration>,
+    pub(crate) within: Option<DurationText>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
@@ -257,25 +259,25 @@ pub(crate) enum Deliver {
 
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenWorkload {
+pub(crate) struct WorkloadToml {
     #[serde(skip_serializing)]
     pub(crate) summary: String,
     #[serde(default)]
-    pub(crate) mix: Vec<Spanned<WrittenStep>>,
+    pub(crate) mix: Vec<Spanned<StepToml>>,
     #[serde(default)]
-    pub(crate) sequence: Vec<Spanned<WrittenStep>>,
+    pub(crate) sequence: Vec<Spanned<StepToml>>,
     /// A table with a row for each user.
-    pub(crate) data: Option<Spanned<WrittenTable>>,
-    /// Whether users send back the cookies that they are given.
+    pub(crate) data: Option<Spanned<TableToml>>,
+    /// Whether users return the cookies that they receive.
     #[serde(default)]
     pub(crate) cookies: bool,
-    pub(crate) load: Spanned<WrittenLoad>,
+    pub(crate) load: Spanned<LoadText>,
 }
 
 /// `"users.csv"`, or `{ file = "users.csv", pick = "random" }`.
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(from = "EitherTable")]
-pub(crate) struct WrittenTable {
+pub(crate) struct TableToml {
     pub(crate) file: String,
     pub(crate) pick: Pick,
 }
@@ -294,7 +296,7 @@ enum EitherTable {
     },
 }
 
-impl From<EitherTable> for WrittenTable {
+impl From<EitherTable> for TableToml {
     fn from(either: EitherTable) -> Self {
         match either {
             EitherTable::File(file) => Self {
@@ -308,13 +310,13 @@ impl From<EitherTable> for WrittenTable {
 
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct WrittenStep {
+pub(crate) struct StepToml {
     pub(crate) operation: Spanned<String>,
     #[serde(default)]
-    pub(crate) with: BTreeMap<String, Spanned<WrittenSource>>,
+    pub(crate) with: BTreeMap<String, Spanned<SourceToml>>,
     #[serde(default = "one")]
     pub(crate) weight: u32,
-    /// How often a sequence takes this step before the next one.
+    /// How often a sequence repeats this step before the next one.
     #[serde(default = "one")]
     pub(crate) times: u32,
 }
@@ -327,8 +329,8 @@ const fn one() -> u32 {
     1
 }
 
-impl From<&WrittenOperation> for WrittenCall {
-    fn from(operation: &WrittenOperation) -> Self {
+impl From<&OperationToml> for CallToml {
+    fn from(operation: &OperationToml) -> Self {
         Self {
             operation: None,
             http: operation.http.clone(),
@@ -344,7 +346,7 @@ impl From<&WrittenOperation> for WrittenCall {
             messages: operation.messages.clone(),
             deadline: operation.deadline,
             expect: operation.expect.clone(),
-            talk: None,
+            script: None,
             within: None,
             until: None,
         }

@@ -1,11 +1,11 @@
-//! Values that may be written in more than one way.
+//! Values with more than one notation.
 
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{self, Deserialize, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// A header's text, several texts for a header that is there several times, or `false` for one that is not there.
+/// A header's text, several texts for a repeated header, or `false` for an absent one.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub(crate) enum HeaderText {
     Absent,
@@ -19,7 +19,7 @@ impl<'de> Deserialize<'de> for HeaderText {
             type Value = HeaderText;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text, a list of texts, or false for a header that is not there")
+                formatter.write_str("a text, a list of texts, or false for an absent header")
             }
 
             fn visit_bool<E: de::Error>(self, there: bool) -> Result<HeaderText, E> {

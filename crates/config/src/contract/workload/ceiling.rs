@@ -1,16 +1,16 @@
-//! The highest rate that a load can reach in front of a companion that takes its time.
+//! The highest rate that a load can reach when requests wait for a slow backing service.
 
 use crate::contract::{Contract, ContractError};
-use prony_load::{Load, WrittenDuration};
+use prony_load::{DurationText, Load};
 use std::time::Duration;
 
-/// The companion that answers after a delay, and its setting that says after which.
+/// The backing service that answers after a delay, and its setting for the delay.
 const DELAY: &str = "delay";
 
 impl Contract {
-    /// The highest rate (requests per second) that any service can reach with a workload under a load: Little's law,
-    /// requests under way ÷ the time that a slow companion alone takes for one of them on average. `None` where nothing bounds
-    /// the rate but the service: no such companion, no operation that reaches it, or requests that arrive on their own.
+    /// The highest rate (requests per second) that any service can reach with a workload under a load, by Little's law: requests
+    /// in flight ÷ the mean time per request that the slow backing service takes. `None` if only the service limits the rate: no
+    /// such backing service, no operation that uses it, or an open load.
     pub fn ceiling_per_s(&self, workload: &str, load: &Load) -> Result<Option<f64>, ContractError> {
         let Load::Closed {
             connections,
@@ -28,23 +28,23 @@ impl Contract {
         Ok((waiting_s > 0.0).then(|| under_way / waiting_s))
     }
 
-    /// Time that the companion `delay` takes to answer, where there is one that says it.
+    /// The time that the backing service `delay` takes to answer, if the contract sets it.
     pub(crate) fn delay(&self) -> Result<Option<Duration>, ContractError> {
         let mut delayed = self
-            .companions()
+            .backing_services()
             .iter()
-            .filter(|companion| companion.uses() == DELAY);
-        let Some((companion, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?))) else {
+            .filter(|backing_service| backing_service.uses() == DELAY);
+        let Some((backing_service, delay)) = delayed.find_map(|one| Some((one, one.settings().get(DELAY)?)))
+        else {
             return Ok(None);
         };
-        let read = delay
-            .as_str()
-            .and_then(|text| text.parse::<WrittenDuration>().ok());
-        let wrong = || self.companion_error(companion.name(), DELAY, "give a duration, like \"30ms\"");
+        let read = delay.as_str().and_then(|text| text.parse::<DurationText>().ok());
+        let wrong =
+            || self.backing_service_error(backing_service.name(), DELAY, "give a duration, like \"30ms\"");
         read.map(|delay| Some(delay.0)).ok_or_else(wrong)
     }
 
-    /// Share of a workload's requests that reach it: those of operations whose reply must tell what it received.
+    /// The share of a workload's requests that reach it: those of operations whose reply must report the received request.
     fn share_relayed(&self, workload: &str) -> Result<f64, ContractError> {
         let (_, written) = self.written_workload(Some(workload))?;
         let written = written.get_ref();

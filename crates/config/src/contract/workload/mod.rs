@@ -1,4 +1,4 @@
-//! Workloads: what a generator sends.
+//! Workloads: the requests that a generator sends.
 
 mod ceiling;
 mod sequence;
@@ -7,30 +7,30 @@ mod state;
 pub use self::sequence::SequenceFile;
 
 use self::state::State;
-use crate::contract::call::{BODY_END, Call, Filling};
-use crate::contract::source::{RowTable, WrittenSource};
-use crate::contract::template::{Bindings, Bound};
-use crate::contract::toml::{WrittenCall, WrittenStep, WrittenWorkload};
+use crate::contract::call::{BODY_END, Call, PlaceholderValues};
+use crate::contract::source::{RowTable, SourceToml};
+use crate::contract::template::{Bindings, BoundValue};
+use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
-/// A workload while it is put together.
+/// A workload under construction.
 #[derive(Default)]
-struct Assembly {
+struct WorkloadBuilder {
     parameters: Vec<Parameter>,
     operations: Vec<Operation>,
-    /// Each of `operations`: its name, its values, and which of them users carry.
+    /// For each of `operations`: its name, its values, and the values among them that users carry.
     calls: Vec<(String, Values, BTreeSet<String>)>,
     state: State,
 }
 
-/// The values of the places of a call.
-type Values = BTreeMap<String, WrittenSource>;
+/// The values of the placeholders of a call.
+type Values = BTreeMap<String, SourceToml>;
 
 impl Contract {
-    /// A workload by name, as it is sent over a protocol.
+    /// A workload by name, for a protocol.
     pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ContractError> {
         let (name, written) = self.written_workload(Some(name))?;
         let steps = self.steps(name, written)?;
@@ -38,9 +38,9 @@ impl Contract {
             .iter()
             .map(|step| self.step(step, protocol))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut assembly = Assembly {
+        let mut assembly = WorkloadBuilder {
             state: State::new(self, name, written.get_ref(), &calls)?,
-            ..Assembly::default()
+            ..WorkloadBuilder::default()
         };
         let mut order = Vec::new();
         for (step, call) in steps.iter().zip(&calls) {
@@ -72,9 +72,9 @@ impl Contract {
     fn steps<'a>(
         &self,
         name: &str,
-        written: &'a Spanned<WrittenWorkload>,
-    ) -> Result<&'a [Spanned<WrittenStep>], ContractError> {
-        let WrittenWorkload { mix, sequence, .. } = written.get_ref();
+        written: &'a Spanned<WorkloadToml>,
+    ) -> Result<&'a [Spanned<StepToml>], ContractError> {
+        let WorkloadToml { mix, sequence, .. } = written.get_ref();
         match (mix.as_slice(), sequence.as_slice()) {
             ([], []) => {
                 let message = format!("workload `{name}` has no operation: give `mix` or `sequence`");
@@ -82,19 +82,19 @@ impl Contract {
             }
             (steps, []) | ([], steps) => Ok(steps),
             _ => {
-                let message = format!("workload `{name}` has `mix` and `sequence`: give one of them");
+                let message = format!("workload `{name}` has `mix` and `sequence`: give only one");
                 Err(self.invalid(written.span(), message))
             }
         }
     }
 
-    /// The call that a step makes.
-    fn step(&self, step: &Spanned<WrittenStep>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
+    /// The call of a step.
+    fn step(&self, step: &Spanned<StepToml>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
         let name = &step.get_ref().operation;
-        let written = WrittenCall {
+        let written = CallToml {
             operation: Some(name.clone()),
             with: step.get_ref().with.clone(),
-            ..WrittenCall::default()
+            ..CallToml::default()
         };
         let call = self.call(&Spanned::new(step.span(), written))?;
         for (name, source) in call.with() {
@@ -103,16 +103,19 @@ impl Contract {
         if call.speaks(protocol) {
             return Ok(call);
         }
-        let message = format!("operation `{}` does not speak {protocol:?}", name.get_ref());
+        let message = format!(
+            "operation `{}` is not available over {protocol:?}",
+            name.get_ref()
+        );
         Err(self.invalid(name.span(), message))
     }
 }
 
-impl Assembly {
-    /// The index of a step's operation, which is added unless it is already there with the same values.
+impl WorkloadBuilder {
+    /// The index of a step's operation. It is added unless it exists already with the same values.
     fn operation(
         &mut self,
-        step: &WrittenStep,
+        step: &StepToml,
         call: &Call<'_>,
         protocol: Protocol,
     ) -> Result<usize, ContractError> {
@@ -156,7 +159,7 @@ impl Assembly {
         self.bind_tokens(call, &mut bindings)?;
         let (request, expect) = call.build(
             protocol,
-            &Filling::for_load(&bindings, &self.parameters, &self.state.slots),
+            &PlaceholderValues::for_load(&bindings, &self.parameters, &self.state.slots),
         )?;
         Ok(Operation {
             name: String::new(),
@@ -165,24 +168,24 @@ impl Assembly {
         })
     }
 
-    /// The end of a body that is made up: another one for each request.
+    /// The end of a generated body, which differs between requests.
     fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
         let Some(bytes) = call.generated_bytes(bindings)? else {
             return Ok(());
         };
         let bound = match Generated::end_length(bytes) {
-            0 => Bound::Text(String::new()),
+            0 => BoundValue::Text(String::new()),
             digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
         };
         bindings.insert(BODY_END.to_owned(), bound);
         Ok(())
     }
 
-    /// Tokens whose claims have places: one for each row that fills them.
+    /// Tokens whose claims have placeholders: one for each row that fills them.
     fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
         for (name, source) in call.tokens(bindings, &self.parameters)? {
             let bound = match source {
-                WrittenSource::List(values) => self.parameter(
+                SourceToml::List(values) => self.parameter(
                     name.clone(),
                     Source::Column {
                         values,
@@ -196,9 +199,9 @@ impl Assembly {
         Ok(())
     }
 
-    fn bound(&mut self, name: &str, source: &WrittenSource, tables: &BTreeMap<String, RowTable>) -> Bound {
+    fn bound(&mut self, name: &str, source: &SourceToml, tables: &BTreeMap<String, RowTable>) -> BoundValue {
         match (source, source.parameter(tables)) {
-            (WrittenSource::One(text), _) => Bound::Text(text.clone()),
+            (SourceToml::One(text), _) => BoundValue::Text(text.clone()),
             (_, source) => {
                 let source = source.expect("invariant: only one value has no parameter");
                 self.parameter(name.to_owned(), source)
@@ -206,10 +209,10 @@ impl Assembly {
         }
     }
 
-    fn parameter(&mut self, name: String, source: Source) -> Bound {
+    fn parameter(&mut self, name: String, source: Source) -> BoundValue {
         let wanted = Parameter { name, source };
         let known = self.parameters.iter().position(|known| *known == wanted);
-        Bound::Parameter(known.unwrap_or_else(|| {
+        BoundValue::Parameter(known.unwrap_or_else(|| {
             self.parameters.push(wanted);
             self.parameters.len() - 1
         }))
@@ -217,11 +220,11 @@ impl Assembly {
 }
 
 /// The operation's name, with the values that the workload fixes: `getPerson(id=1)`.
-fn label(operation: &str, with: &BTreeMap<String, Spanned<WrittenSource>>) -> String {
+fn label(operation: &str, with: &BTreeMap<String, Spanned<SourceToml>>) -> String {
     let fixed: Vec<String> = with
         .iter()
         .filter_map(|(name, source)| match source.get_ref() {
-            WrittenSource::One(text) => Some(format!("{name}={text}")),
+            SourceToml::One(text) => Some(format!("{name}={text}")),
             _ => None,
         })
         .collect();

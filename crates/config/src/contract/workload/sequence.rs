@@ -1,16 +1,15 @@
-//! A sequence of requests in a file of its own, for a load without a contract: `prony load --sequence FILE`.
+//! A sequence of requests in a file, for a load without a contract: `prony load --sequence FILE`.
 //!
-//! Its steps are written as a contract's operations are, and become a contract of one workload, so that both follow the same
-//! rules.
+//! Its steps have the format of a contract's operations and become a contract with one workload, so that both follow the
+//! same rules.
 
 use crate::contract::error::File;
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
-    OneOrMany, WrittenCall, WrittenContract, WrittenExpect, WrittenOperation, WrittenStep, WrittenTable,
-    WrittenWorkload,
+    CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, StepToml, TableToml, WorkloadToml,
 };
 use crate::contract::{Contract, ContractError};
-use prony_load::{Limits, Pick, Protocol, Source, Workload, WrittenLoad};
+use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
@@ -19,22 +18,22 @@ use toml::Spanned;
 /// A file of steps, key by key.
 #[derive(Debug, Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSequence {
-    data: Option<Spanned<WrittenTable>>,
+struct SequenceToml {
+    data: Option<Spanned<TableToml>>,
     #[serde(default)]
     cookies: bool,
     #[serde(default)]
     jwt: Jwts,
     #[serde(default)]
-    step: Vec<Spanned<WrittenCall>>,
+    step: Vec<Spanned<CallToml>>,
 }
 
-/// A sequence, and where it ends the load.
+/// A sequence of requests for a load without a contract.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SequenceFile {
-    /// What each user sends.
+    /// The requests that each user sends.
     pub workload: Workload,
-    /// Where each row of a table is used once: the most requests that the load can send.
+    /// The largest number of requests, if each row of the table is used once.
     pub most_requests: Option<u64>,
     /// When the first of its tokens expires.
     pub tokens_expire: Option<SystemTime>,
@@ -44,11 +43,11 @@ impl SequenceFile {
     /// Reads a file of steps.
     pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ContractError> {
         let file = File::read(path)?;
-        let written: WrittenSequence = file.parse()?;
+        let written: SequenceToml = file.parse()?;
         if written.step.is_empty() {
             return Err(file.invalid(
                 0..0,
-                "no `[[step]]`: give at least one, with `http = \"GET /path\"`",
+                "no `[[step]]`: add at least one, with `http = \"GET /path\"`",
             ));
         }
         let steps = written.step.len() as u64;
@@ -71,7 +70,7 @@ impl SequenceFile {
         })
     }
 
-    /// The ends of a load that has `limits` of its own.
+    /// The limits of a load, combined with `limits`.
     pub fn limits(&self, limits: Limits) -> Limits {
         let most = self.most_requests;
         Limits {
@@ -81,10 +80,10 @@ impl SequenceFile {
     }
 }
 
-/// What the only workload is called.
+/// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contract, ContractError> {
+fn contract(path: &Path, file: File, written: SequenceToml) -> Result<Contract, ContractError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -94,7 +93,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
             let message = "a step has `http`, `headers`, a body, `with` and `expect`, and no `operation`, `within` or `until`";
             return Err(file.invalid(span, message));
         }
-        // Steps without a name are called by what they send.
+        // A step without a name is named after its request.
         let line = call
             .http
             .as_ref()
@@ -103,7 +102,7 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
         let name = format!("{}: {line}", place + 1);
         sequence.push(Spanned::new(
             span.clone(),
-            WrittenStep {
+            StepToml {
                 operation: Spanned::new(span.clone(), name.clone()),
                 with: BTreeMap::new(),
                 weight: 1,
@@ -112,13 +111,13 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
         ));
         operation.insert(name, Spanned::new(span, completed(call)));
     }
-    // The command line says how the requests arrive.
-    let load = WrittenLoad::Closed {
+    // The command line defines the load.
+    let load = LoadText::Closed {
         connections: 1,
         in_flight: 1,
         members: None,
     };
-    let workload = WrittenWorkload {
+    let workload = WorkloadToml {
         summary: String::new(),
         mix: Vec::new(),
         sequence,
@@ -128,20 +127,16 @@ fn contract(path: &Path, file: File, written: WrittenSequence) -> Result<Contrac
     };
     let folder = path.parent().unwrap_or_else(|| Path::new("")).to_owned();
     let workload = BTreeMap::from([(NAME.to_owned(), Spanned::new(0..0, workload))]);
-    Contract::unnamed(
-        folder,
-        file,
-        WrittenContract::of(written.jwt, operation, workload),
-    )
+    Contract::unnamed(folder, file, ContractToml::of(written.jwt, operation, workload))
 }
 
-/// A step as an operation. What is not expected by name is any status from 200 to 299.
-fn completed(call: WrittenCall) -> WrittenOperation {
+/// A step as an operation. Without an expected status, any from 200 to 299 is valid.
+fn completed(call: CallToml) -> OperationToml {
     let mut expect = call
         .expect
-        .unwrap_or_else(|| Spanned::new(0..0, WrittenExpect::default()));
+        .unwrap_or_else(|| Spanned::new(0..0, ExpectToml::default()));
     expect.get_mut().status.get_or_insert(OneOrMany(Vec::new()));
-    WrittenOperation {
+    OperationToml {
         summary: String::new(),
         common: true,
         http: call.http,

@@ -1,35 +1,35 @@
-//! What the users of a workload carry: values that they took from replies, their row of a table, their cookies.
+//! The values that the users of a workload carry: captured values, their row of a table, their cookies.
 
 use crate::contract::call::Call;
 use crate::contract::jwt;
-use crate::contract::toml::WrittenWorkload;
+use crate::contract::toml::WorkloadToml;
 use crate::contract::{Contract, ContractError};
 use crate::input::table::{self, Table};
-use prony_load::{Header, Operation, Origin, Parameter, Part, Pick, Source, Take, Template};
+use prony_load::{Capture, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
 use std::collections::BTreeSet;
 use toml::Spanned;
 
-/// The name of the slot that holds the cookies; no place is called so.
+/// The name of the slot for the cookies; it is not a valid placeholder.
 const COOKIES: &str = "cookies!";
 
-/// What the users of a workload carry.
+/// The values that the users of a workload carry.
 #[derive(Default)]
 pub(super) struct State {
     /// Columns of the table of users.
     columns: Vec<(String, Source)>,
-    /// The names of all values that are taken, at their slots.
+    /// The names of all captured values, in the order of their slots.
     pub(super) slots: Vec<String>,
-    /// Those that the steps so far have taken.
+    /// Those that the steps so far capture.
     taken: BTreeSet<String>,
     cookies: bool,
 }
 
 impl State {
-    /// Reads the table, and gives each value that a step takes its slot.
+    /// Reads the table, and assigns a slot to each value that a step captures.
     pub(super) fn new(
         contract: &Contract,
         name: &str,
-        written: &WrittenWorkload,
+        written: &WorkloadToml,
         calls: &[Call<'_>],
     ) -> Result<Self, ContractError> {
         let mut state = Self {
@@ -51,7 +51,8 @@ impl State {
         Ok(state)
     }
 
-    /// The places that users fill by now, and from where. What was taken comes before a column of the same name.
+    /// The placeholders that users can fill so far, and their sources. A captured value takes precedence over a column of the same
+    /// name.
     pub(super) fn sources(&self) -> impl Iterator<Item = (String, Source)> {
         let taken = self.taken.iter().filter(|name| *name != COOKIES);
         let taken = taken.filter_map(|name| Some((name.clone(), Source::Taken(self.slot(name)?))));
@@ -59,7 +60,7 @@ impl State {
         taken.chain(columns.cloned())
     }
 
-    /// What tells two calls of one operation apart: those of the values so far that its places use.
+    /// The carried values that a call's placeholders use: they distinguish two calls of one operation.
     pub(super) fn carried(&self, call: &Call<'_>) -> BTreeSet<String> {
         let used = |name: &&String| call.with().contains_key(*name);
         let mut carried: BTreeSet<String> = self.taken.iter().filter(used).cloned().collect();
@@ -69,7 +70,7 @@ impl State {
         carried
     }
 
-    /// The step is built: later ones have what it takes.
+    /// Completes a step: later steps can use the values that it captures.
     pub(super) fn pass(&mut self, call: &Call<'_>) {
         self.taken.extend(call.taken_names().map(str::to_owned));
         if self.cookies {
@@ -77,10 +78,10 @@ impl State {
         }
     }
 
-    /// Lets an operation keep the cookies that it is given, and send those that earlier ones were given.
+    /// Makes an operation keep the cookies that it receives, and send those that earlier operations received.
     pub(super) fn add_cookies(&self, operation: &mut Operation, parameters: &mut Vec<Parameter>) {
         let Some(slot) = self.slot(COOKIES) else { return };
-        operation.expect.take.push(Take {
+        operation.expect.take.push(Capture {
             name: "cookies".to_owned(),
             slot,
             from: Origin::Cookies,
@@ -113,7 +114,7 @@ impl State {
 fn columns(
     contract: &Contract,
     name: &str,
-    table: &Spanned<crate::contract::toml::WrittenTable>,
+    table: &Spanned<crate::contract::toml::TableToml>,
 ) -> Result<Vec<(String, Source)>, ContractError> {
     let written = table.get_ref();
     let at = |reason: String| {
@@ -122,7 +123,7 @@ fn columns(
     };
     if written.pick == Pick::Once && contract.is_file() {
         return Err(at(
-            "a run sends as many requests as the time lets it, so no table lasts: use `in_turn` or `random`"
+            "a run is limited by time and may need more rows than any table has: use `in_turn` or `random`"
                 .to_owned(),
         ));
     }

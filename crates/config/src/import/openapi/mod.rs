@@ -1,4 +1,4 @@
-//! An OpenAPI description, 3.0 or 3.1, in JSON or YAML.
+//! OpenAPI descriptions, 3.0 or 3.1, in JSON or YAML.
 
 mod operation;
 mod reference;
@@ -44,7 +44,7 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
     let mut names = Names::default();
     let mut schemas = Schemas::new(&description);
     for (pointer, method, path) in found {
-        let place = operation::Place {
+        let place = operation::OperationLocation {
             pointer: &pointer,
             method: &method,
             path: &path,
@@ -64,7 +64,7 @@ pub fn from_openapi(path: &Path) -> Result<Draft, DraftError> {
             .first()
             .map(|remark| format!(": {remark}"))
             .unwrap_or_default();
-        return Err(document.invalid("/paths", format!("no operation that a contract can ask{why}")));
+        return Err(document.invalid("/paths", format!("no operation that a contract can call{why}")));
     }
     draft.schemas = schemas.finish()?;
     Ok(draft)
@@ -75,15 +75,16 @@ fn version(document: &Document) -> Result<String, DraftError> {
         Some(Value::String(text)) => text.clone(),
         Some(other) => other.to_string(),
         None if document.value.get("swagger").is_some() => {
-            let message = "Swagger 2.0: convert it to OpenAPI 3 first, as with `npx swagger2openapi`";
+            let message =
+                "Swagger 2.0: convert it to OpenAPI 3 first, for example with `npx swagger2openapi`";
             return Err(document.invalid("/swagger", message));
         }
-        None => return Err(document.invalid("", "no OpenAPI description: there is no `openapi: 3.1.0`")),
+        None => return Err(document.invalid("", "not an OpenAPI description: there is no `openapi: 3.1.0`")),
     };
     if version.starts_with("3.0") || version.starts_with("3.1") {
         Ok(version)
     } else {
-        let message = format!("OpenAPI {version}: 3.0 and 3.1 are understood");
+        let message = format!("OpenAPI {version} is not supported: use 3.0 or 3.1");
         Err(document.invalid("/openapi", message))
     }
 }
@@ -92,13 +93,13 @@ fn version(document: &Document) -> Result<String, DraftError> {
 fn operations(description: &Description<'_>) -> Result<Vec<(String, String, String)>, DraftError> {
     let document = description.document;
     let Some(paths) = document.value.get("paths").and_then(Value::as_object) else {
-        return Err(document.invalid("/paths", "there are no `paths`: nothing to ask"));
+        return Err(document.invalid("/paths", "there are no `paths`: nothing to call"));
     };
     let mut found = Vec::new();
     for (path, item) in paths.iter().filter(|(path, _)| !path.starts_with("x-")) {
         let pointer = step("/paths", path);
         if !path.starts_with('/') {
-            return Err(document.invalid(&pointer, format!("the path `{path}` does not begin with `/`")));
+            return Err(document.invalid(&pointer, format!("the path `{path}` does not start with `/`")));
         }
         let (item, pointer) = description.resolved(item, &pointer)?;
         for method in METHODS {

@@ -9,8 +9,8 @@ use crate::import::{DraftError, Expect, ExpectedBody, Operation};
 use serde_json::Value;
 use url::Url;
 
-/// Where an operation stands.
-pub(super) struct Place<'a> {
+/// The position of an operation.
+pub(super) struct OperationLocation<'a> {
     pub(super) pointer: &'a str,
     pub(super) method: &'a str,
     pub(super) path: &'a str,
@@ -19,13 +19,13 @@ pub(super) struct Place<'a> {
 /// The operation, or why it is left out.
 pub(super) fn read<'a>(
     description: &'a Description<'a>,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
     (names, schemas): (&mut Names, &mut Schemas<'a>),
 ) -> Result<Result<Operation, String>, DraftError> {
     let document = description.document;
     let method = place.method.to_uppercase();
     if matches!(method.as_str(), "TRACE" | "OPTIONS") {
-        return Ok(Err(format!("{method} is no call of an API")));
+        return Ok(Err(format!("{method} is not a call of an API")));
     }
     let operation = document
         .value
@@ -64,7 +64,7 @@ pub(super) fn read<'a>(
     Ok(Ok(made))
 }
 
-/// The path of the first server, its variables filled.
+/// The path of the first server, with its variables filled.
 fn base(description: &Description<'_>, operation: &Value) -> String {
     let server = operation
         .pointer("/servers/0")
@@ -98,11 +98,11 @@ fn base(description: &Description<'_>, operation: &Value) -> String {
     }
 }
 
-/// The parameters of the path item and of the operation, of which the latter count.
+/// The parameters of the path item and of the operation; the latter take precedence.
 fn parameters<'a>(
     description: &'a Description<'a>,
     operation: &'a Value,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
 ) -> Result<Vec<Parameter<'a>>, DraftError> {
     let item_pointer = place.pointer.rsplit_once('/').map_or("", |(item, _)| item);
     let item = description.document.value.pointer(item_pointer);
@@ -124,10 +124,10 @@ fn parameters<'a>(
     Ok(found)
 }
 
-/// The status of success, and what its body must be.
+/// The expected status of success, and the expected body.
 fn expectation<'a>(
     description: &'a Description<'a>,
-    place: &Place<'_>,
+    place: &OperationLocation<'_>,
     (operation, schemas): (&'a Value, &mut Schemas<'a>),
     made: &mut Operation,
 ) -> Result<(), DraftError> {
@@ -140,7 +140,7 @@ fn expectation<'a>(
     let others: Vec<&str> = codes().filter(|code| Some(*code) != success).collect();
     if !others.is_empty() {
         made.remarks
-            .push(format!("Described too, and not tried: {}.", others.join(", ")));
+            .push(format!("Also described, but not called: {}.", others.join(", ")));
     }
     let Some(code) = success else {
         made.expect.status = codes().filter_map(|code| code.parse().ok()).take(1).collect();
@@ -153,7 +153,7 @@ fn expectation<'a>(
     };
     let status = match code.parse() {
         Ok(code) => vec![code],
-        // `2XX` and `default` name none.
+        // `2XX` and `default` do not name a status.
         Err(_) => vec![200, 201, 202, 204],
     };
     made.expect = Expect {

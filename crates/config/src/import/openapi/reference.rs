@@ -1,10 +1,10 @@
-//! References within a description, and circles among them.
+//! References within a description, and cycles among them.
 
 use crate::import::DraftError;
 use crate::import::document::Document;
 use serde_json::Value;
 
-/// A description, and how it is to be read.
+/// A description, and its version.
 pub(super) struct Description<'a> {
     pub(super) document: &'a Document,
     /// Version 3.0, whose schemas are not quite JSON Schema.
@@ -12,11 +12,11 @@ pub(super) struct Description<'a> {
 }
 
 impl<'a> Description<'a> {
-    /// What a reference names, as a pointer; where it stands is for messages.
+    /// The value that a reference names, and its pointer. `at` is the position of the reference, for errors.
     pub(super) fn target(&self, reference: &str, at: &str) -> Result<(&'a Value, String), DraftError> {
         let Some(pointer) = reference.strip_prefix('#') else {
             let message = format!(
-                "`$ref` leads to another file, `{reference}`: put all into one first, as with `npx @redocly/cli bundle`"
+                "`$ref` refers to another file, `{reference}`: bundle them into one first, for example with `npx @redocly/cli bundle`"
             );
             return Err(self.document.invalid(at, message));
         };
@@ -25,11 +25,11 @@ impl<'a> Description<'a> {
             Some(value) => Ok((value, pointer)),
             None => Err(self
                 .document
-                .invalid(at, format!("`$ref` names `{reference}`, which is not there"))),
+                .invalid(at, format!("`$ref` names `{reference}`, which does not exist"))),
         }
     }
 
-    /// The value itself, or what its references lead to; and the pointer of that.
+    /// The value, after following its references, and its pointer.
     pub(super) fn resolved(
         &self,
         value: &'a Value,
@@ -41,10 +41,7 @@ impl<'a> Description<'a> {
             let (next, target) = self.target(reference, &here)?;
             if way.contains(&target) {
                 way.push(target);
-                let message = format!(
-                    "`$ref` leads in a circle, {}: let one of them say what it is",
-                    way.join(" → ")
-                );
+                let message = format!("`$ref` is circular, {}: define one of them", way.join(" → "));
                 return Err(self.document.invalid(&here, message));
             }
             way.push(target.clone());

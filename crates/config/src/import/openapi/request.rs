@@ -1,4 +1,4 @@
-//! What an operation of a description sends: parameters, credentials, body.
+//! The request of an operation of a description: parameters, credentials, body.
 
 use super::reference::Description;
 use super::sample::Sampler;
@@ -8,13 +8,13 @@ use crate::import::{Body, DraftError, Operation};
 use serde_json::Value;
 use std::fmt::Write as _;
 
-/// What separates the parts of a form; a text that no sample holds.
+/// The separator between the parts of a form; no sample contains this text.
 const BOUNDARY: &str = "prony-part";
 
-/// A parameter, with where it stands.
+/// A parameter, with its position.
 pub(super) type Parameter<'a> = (&'a Value, String);
 
-/// A scalar as it stands in a URL.
+/// A scalar, as written in a URL.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -23,7 +23,7 @@ fn plain(value: &Value) -> String {
     }
 }
 
-/// The example of a parameter or a body, else a sample of its schema.
+/// The example of a parameter or a body; otherwise a sample of its schema.
 fn example<'a>(
     description: &'a Description<'a>,
     holder: &'a Value,
@@ -57,7 +57,7 @@ fn example<'a>(
     }
 }
 
-/// Puts the parameters that must be there, or have an example, where they belong.
+/// Adds the parameters that are required or have an example.
 pub(super) fn parameters<'a>(
     description: &'a Description<'a>,
     parameters: &[Parameter<'a>],
@@ -80,9 +80,8 @@ pub(super) fn parameters<'a>(
         }
         let value = example(description, parameter, pointer)?;
         if parameter.pointer("/schema/pattern").is_some() && parameter.get("example").is_none() {
-            made.remarks.push(format!(
-                "`{name}` must match a pattern: see whether its value does."
-            ));
+            made.remarks
+                .push(format!("`{name}` must match a pattern: check its value."));
         }
         match place {
             "path" => {
@@ -90,7 +89,7 @@ pub(super) fn parameters<'a>(
                 let sign = format!("{{{name}}}");
                 if !made.path.contains(&sign) {
                     let message =
-                        format!("the path has no `{sign}`: take the parameter away, or put it in the path");
+                        format!("the path has no `{sign}`: remove the parameter, or add it to the path");
                     return Err(description.document.invalid(pointer, message));
                 }
                 let place = made.place(name, &percent_encoded(&text));
@@ -103,7 +102,7 @@ pub(super) fn parameters<'a>(
             "header" => made.headers.push((name.to_owned(), joined(&value))),
             "cookie" => cookies.push(format!("{name}={}", percent_encoded(&joined(&value)))),
             other => {
-                let message = format!("a parameter in `{other}`: path, query, header and cookie are known");
+                let message = format!("a parameter in `{other}`: use path, query, header or cookie");
                 return Err(description.document.invalid(pointer, message));
             }
         }
@@ -116,22 +115,20 @@ pub(super) fn parameters<'a>(
         made.headers.push(("Cookie".to_owned(), cookies.join("; ")));
     }
     if !left_out.is_empty() {
-        made.remarks.push(format!(
-            "Left out, for it may be missing: {}.",
-            left_out.join(", ")
-        ));
+        made.remarks
+            .push(format!("Left out, since optional: {}.", left_out.join(", ")));
     }
     Ok(())
 }
 
-/// A place of the path that is described nowhere has a value all the same.
+/// Placeholders of the path that the description does not define also get a value.
 fn finish_path(made: &mut Operation) {
     while let Some((_, rest)) = made.path.clone().split_once('{') {
         let name = rest.split('}').next().unwrap_or_default().to_owned();
         let place = made.place(&name, "1");
         made.path = made.path.replace(&format!("{{{name}}}"), &marked(&place));
         made.remarks.push(format!(
-            "`{name}` of the path is described nowhere: see whether \"1\" is a value of it."
+            "`{name}` of the path is not described: check whether \"1\" is a valid value."
         ));
         if !rest.contains('}') {
             break;
@@ -140,7 +137,7 @@ fn finish_path(made: &mut Operation) {
     made.path = made.path.replace(MARKS[0], "{").replace(MARKS[1], "}");
 }
 
-/// Stand for the braces of a place that is done: its name may be that of a parameter that is still to come.
+/// Replace the braces of a finished placeholder: its name may equal the name of a later parameter.
 const MARKS: [char; 2] = ['\u{1}', '\u{2}'];
 
 fn marked(place: &str) -> String {
@@ -149,7 +146,7 @@ fn marked(place: &str) -> String {
         .replace('}', &MARKS[1].to_string())
 }
 
-/// A list joined by commas, as paths and headers have it.
+/// A list joined by commas, as used in paths and headers.
 fn joined(value: &Value) -> String {
     match value {
         Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(","),
@@ -162,7 +159,7 @@ fn joined(value: &Value) -> String {
     }
 }
 
-/// A parameter of the query, in the style that its description says.
+/// A parameter of the query, in the style of its description.
 fn pairs(name: &str, value: &Value, parameter: &Value) -> Vec<String> {
     let pair = |name: &str, value: &str| format!("{}={}", percent_encoded(name), percent_encoded(value));
     let style = parameter.get("style").and_then(Value::as_str).unwrap_or("form");
@@ -193,7 +190,7 @@ fn pairs(name: &str, value: &Value, parameter: &Value) -> Vec<String> {
     }
 }
 
-/// The credentials of the first way to prove oneself; each is a place to be filled.
+/// The credentials of the first security requirement; each is a placeholder.
 pub(super) fn credentials(description: &Description<'_>, operation: &Value, made: &mut Operation) {
     let security = operation
         .get("security")
@@ -201,7 +198,7 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
     let Some(ways) = security.and_then(Value::as_array) else {
         return;
     };
-    // An empty one says that nothing is needed.
+    // An empty requirement means that no credentials are needed.
     let Some(Value::Object(schemes)) = ways.first().filter(|_| !ways.contains(&serde_json::json!({}))) else {
         return;
     };
@@ -212,7 +209,7 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
         };
         let text = |key: &str| scheme.get(key).and_then(Value::as_str).unwrap_or_default();
         let remark = format!(
-            "{}: `{name}` wants a secret: put it in the place of \"SECRET\".",
+            "{}: `{name}` needs a secret: replace \"SECRET\".",
             description.document.place(&pointer)
         );
         match (text("type"), text("in")) {
@@ -246,7 +243,7 @@ pub(super) fn credentials(description: &Description<'_>, operation: &Value, made
     }
 }
 
-/// The body of a request; the error says why there is none that a contract can hold.
+/// The body of a request. The error says why a contract cannot contain it.
 pub(super) fn body<'a>(
     description: &'a Description<'a>,
     content: &'a Value,
@@ -275,11 +272,12 @@ pub(super) fn body<'a>(
         .map(String::as_str)
         .collect();
     if !others.is_empty() {
-        made.remarks.push(format!("It takes {} too.", others.join(", ")));
+        made.remarks
+            .push(format!("It also accepts {}.", others.join(", ")));
     }
     if rank(kind) == 9 {
         return Ok(Err(format!(
-            "its body is of {kind}, which a draft cannot write: put one into a file, `file = …`"
+            "its body is of type {kind}, which a draft cannot contain: save one as a file, `file = …`"
         )));
     }
     let value = example(description, media, &step(pointer, kind))?;
@@ -305,7 +303,7 @@ pub(super) fn body<'a>(
     Ok(Ok(()))
 }
 
-/// A form of parts, as browsers send it.
+/// A multipart form, as sent by browsers.
 fn parts(value: &Value) -> String {
     let mut text = String::new();
     for (name, member) in value.as_object().into_iter().flatten() {

@@ -1,31 +1,31 @@
-//! A value that a schema allows: its example where it has one, else the simplest that fits.
+//! A value that a schema allows: its example if it has one, otherwise the simplest valid value.
 
 use super::reference::Description;
 use crate::import::DraftError;
 use crate::import::document::step;
 use serde_json::{Map, Number, Value, json};
 
-/// Schemas within schemas, at most.
+/// The deepest nesting of schemas.
 const DEEPEST: usize = 40;
 
-/// What is sampled for: a request leaves out what only replies hold.
+/// The purpose of a sample: requests leave out read-only properties.
 pub(super) struct Sampler<'a> {
     pub(super) description: &'a Description<'a>,
 }
 
-/// A value; `None` where the schema needs itself without end.
-type Sampled = Result<Option<Value>, DraftError>;
+/// A value; `None` if the schema contains itself endlessly.
+type SampleValue = Result<Option<Value>, DraftError>;
 
 impl<'a> Sampler<'a> {
-    /// A value for a request; an error where there is none that ends.
+    /// A value for a request; an error if every value is endless.
     pub(super) fn sample(&self, schema: &'a Value, pointer: &str) -> Result<Value, DraftError> {
         self.value(schema, pointer, &mut Vec::new())?.ok_or_else(|| {
-            let message = "this schema needs itself within itself without end: make a member on the way optional, or give an `example`";
+            let message = "this schema contains itself endlessly: make a member in the cycle optional, or give an `example`";
             self.description.document.invalid(pointer, message)
         })
     }
 
-    fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn value(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let (resolved, here) = self.description.resolved(schema, pointer)?;
         if here != pointer && way.contains(&here) || way.len() > DEEPEST {
             return Ok(None);
@@ -39,7 +39,7 @@ impl<'a> Sampler<'a> {
         value
     }
 
-    fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn built(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         if let Some(all) = schema.get("allOf").and_then(Value::as_array) {
             return self.merged(schema, all, (pointer, way));
         }
@@ -69,8 +69,13 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// The value of a choice, with the properties that stand beside the choice.
-    fn with_own(&self, schema: &'a Value, (pointer, way): (&str, &mut Vec<String>), value: Value) -> Sampled {
+    /// The value of a choice, with the properties next to the choice.
+    fn with_own(
+        &self,
+        schema: &'a Value,
+        (pointer, way): (&str, &mut Vec<String>),
+        value: Value,
+    ) -> SampleValue {
         let Value::Object(mut members) = value else {
             return Ok(Some(value));
         };
@@ -89,7 +94,7 @@ impl<'a> Sampler<'a> {
         schema: &'a Value,
         all: &'a [Value],
         (pointer, way): (&str, &mut Vec<String>),
-    ) -> Sampled {
+    ) -> SampleValue {
         let mut merged = Map::new();
         let mut last = None;
         for (place, part) in all.iter().enumerate() {
@@ -113,7 +118,7 @@ impl<'a> Sampler<'a> {
         }))
     }
 
-    fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn object(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let required: Vec<&str> = schema
             .get("required")
             .and_then(Value::as_array)
@@ -142,7 +147,7 @@ impl<'a> Sampler<'a> {
         Ok(Some(Value::Object(members)))
     }
 
-    fn array(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> Sampled {
+    fn array(&self, schema: &'a Value, pointer: &str, way: &mut Vec<String>) -> SampleValue {
         let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(0);
         let most = schema.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
         let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
@@ -159,7 +164,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// What the schema gives itself.
+/// The example, default or constant of the schema.
 fn given(schema: &Value) -> Option<Value> {
     let first = |word: &str| {
         schema
@@ -176,7 +181,7 @@ fn given(schema: &Value) -> Option<Value> {
         .cloned()
 }
 
-/// The member by which a choice is known gets the choice's name.
+/// Sets the discriminator of a choice to the choice's name.
 fn tell_apart(schema: &Value, choice: &Value, value: &mut Value) {
     let discriminator = schema.get("discriminator");
     let Some(name) = discriminator
@@ -205,7 +210,7 @@ fn tell_apart(schema: &Value, choice: &Value, value: &mut Value) {
     }
 }
 
-/// The kind of a schema: as written, else what its words speak of.
+/// The type of a schema: as written, otherwise derived from its keywords.
 fn kind(schema: &Value) -> &str {
     match schema.get("type") {
         Some(Value::String(kind)) => kind,

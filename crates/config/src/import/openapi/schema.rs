@@ -1,4 +1,4 @@
-//! Schemas of a description as JSON Schema 2020-12, with the references that they need.
+//! Schemas of a description as JSON Schema 2020-12, with the schemas that they reference.
 
 use super::reference::Description;
 use crate::import::DraftError;
@@ -6,7 +6,7 @@ use crate::import::document::step;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// Words that hold one schema.
+/// Keywords with one schema.
 const ONE: [&str; 10] = [
     "items",
     "not",
@@ -19,9 +19,9 @@ const ONE: [&str; 10] = [
     "unevaluatedProperties",
     "unevaluatedItems",
 ];
-/// Words that hold a list of schemas.
+/// Keywords with a list of schemas.
 const SEVERAL: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-/// Words that hold schemas by name.
+/// Keywords with named schemas.
 const NAMED: [&str; 5] = [
     "properties",
     "patternProperties",
@@ -29,7 +29,7 @@ const NAMED: [&str; 5] = [
     "$defs",
     "definitions",
 ];
-/// Words that say nothing about a value, or that only OpenAPI has.
+/// Keywords that do not constrain a value, or that only OpenAPI has.
 const LEFT_OUT: [&str; 12] = [
     "nullable",
     "discriminator",
@@ -45,11 +45,11 @@ const LEFT_OUT: [&str; 12] = [
     "exclusiveMaximum",
 ];
 
-/// The schemas that replies need, collected.
+/// Collects the schemas of replies.
 pub(super) struct Schemas<'a> {
     description: &'a Description<'a>,
     done: Map<String, Value>,
-    /// Schemas that are named and not yet converted: name by pointer.
+    /// Schemas that have a name and are not converted yet: name by pointer.
     names: BTreeMap<String, String>,
     open: Vec<String>,
 }
@@ -64,7 +64,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// The name of the schema at a place: that of a component, else the one that is wished for.
+    /// The name of the schema at a pointer: that of a component, otherwise derived from the given one.
     pub(super) fn named(
         &mut self,
         schema: &'a Value,
@@ -87,7 +87,7 @@ impl<'a> Schemas<'a> {
         Ok(name)
     }
 
-    /// All of them, with those that they refer to.
+    /// All of them, including those that they reference.
     pub(super) fn finish(mut self) -> Result<Map<String, Value>, DraftError> {
         while let Some(pointer) = self.open.pop() {
             let value = self
@@ -135,16 +135,16 @@ impl<'a> Schemas<'a> {
                 _ => Err(self
                     .description
                     .document
-                    .invalid(pointer, "a schema is an object")),
+                    .invalid(pointer, "a schema must be an object")),
             };
         };
         if let Some(reference) = members.get("$ref") {
             let Value::String(reference) = reference else {
-                return Err(self.description.document.invalid(pointer, "`$ref` is no text"));
+                return Err(self.description.document.invalid(pointer, "`$ref` is not a text"));
             };
             self.description.resolved(schema, pointer)?;
             let own = json!({ "$ref": format!("#/$defs/{}", self.name_of(reference, pointer)?) });
-            // Beside a reference, 3.0 ignores all else; 3.1 adds it.
+            // 3.0 ignores everything next to a reference; 3.1 combines both.
             if self.description.is_old || members.len() == 1 {
                 return Ok(own);
             }
@@ -209,7 +209,7 @@ impl<'a> Schemas<'a> {
     }
 }
 
-/// `exclusiveMinimum: true` of 3.0 belongs to `minimum`; a number stands for itself.
+/// `exclusiveMinimum: true` of 3.0 modifies `minimum`; a number is a limit of its own.
 fn limits(members: &Map<String, Value>, out: &mut Map<String, Value>) {
     for (exclusive, limit) in [("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")] {
         match members.get(exclusive) {
@@ -226,7 +226,7 @@ fn limits(members: &Map<String, Value>, out: &mut Map<String, Value>) {
     }
 }
 
-/// What is only ever sent is missing in a reply.
+/// Write-only properties are absent from a reply.
 fn only_written(members: &Map<String, Value>, out: &mut Map<String, Value>) {
     let Some(properties) = members.get("properties").and_then(Value::as_object) else {
         return;

@@ -1,4 +1,4 @@
-//! A draft as the files of a contract, with a comment at each part that says where it is from.
+//! Writes a draft as the files of a contract, with a comment at each part that names its origin.
 
 mod value;
 
@@ -6,7 +6,7 @@ use crate::import::{Body, Draft, Expect, ExpectedBody, Operation};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use value::{Escaped, key, quoted, shown};
+use value::{EscapedTexts, key, quoted, shown};
 
 /// The file with the schemas of a draft.
 const SCHEMAS: &str = "schemas.json";
@@ -26,10 +26,10 @@ impl Draft {
         let mut out = String::new();
         let head = [
             format!(
-                "A draft, made from {}. It is yours now: change what is wrong, and delete this line.",
+                "A draft, made from {}. Correct what is wrong, and delete this line.",
                 self.source
             ),
-            format!("Check a server that runs with `prony check --url URL {name}`."),
+            format!("Check a running server with `prony check --url URL {name}`."),
         ];
         for line in head.iter().chain(&self.remarks) {
             comment(&mut out, line);
@@ -40,7 +40,7 @@ impl Draft {
         if !self.without.is_empty() {
             comment(
                 &mut out,
-                "Cases that every contract has, and that the recorded server does not pass. Delete a line to ask for it.",
+                "Common cases that the recorded server does not pass. Delete a line to require it.",
             );
             out.push_str("without = [\n");
             for (case, reason) in &self.without {
@@ -55,7 +55,7 @@ impl Draft {
         out
     }
 
-    /// What only reads, mixed; and where something writes, all of it in order.
+    /// A mix of all read-only operations and, if any operation writes, a sequence of all.
     fn workloads(&self, out: &mut String) {
         let reads: Vec<&Operation> = self.operations.iter().filter(|one| one.only_reads()).collect();
         let step = |one: &&Operation| format!("    {{ operation = {} }},\n", quoted(&one.name));
@@ -63,12 +63,12 @@ impl Draft {
             out.push('\n');
             comment(
                 out,
-                "The first workload is the default: a mix, by `weight` where one is given.",
+                "The first workload is the default: a mix, weighted by `weight` if given.",
             );
             let steps: String = reads.iter().map(step).collect();
             let _ = writeln!(
                 out,
-                "[workload.read]\nsummary = \"All that only reads.\"\nmix = [\n{steps}]"
+                "[workload.read]\nsummary = \"All read-only requests.\"\nmix = [\n{steps}]"
             );
             out.push_str("load = { kind = \"closed\", connections = 64 }\n");
         }
@@ -89,7 +89,7 @@ impl Draft {
     }
 }
 
-/// A comment holds no line end, nor a letter that TOML forbids there.
+/// Removes line breaks and characters that TOML forbids in a comment.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })
@@ -101,7 +101,7 @@ fn comment(out: &mut String, text: &str) {
 }
 
 fn write_operation(out: &mut String, operation: &Operation) {
-    let mut escaped = Escaped::new(&operation.with);
+    let mut escaped = EscapedTexts::new(&operation.with);
     let mut lines = Vec::new();
     let http = format!("{} {}", operation.method, operation.path);
     lines.push(format!("http = {}", quoted(&http)));
@@ -136,12 +136,12 @@ fn write_operation(out: &mut String, operation: &Operation) {
     let _ = writeln!(out, "expect = {expect}");
 }
 
-/// Headers by name; one that is there several times has a list.
-fn headers(operation: &Operation, escaped: &mut Escaped) -> Vec<String> {
+/// Headers by name; a repeated header has a list.
+fn headers(operation: &Operation, escaped: &mut EscapedTexts) -> Vec<String> {
     let mut by_name: Vec<(&str, Vec<String>)> = Vec::new();
     let is_json = matches!(operation.body, Some(Body::Json(_)));
     for (name, value) in &operation.headers {
-        // `json` says so itself.
+        // `json` implies it.
         if is_json && name.eq_ignore_ascii_case("content-type") && value == "application/json" {
             continue;
         }
@@ -163,7 +163,7 @@ fn headers(operation: &Operation, escaped: &mut Escaped) -> Vec<String> {
         .collect()
 }
 
-fn expect(expect: &Expect, escaped: &mut Escaped) -> String {
+fn expect(expect: &Expect, escaped: &mut EscapedTexts) -> String {
     let mut members = Vec::new();
     match expect.status.as_slice() {
         [] => {}

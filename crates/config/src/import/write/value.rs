@@ -1,25 +1,24 @@
-//! Values as TOML, and texts of which a part would be read as a place or a name.
+//! Writes values as TOML, and escapes texts that would be read as a placeholder or a name.
 
 use crate::import::draft::{BRACE, DOLLAR};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The longest table that stands on one line.
+/// The longest table that is written on one line.
 const ONE_LINE: usize = 100;
 
-/// A text in quotes.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }
 
-/// A key, in quotes where it needs them.
+/// A key, quoted if necessary.
 pub(super) fn key(name: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
     if !name.is_empty() && name.chars().all(plain) {
         name.to_owned()
     } else {
-        // A key has one line, so it has no quotes of three.
+        // A key is a single line, so it cannot have triple quotes.
         let mut text = String::from("\"");
         for letter in name.chars() {
             match letter {
@@ -34,7 +33,7 @@ pub(super) fn key(name: &str) -> String {
     }
 }
 
-/// A value of JSON as TOML; tables that are long go over several lines.
+/// A JSON value as TOML; long tables are spread over several lines.
 pub(super) fn shown(value: &Value, depth: usize) -> String {
     let pad = "    ".repeat(depth + 1);
     let end = "    ".repeat(depth);
@@ -78,12 +77,12 @@ pub(super) fn shown(value: &Value, depth: usize) -> String {
     }
 }
 
-/// Texts of an operation, with the places that they need beside its own.
-pub(super) struct Escaped {
+/// Escapes the texts of an operation, and collects the placeholders that this requires in addition to its own.
+pub(super) struct EscapedTexts {
     pub(super) with: BTreeMap<String, String>,
 }
 
-impl Escaped {
+impl EscapedTexts {
     pub(super) fn new(with: &BTreeMap<String, String>) -> Self {
         Self { with: with.clone() }
     }
@@ -93,12 +92,12 @@ impl Escaped {
         format!("{{{BRACE}}}")
     }
 
-    /// A text word for word: what looks like a place is none.
+    /// A literal text: everything that looks like a placeholder is escaped.
     pub(super) fn text(&mut self, text: &str) -> String {
         self.replaced(text, |_| false)
     }
 
-    /// A text in which the operation's own places are places.
+    /// A text with the operation's own placeholders; all others are escaped.
     pub(super) fn own_places(&mut self, text: &str) -> String {
         let own: Vec<String> = self.with.keys().cloned().collect();
         self.replaced(text, |name| own.iter().any(|known| known == name))
@@ -126,7 +125,7 @@ impl Escaped {
         out
     }
 
-    /// A value word for word: a text `$name` is no name of `[data]`.
+    /// A literal value: a text `$name` is escaped, since it would be a name of `[data]`.
     pub(super) fn json(&mut self, value: &Value) -> Value {
         match value {
             Value::String(text) => {

@@ -1,8 +1,8 @@
-//! What tests of contracts share: reading one that a test wrote.
+//! Helpers for tests of contracts.
 
 use prony_config::contract::Contract;
 
-/// The contract with these files beside it, or what is told of it.
+/// Loads a contract in a folder with these files. The error is its message.
 pub(crate) fn load_beside(contract: &str, files: &[(&str, &str)]) -> Result<Contract, String> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("toy");
@@ -13,7 +13,7 @@ pub(crate) fn load_beside(contract: &str, files: &[(&str, &str)]) -> Result<Cont
     Contract::load(&path).map_err(|error| error.to_string())
 }
 
-/// The contract alone.
+/// Loads a contract without other files.
 #[allow(dead_code, reason = "each test binary uses its own part")]
 pub(crate) fn load(contract: &str) -> Result<Contract, String> {
     load_beside(contract, &[])

@@ -22,7 +22,7 @@ use buffers::{Buffers, GROUP};
 use io_uring::types::{CancelBuilder, Fd, Fixed, Timespec};
 use io_uring::{IoUring, cqueue, opcode};
 use outbox::{NOWHERE, Outbox};
-use socket_state::{Completion, GENERATIONS, Kind, Wire, name, read_name};
+use socket_state::{Completion, GENERATIONS, Kind, UringSocket, name, read_name};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 
@@ -40,7 +40,7 @@ pub(crate) struct Uring {
     ring: IoUring,
     buffers: Buffers,
     dial: Dial,
-    wires: Vec<Wire>,
+    wires: Vec<UringSocket>,
     outbox: Outbox,
     /// Parcels submitted per call, limited so that the send time of each is known.
     at_once: usize,
@@ -85,7 +85,7 @@ impl Uring {
     }
 
     /// Interprets a completion; returns an event if the worker needs to know about it.
-    fn understand(&mut self, completion: Completion) -> Option<Understood> {
+    fn understand(&mut self, completion: Completion) -> Option<CompletionEvent> {
         let (kind, generation, number) = read_name(completion.name);
         self.outstanding -= u64::from(!cqueue::more(completion.flags));
         if kind == Kind::Bell {
@@ -108,10 +108,10 @@ impl Uring {
             return None;
         }
         match kind {
-            Kind::Connect if completion.result < 0 => Some(Understood::ConnectFailed(number, error())),
+            Kind::Connect if completion.result < 0 => Some(CompletionEvent::ConnectFailed(number, error())),
             Kind::Connect => match self.receive(number) {
-                Ok(()) => Some(Understood::Connected(number)),
-                Err(error) => Some(Understood::ConnectFailed(number, error)),
+                Ok(()) => Some(CompletionEvent::Connected(number)),
+                Err(error) => Some(CompletionEvent::ConnectFailed(number, error)),
             },
             Kind::Send | Kind::Bell => None,
             Kind::Rest => {
@@ -127,10 +127,10 @@ impl Uring {
         }
     }
 
-    fn understand_bytes(&mut self, number: u32, completion: Completion) -> Option<Understood> {
+    fn understand_bytes(&mut self, number: u32, completion: Completion) -> Option<CompletionEvent> {
         let is_over = !cqueue::more(completion.flags);
         match completion.result {
-            0 => Some(Understood::Ended(number, None)),
+            0 => Some(CompletionEvent::Ended(number, None)),
             1.. => {
                 let buffer = cqueue::buffer_select(completion.flags);
                 let buffer = buffer.expect("invariant: received bytes lie in a buffer");
@@ -138,17 +138,21 @@ impl Uring {
                 let again = if is_over { self.receive(number).err() } else { None };
                 self.lent = Some(buffer);
                 match again {
-                    Some(error) => Some(Understood::Ended(number, Some(error))),
-                    None => Some(Understood::Received(number, buffer, completion.result as usize)),
+                    Some(error) => Some(CompletionEvent::Ended(number, Some(error))),
+                    None => Some(CompletionEvent::Received(
+                        number,
+                        buffer,
+                        completion.result as usize,
+                    )),
                 }
             }
             error if error == -libc::ENOBUFS => {
                 // All offered buffers are in use; they are returned before the next wait.
                 self.buffers.want_more();
                 let failed = self.receive(number).err();
-                failed.map(|error| Understood::Ended(number, Some(error)))
+                failed.map(|error| CompletionEvent::Ended(number, Some(error)))
             }
-            error => Some(Understood::Ended(
+            error => Some(CompletionEvent::Ended(
                 number,
                 Some(io::Error::from_raw_os_error(-error)),
             )),
@@ -157,7 +161,7 @@ impl Uring {
 }
 
 /// An event before its bytes are lent out.
-enum Understood {
+enum CompletionEvent {
     Connected(u32),
     ConnectFailed(u32, io::Error),
     Received(u32, u16, usize),
@@ -208,7 +212,7 @@ impl Transport for Uring {
             buffers: Buffers::register(&ring, connections)?,
             ring,
             dial: Dial::new(route)?,
-            wires: (0..connections).map(|_| Wire::new()).collect(),
+            wires: (0..connections).map(|_| UringSocket::new()).collect(),
             outbox: Outbox::default(),
             at_once: submit::FIRST_AT_ONCE,
             parcel_ns: 0,
@@ -334,12 +338,12 @@ impl Transport for Uring {
             }
         };
         Some(match understood {
-            Understood::Connected(number) => Event::Connected(number),
-            Understood::ConnectFailed(number, error) => Event::ConnectFailed(number, error),
-            Understood::Received(number, buffer, length) => {
+            CompletionEvent::Connected(number) => Event::Connected(number),
+            CompletionEvent::ConnectFailed(number, error) => Event::ConnectFailed(number, error),
+            CompletionEvent::Received(number, buffer, length) => {
                 Event::Received(number, self.buffers.bytes(buffer, length))
             }
-            Understood::Ended(number, error) => Event::Ended(number, error),
+            CompletionEvent::Ended(number, error) => Event::Ended(number, error),
         })
     }
 

@@ -4,7 +4,7 @@ use super::outbox::NOWHERE;
 use std::os::fd::OwnedFd;
 
 /// The socket of a connection.
-pub(super) struct Wire {
+pub(super) struct UringSocket {
     pub(super) socket: Option<OwnedFd>,
     /// Counts the uses of this number, to recognize completions of an earlier use.
     pub(super) generation: u32,
@@ -60,7 +60,7 @@ pub(super) const fn read_name(name: u64) -> (Kind, u32, u32) {
     (kind, (name >> 32) as u32 % GENERATIONS, name as u32)
 }
 
-impl Wire {
+impl UringSocket {
     pub(super) const fn new() -> Self {
         Self {
             socket: None,

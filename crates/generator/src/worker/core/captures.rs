@@ -5,13 +5,13 @@ use std::collections::HashMap;
 
 /// The values of each slot's sequence. Empty if no sequence captures anything.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct SequenceCaptures {
     pub(super) bags: Vec<Bag>,
     /// The values of sequences without a slot, by their number.
     left: HashMap<u64, Bag>,
 }
 
-impl Taken {
+impl SequenceCaptures {
     pub(super) fn new(places: usize) -> Self {
         Self {
             bags: vec![Bag::default(); places],

@@ -3,7 +3,7 @@
 /// One connection of a worker.
 pub(super) struct Connection<P, L> {
     pub(super) state: State,
-    pub(super) speaking: Option<Speaking<P, L>>,
+    pub(super) speaking: Option<ConnectionProtocol<P, L>>,
     /// When the current state began.
     pub(super) since: u64,
     /// Whether it is in the queue of connections with a free slot.
@@ -26,7 +26,7 @@ pub(super) struct Connection<P, L> {
 }
 
 /// The protocol state of an established TCP connection.
-pub(super) struct Speaking<P, L> {
+pub(super) struct ConnectionProtocol<P, L> {
     pub(super) protocol: P,
     pub(super) layer: L,
 }

@@ -1,6 +1,6 @@
 //! The life cycle of a connection: waiting for its turn, connecting, handshake, open, closed, and again.
 
-use super::connection::{Speaking, State};
+use super::connection::{ConnectionProtocol, State};
 use super::ending::Reason;
 use super::{Action, Core};
 use crate::clock::now_ns;
@@ -55,7 +55,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
         let protocol = P::new(&mut self.shared, self.settings.depth);
         let established = layer.is_established();
-        self.connections[number as usize].speaking = Some(Speaking { protocol, layer });
+        self.connections[number as usize].speaking = Some(ConnectionProtocol { protocol, layer });
         self.send_out(number);
         if established {
             self.established(number, now);
@@ -133,9 +133,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let outcome = if is_own_shortage(error) {
             self.totals.own_shortages += 1;
             self.totals.own_shortage.get_or_insert_with(|| error.to_string());
-            Outcome::NotSent
+            Outcome::Dropped
         } else {
-            Outcome::Refused
+            Outcome::ConnectError
         };
         self.end(number, Reason::NotMade(outcome, error), now);
     }
@@ -148,7 +148,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         now: u64,
     ) {
         let error = io::Error::other(error);
-        self.end(number, Reason::NotMade(Outcome::Refused, &error), now);
+        self.end(number, Reason::NotMade(Outcome::ConnectError, &error), now);
     }
 
     /// Tries to notify the peer that an open connection is no longer needed.
@@ -214,7 +214,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     fn keep_connection(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
         match (connection.state, &mut connection.speaking) {
-            (State::Greeting, Some(Speaking { protocol, .. })) if protocol.is_ready() => {
+            (State::Greeting, Some(ConnectionProtocol { protocol, .. })) if protocol.is_ready() => {
                 protocol.stop_listening(&mut self.shared);
                 return self.opened(number, now);
             }

@@ -16,7 +16,7 @@ use super::{Action, Core};
 use crate::worker::backlog::Share;
 use crate::worker::policy::Policy;
 use crate::worker::sink::Sink;
-use crate::worker::slots::{Due, Resend};
+use crate::worker::slots::{DueRequest, Resend};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_records::Outcome;
@@ -95,11 +95,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let outcome = match reason {
             Reason::Over => Outcome::Timeout,
             Reason::TimedOut(late) if late == place => Outcome::Timeout,
-            Reason::TimedOut(_) => P::BEHIND_A_TIMEOUT,
+            Reason::TimedOut(_) if P::TIMES_OUT_IN_TURN => Outcome::Timeout,
             Reason::Lost if self.may_retry(place) => {
                 return self.ledger.leave_to_resend(place, Resend::Retry, now);
             }
-            Reason::Lost | Reason::Left | Reason::NotMade(..) => Outcome::Reset,
+            Reason::TimedOut(_) | Reason::Lost | Reason::Left | Reason::NotMade(..) => Outcome::Reset,
         };
         self.ledger.end(place, outcome, false, now);
     }
@@ -209,12 +209,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    pub(super) const fn has_timed_out(&self, due: &Due, now: u64) -> bool {
+    pub(super) const fn has_timed_out(&self, due: &DueRequest, now: u64) -> bool {
         due.intended.saturating_add(self.settings.timeout) <= now
     }
 
     /// The request of a connection's user could not be sent in time: the user leaves.
-    pub(super) fn user_too_late(&mut self, number: u32, due: Due, now: u64) {
+    pub(super) fn user_too_late(&mut self, number: u32, due: DueRequest, now: u64) {
         if let Policy::Users(users) = &mut self.policy {
             let (left, intended) = users.give_up(number, now);
             let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
@@ -247,15 +247,15 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Records a request that was due and is not sent, or not sent again; the only place that does. With the first
     /// request of an arrival, all further ones are lost.
-    pub(super) fn lost(&mut self, due: Due, outcome: Outcome, now: u64) {
+    pub(super) fn lost(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
         self.lost_up_to(u32::MAX, due, outcome, now);
     }
 
     /// The same for at most `most` requests; returns their number.
-    fn lost_up_to(&mut self, most: u32, due: Due, outcome: Outcome, now: u64) -> u32 {
+    fn lost_up_to(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
         if let Some(again) = due.again {
-            let outcome = if outcome == Outcome::NotSent {
+            let outcome = if outcome == Outcome::Dropped {
                 Outcome::Reset
             } else {
                 outcome

@@ -31,15 +31,15 @@ mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
-use self::captures::Taken;
+use self::captures::SequenceCaptures;
 use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
 use super::backlog::{Backlog, Share};
 use super::channels::{Pool, Totals};
-use super::policy::{Moment, Policy};
+use super::policy::{DecisionTime, Policy};
 use super::sample::Sample;
-use super::slots::{Due, Ledger, Slots};
+use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
 use crate::recorder::Recorder;
@@ -68,7 +68,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) totals: Totals,
     /// The judging memory of each operation's expectation.
     memories: Vec<Memory>,
-    taken: Taken,
+    taken: SequenceCaptures,
     /// `None` until the load starts.
     pub(super) phase: Option<Phase>,
     to_connect: VecDeque<u32>,
@@ -82,7 +82,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     started: Vec<u32>,
     /// Requests that must be sent on another connection, before others: those that the server left unprocessed, and
     /// next steps of sequences whose connection is gone.
-    left_over: VecDeque<Due>,
+    left_over: VecDeque<DueRequest>,
     /// Slots that pause before the next step of a sequence.
     going_on: u32,
     /// Connections in rooms whose requests have ended by deliveries on other connections: they may have a free slot.
@@ -105,7 +105,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let is_replaced = settings.members.is_none() && !matches!(job.load, Load::Users { .. });
         let connections = own + Self::spare_numbers(own, settings.depth, is_replaced);
         let slots = Slots::new(connections, settings.depth);
-        let taken = Taken::new(if workload.takes { slots.len() } else { 0 });
+        let taken = SequenceCaptures::new(if workload.takes { slots.len() } else { 0 });
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
         let mut core = Self {
             settings,
@@ -176,8 +176,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         matches!(self.phase, Some(Phase::WarmUp | Phase::Measurement))
     }
 
-    const fn moment(&self, now: u64) -> Moment {
-        Moment {
+    const fn moment(&self, now: u64) -> DecisionTime {
+        DecisionTime {
             now,
             is_loading: self.is_loading(),
             is_over: matches!(self.phase, Some(Phase::Drain)),
@@ -197,8 +197,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Body sizes of the decoded replies of all operations.
-    pub(super) fn decoded(&self) -> prony_load::Decoded {
-        let mut sum = prony_load::Decoded::default();
+    pub(super) fn decoded(&self) -> prony_load::DecodedSize {
+        let mut sum = prony_load::DecodedSize::default();
         for memory in &self.memories {
             sum.merge(&memory.sizes());
         }
@@ -297,7 +297,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.ledger.recorder.arrived(intended);
             if !waits {
                 let due = self.source.arrival(intended, 0);
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }
@@ -309,7 +309,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             match users.let_in() {
                 None => return,
                 Some((_, Some(number))) => self.want_connection(number),
-                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::NotSent, now),
+                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::Dropped, now),
             }
         }
     }
@@ -319,14 +319,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.ledger.recorder.end_drain();
         if let Policy::Users(users) = &mut self.policy {
             for number in users.newcomers() {
-                self.user_refused(number, Outcome::NotSent, now);
+                self.user_refused(number, Outcome::Dropped, now);
             }
         }
         self.cut_streams(now);
         for number in 0..self.connections.len() as u32 {
             self.end(number, Reason::Over, now);
         }
-        self.lose_waiting(Outcome::NotSent, now);
+        self.lose_waiting(Outcome::Dropped, now);
     }
 
     /// Whether nothing is due or in flight.

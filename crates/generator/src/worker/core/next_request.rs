@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::connection::State;
-use crate::worker::slots::{Again, Due, Resend, insert_by_age};
+use crate::worker::slots::{DueRequest, Resend, ResendState, insert_by_age};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 
@@ -44,7 +44,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Sends the next step of a sequence from its slot, or via another connection if its own is gone.
-    fn go_on(&mut self, place: u32, due: Due, now: u64) {
+    fn go_on(&mut self, place: u32, due: DueRequest, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         if self.places(number) > 0 {
             self.start(number, place, due, now);
@@ -96,9 +96,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The request in a slot that is to be sent again.
-    fn resent(&mut self, place: u32) -> Due {
+    fn resent(&mut self, place: u32) -> DueRequest {
         let slot = self.ledger.slots.get(place);
-        Due {
+        DueRequest {
             operation: slot.operation,
             step: slot.step,
             number: slot.number,
@@ -106,7 +106,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             late: 0,
             sequence_begin: slot.sequence_begin,
             opens: false,
-            again: Some(Again {
+            again: Some(ResendState {
                 epoch: slot.epoch,
                 refusals: slot.refusals,
                 retried: slot.retried,
@@ -115,7 +115,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The next step of the sequence in a slot whose request has its outcome, if there is one.
-    fn next_step(&mut self, place: u32, now: u64) -> Option<Due> {
+    fn next_step(&mut self, place: u32, now: u64) -> Option<DueRequest> {
         if !self.source.is_sequence() || !self.ledger.slots.get(place).went_well {
             return None;
         }
@@ -129,10 +129,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The step after the one in a slot, if the sequence may continue.
-    fn follow(&mut self, place: u32, now: u64) -> Option<Due> {
+    fn follow(&mut self, place: u32, now: u64) -> Option<DueRequest> {
         let slot = self.ledger.slots.get(place);
         let operation = self.source.step(slot.step + 1)?;
-        let due = Due {
+        let due = DueRequest {
             operation,
             step: slot.step + 1,
             number: slot.number,

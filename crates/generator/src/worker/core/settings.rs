@@ -42,7 +42,7 @@ impl Settings {
                 Load::Users { .. } => 1,
             },
             timeout: job.timeout_ns,
-            connect_timeout: job.target.reach.connect_timeout_ns.unwrap_or(job.timeout_ns),
+            connect_timeout: job.target.connect.connect_timeout_ns.unwrap_or(job.timeout_ns),
             connecting_at_once: partition.share(u64::from(CONNECTING_AT_ONCE)).max(1) as u32,
             requests_per_connection: job.limits.requests_per_connection.unwrap_or(u32::MAX),
             check_all: job.check.share >= 1.0,

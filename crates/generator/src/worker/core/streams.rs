@@ -2,7 +2,7 @@
 
 use super::Core;
 use super::ending::Reason;
-use crate::recorder::Ending;
+use crate::recorder::StreamEnd;
 use crate::worker::sink::Sink;
 use prony_load::CompiledExpectation;
 use prony_load::events::CompiledEvents;
@@ -17,13 +17,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         while let Some(place) = self.ledger.stopped.pop() {
             // It may have ended by itself in the same bytes.
             if self.ledger.slots.get(place).active {
-                goes_on &= self.stop_stream(place, Ending::AtBound, now);
+                goes_on &= self.stop_stream(place, StreamEnd::AtBound, now);
             }
         }
         goes_on
     }
 
-    fn stop_stream(&mut self, place: u32, ending: Ending, now: u64) -> bool {
+    fn stop_stream(&mut self, place: u32, ending: StreamEnd, now: u64) -> bool {
         let number = self.ledger.slots.connection_of(place);
         let connection = &mut self.connections[number as usize];
         // A stream counts as a reply, whether its connection stays open or not.
@@ -62,7 +62,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             .map_or(u64::MAX, |ns| slot.sent.saturating_add(ns));
         if bound <= now {
             let number = self.ledger.slots.connection_of(place);
-            let goes_on = self.stop_stream(place, Ending::AtBound, now);
+            let goes_on = self.stop_stream(place, StreamEnd::AtBound, now);
             self.settle(now);
             if goes_on {
                 self.make_use_of(number, now);
@@ -90,7 +90,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             let expectation = &self.workload.operations[usize::from(operation)].expectation;
             if expectation.events().is_some_and(CompiledEvents::is_bounded) {
                 let number = self.ledger.slots.connection_of(place);
-                self.stop_stream(place, Ending::Cut, now);
+                self.stop_stream(place, StreamEnd::Cut, now);
                 self.flush(number, now);
             } else {
                 self.note_unended(place);

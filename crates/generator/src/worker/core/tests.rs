@@ -4,7 +4,7 @@ use super::*;
 use crate::clock::now_ns;
 use crate::run::tests::job;
 use prony_load::{Arrival, Profile, Rate, Spacing, TransportChoice};
-use prony_merge::{Shape, Tally};
+use prony_merge::{Tally, TallyLayout};
 use prony_protocols::http1::Http1;
 use prony_protocols::http2::Http2;
 use prony_protocols::http2::frame;
@@ -64,7 +64,10 @@ fn sends(actions: &[Action]) -> Vec<u32> {
 }
 
 fn outcomes<P: Protocol>(core: &mut Core<P, Plain>, job: &Job) -> (Outcomes, u64) {
-    let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(job))));
+    let tally = core
+        .ledger
+        .recorder
+        .swap(Box::new(Tally::new(TallyLayout::of(job))));
     (tally.operations[0].outcomes, tally.retried)
 }
 
@@ -94,7 +97,10 @@ fn a_pause_ends_with_its_user() {
     assert_eq!(sends(&step(&mut core, second + MS)), [0]);
     core.received(0, OK, second + 2 * MS);
     let (outcomes, _) = outcomes(&mut core, &job);
-    assert_eq!((outcomes.valid, outcomes.refused, outcomes.total()), (2, 1, 3));
+    assert_eq!(
+        (outcomes.valid, outcomes.connect_error, outcomes.total()),
+        (2, 1, 3)
+    );
 }
 
 #[test]
@@ -103,7 +109,7 @@ fn a_user_who_is_refused_leaves_the_whole_visit_unsent() {
     step(&mut core, begin);
     core.could_not_connect(0, &refused(), begin + MS);
     step(&mut core, begin + MS);
-    assert_eq!(outcomes(&mut core, &job).0.refused, 10);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 10);
 }
 
 /// One connection of a closed load that has had a reply, with the next request in flight.
@@ -126,7 +132,10 @@ fn a_request_that_an_idle_connection_loses_goes_once_more() {
         assert_eq!(sends(&step(&mut core, begin + 3 * MS)), [0]);
         // The response time counts from the first attempt.
         core.received(0, OK, begin + 10 * MS);
-        let tally = core.ledger.recorder.swap(Box::new(Tally::new(Shape::of(&job))));
+        let tally = core
+            .ledger
+            .recorder
+            .swap(Box::new(Tally::new(TallyLayout::of(&job))));
         assert_eq!((tally.operations[0].outcomes.valid, tally.retried), (2, 1));
         let mut times = Histogram::new();
         tally.operations[0].response.add_to(&mut times);
@@ -265,7 +274,7 @@ fn a_goodbye_in_the_greeting_is_no_connection() {
     core.received(0, &[settings(), go_away(0)].concat(), begin + MS);
     assert!(step(&mut core, begin + MS).contains(&Action::Close(0)));
     assert_eq!((core.open, core.connecting), (0, 0));
-    assert_eq!(outcomes(&mut core, &job).0.refused, 1);
+    assert_eq!(outcomes(&mut core, &job).0.connect_error, 1);
     assert!(
         core.totals
             .connect_error

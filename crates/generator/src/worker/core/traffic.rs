@@ -1,11 +1,11 @@
 //! Sends requests and receives bytes.
 
 use super::Core;
-use super::connection::{Speaking, State};
+use super::connection::{ConnectionProtocol, State};
 use super::ending::Reason;
-use crate::worker::policy::{Next, Policy};
+use crate::worker::policy::{Policy, SlotAction};
 use crate::worker::sink::Sink;
-use crate::worker::slots::{Again, BodyCheck, Due};
+use crate::worker::slots::{BodyCheck, DueRequest, ResendState};
 use prony_protocols::layer::{Layer, LayerError};
 use prony_protocols::protocol::{Call, Protocol, ProtocolError, Token};
 use prony_protocols::request_values::mix;
@@ -16,14 +16,14 @@ const LISTENING: u64 = 50_000_000;
 
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Serializes a request into the connection's output.
-    pub(super) fn start(&mut self, connection: u32, place: u32, due: Due, now: u64) {
+    pub(super) fn start(&mut self, connection: u32, place: u32, due: DueRequest, now: u64) {
         let operation = &self.workload.operations[usize::from(due.operation)];
         let settings = &self.settings;
         let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
         if due.opens {
             self.ledger.recorder.started();
         }
-        let again = due.again.unwrap_or_else(|| Again {
+        let again = due.again.unwrap_or_else(|| ResendState {
             epoch: self.ledger.recorder.sent(due.operation, due.intended),
             refusals: 0,
             retried: false,
@@ -210,7 +210,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         (was_ready, result): (bool, Result<(), ProtocolError>),
         now: u64,
     ) {
-        let Some(Speaking { protocol, .. }) = &self.connections[number as usize].speaking else {
+        let Some(ConnectionProtocol { protocol, .. }) = &self.connections[number as usize].speaking else {
             return;
         };
         let error = match result {
@@ -258,25 +258,25 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn fill(&mut self, place: u32, late: u64, now: u64) -> bool {
         let number = self.ledger.slots.connection_of(place);
         let next = if self.places(number) == 0 {
-            Next::Idle
+            SlotAction::Idle
         } else if let Some(due) = self.left_over.pop_front() {
             self.taken.fetch(place, due.number);
-            Next::Send(due)
+            SlotAction::Send(due)
         } else {
             let at = self.moment(now);
             self.policy.place_free(number, late, at, &mut self.source)
         };
         match next {
-            Next::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
+            SlotAction::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
                 self.ledger.slots.give_back(place);
                 self.user_too_late(number, due, now);
             }
-            Next::Send(due) => {
+            SlotAction::Send(due) => {
                 self.start(number, place, due, now);
                 return true;
             }
-            Next::Idle => self.ledger.slots.give_back(place),
-            Next::Leave => {
+            SlotAction::Idle => self.ledger.slots.give_back(place),
+            SlotAction::Leave => {
                 self.ledger.slots.give_back(place);
                 self.end(number, Reason::Left, now);
             }
@@ -365,7 +365,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             && let Some(left) = open.hand_on(&mut self.source)
         {
             if let Err(due) = left {
-                self.lost(due, Outcome::NotSent, now);
+                self.lost(due, Outcome::Dropped, now);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Closed load: each slot sends its next request when the reply to the last one is complete and a pause is over.
 
-use super::{Moment, Next};
+use super::{DecisionTime, SlotAction};
 use crate::worker::source::Source;
 use prony_load::{Growth, Partition};
 
@@ -21,11 +21,11 @@ impl Closed {
         }
     }
 
-    pub(super) fn place_free(at: Moment, source: &mut Source) -> Next {
+    pub(super) fn place_free(at: DecisionTime, source: &mut Source) -> SlotAction {
         if at.is_loading && source.claim() {
-            Next::Send(source.arrival(at.now, 0))
+            SlotAction::Send(source.arrival(at.now, 0))
         } else {
-            Next::Idle
+            SlotAction::Idle
         }
     }
 

@@ -10,7 +10,7 @@ pub(super) use self::open::Open;
 pub(super) use self::users::Users;
 
 use super::backlog::Share;
-use super::slots::Due;
+use super::slots::DueRequest;
 use super::source::Source;
 
 /// The kinds of load.
@@ -22,9 +22,9 @@ pub(super) enum Policy {
 
 /// The next action of a free slot.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Next {
+pub(super) enum SlotAction {
     /// Send this request.
-    Send(Due),
+    Send(DueRequest),
     /// Wait until there is something to send.
     Idle,
     /// Its connection is no longer needed.
@@ -33,7 +33,7 @@ pub(super) enum Next {
 
 /// The time of a decision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct DecisionTime {
     pub(super) now: u64,
     /// Whether the load is running.
     pub(super) is_loading: bool,
@@ -43,7 +43,13 @@ pub(super) struct Moment {
 
 impl Policy {
     /// Decides about a free slot on a connection. `late`: how much later than it became free this was noticed.
-    pub(super) fn place_free(&mut self, connection: u32, late: u64, at: Moment, source: &mut Source) -> Next {
+    pub(super) fn place_free(
+        &mut self,
+        connection: u32,
+        late: u64,
+        at: DecisionTime,
+        source: &mut Source,
+    ) -> SlotAction {
         match self {
             Self::Closed(_) => Closed::place_free(at, source),
             Self::Open(open) => open.place_free(source),
@@ -56,9 +62,9 @@ impl Policy {
     pub(super) fn request_ended(
         &mut self,
         connection: u32,
-        follow: Option<Due>,
+        follow: Option<DueRequest>,
         now: u64,
-    ) -> (u64, Option<Due>) {
+    ) -> (u64, Option<DueRequest>) {
         match self {
             Self::Closed(closed) => (now + closed.think, follow),
             Self::Open(_) => (now, follow),
@@ -67,7 +73,7 @@ impl Policy {
     }
 
     /// Handles a request that was left unprocessed. Returns it if any connection may send it again.
-    pub(super) fn request_again(&mut self, connection: u32, due: Due) -> Option<Due> {
+    pub(super) fn request_again(&mut self, connection: u32, due: DueRequest) -> Option<DueRequest> {
         match self {
             Self::Closed(_) | Self::Open(_) => Some(due),
             Self::Users(users) => {
@@ -78,7 +84,7 @@ impl Policy {
     }
 
     /// Handles a lost connection: returns whether to reconnect.
-    pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
+    pub(super) fn connection_lost(&mut self, connection: u32, at: DecisionTime) -> bool {
         match self {
             Self::Closed(_) => !at.is_over,
             Self::Open(_) => true,
@@ -87,7 +93,7 @@ impl Policy {
     }
 
     /// Takes the oldest arrival that waits for a slot.
-    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<DueRequest> {
         match self {
             Self::Closed(_) | Self::Users(_) => None,
             Self::Open(open) => open.take_waiting(source),

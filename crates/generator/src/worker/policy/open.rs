@@ -1,9 +1,9 @@
 //! Open load: requests are due independently of replies; those without a free slot wait.
 
-use super::Next;
+use super::SlotAction;
 use crate::pacer::Pacer;
 use crate::worker::backlog::Share;
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use crate::worker::source::Source;
 
 /// An open load.
@@ -18,8 +18,9 @@ impl Open {
         Self { pacer, shared: None }
     }
 
-    pub(super) fn place_free(&mut self, source: &mut Source) -> Next {
-        self.take_waiting(source).map_or(Next::Idle, Next::Send)
+    pub(super) fn place_free(&mut self, source: &mut Source) -> SlotAction {
+        self.take_waiting(source)
+            .map_or(SlotAction::Idle, SlotAction::Send)
     }
 
     pub(super) fn is_waiting(&self) -> bool {
@@ -27,13 +28,13 @@ impl Open {
     }
 
     /// Takes the oldest arrival.
-    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<Due> {
+    pub(super) fn take_waiting(&mut self, source: &mut Source) -> Option<DueRequest> {
         let shared = self.shared.as_ref().and_then(Share::take);
         shared.or_else(|| self.take_own(source))
     }
 
     /// Takes the oldest arrival, if it was due by `limit`.
-    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<Due> {
+    pub(in crate::worker) fn take_due_by(&mut self, limit: u64, source: &mut Source) -> Option<DueRequest> {
         let shared = self.shared.as_ref().and_then(|shared| shared.take_due_by(limit));
         shared.or_else(|| {
             let (intended, late) = self.pacer.take_due_by(limit)?;
@@ -41,9 +42,9 @@ impl Open {
         })
     }
 
-    fn take_own(&mut self, source: &mut Source) -> Option<Due> {
+    fn take_own(&mut self, source: &mut Source) -> Option<DueRequest> {
         let (intended, late) = self.pacer.take()?;
-        Some(Due {
+        Some(DueRequest {
             opens: true,
             ..source.arrival(intended, late)
         })
@@ -51,7 +52,7 @@ impl Open {
 
     /// Passes an arrival without a free slot on this thread to all threads; returns it as an error if it is lost
     /// because the queue is full. `None`: there is no such arrival, or there are no other threads.
-    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), Due>> {
+    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), DueRequest>> {
         self.shared.as_ref()?;
         let due = self.take_own(source)?;
         self.shared.as_ref().map(|shared| shared.put(due))

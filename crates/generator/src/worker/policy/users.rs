@@ -1,8 +1,8 @@
 //! Arriving users: each opens a connection, sends its requests one after the other, and leaves.
 
-use super::{Moment, Next};
+use super::{DecisionTime, SlotAction};
 use crate::pacer::Pacer;
-use crate::worker::slots::Due;
+use crate::worker::slots::DueRequest;
 use crate::worker::source::Source;
 
 /// The users of a worker.
@@ -31,7 +31,7 @@ struct User {
     /// Whether a request must be sent even if the load is over: none was sent yet, or one is to be sent again.
     is_new: bool,
     /// The next request, if it is known: a step of a sequence, or one to be sent again.
-    next: Option<Due>,
+    next: Option<DueRequest>,
 }
 
 impl Users {
@@ -72,23 +72,29 @@ impl Users {
         Some((arrived, connection))
     }
 
-    pub(super) fn place_free(&mut self, connection: u32, late: u64, at: Moment, source: &mut Source) -> Next {
+    pub(super) fn place_free(
+        &mut self,
+        connection: u32,
+        late: u64,
+        at: DecisionTime,
+        source: &mut Source,
+    ) -> SlotAction {
         let user = &mut self.all[connection as usize];
         if user.left == 0 || !(at.is_loading || user.is_new) {
-            return Next::Leave;
+            return SlotAction::Leave;
         }
         user.left -= 1;
         let opens = std::mem::take(&mut user.is_new);
         self.new -= u32::from(opens);
         let late = late + std::mem::take(&mut user.late);
-        Next::Send(match user.next.take() {
+        SlotAction::Send(match user.next.take() {
             Some(due) if due.again.is_some() => due,
-            Some(due) => Due {
+            Some(due) => DueRequest {
                 intended: user.due,
                 late,
                 ..due
             },
-            None => Due {
+            None => DueRequest {
                 opens,
                 ..source.arrival(user.due, late)
             },
@@ -96,7 +102,7 @@ impl Users {
     }
 
     /// Returns when the next request is due.
-    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<Due>, now: u64) -> u64 {
+    pub(super) fn request_ended(&mut self, connection: u32, follow: Option<DueRequest>, now: u64) -> u64 {
         let user = &mut self.all[connection as usize];
         user.next = follow;
         // There is no pause before leaving.
@@ -104,7 +110,7 @@ impl Users {
         user.due
     }
 
-    pub(super) fn request_again(&mut self, connection: u32, due: Due) {
+    pub(super) fn request_again(&mut self, connection: u32, due: DueRequest) {
         let user = &mut self.all[connection as usize];
         user.left += 1;
         user.due = due.intended;
@@ -112,7 +118,7 @@ impl Users {
         self.new += u32::from(!std::mem::replace(&mut user.is_new, true));
     }
 
-    pub(super) fn connection_lost(&mut self, connection: u32, at: Moment) -> bool {
+    pub(super) fn connection_lost(&mut self, connection: u32, at: DecisionTime) -> bool {
         let user = &self.all[connection as usize];
         let stays = user.left > 0 && (at.is_loading || user.is_new);
         if !stays {
@@ -124,7 +130,11 @@ impl Users {
     /// A user without a connection leaves. Returns the number of remaining requests, when the next one is due, and
     /// the request itself if it is known. If the user pauses, the next one counts as due now. If the load is over, no
     /// other request follows one that is sent again.
-    pub(in crate::worker) fn refused(&mut self, connection: u32, at: Moment) -> (u32, u64, Option<Due>) {
+    pub(in crate::worker) fn refused(
+        &mut self,
+        connection: u32,
+        at: DecisionTime,
+    ) -> (u32, u64, Option<DueRequest>) {
         let user = self.all[connection as usize];
         self.leave(connection);
         let is_last = at.is_over && user.next.is_some_and(|due| due.again.is_some());
@@ -160,12 +170,12 @@ impl Users {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::Ready;
+    use crate::workload::OperationPicker;
     use prony_load::{Arrival, Partition, Profile, Rate, Spacing};
     use std::sync::Arc;
 
-    fn at(now: u64) -> Moment {
-        Moment {
+    fn at(now: u64) -> DecisionTime {
+        DecisionTime {
             now,
             is_loading: true,
             is_over: false,
@@ -173,7 +183,7 @@ mod tests {
     }
 
     /// Users who send `requests` requests each; the first one arrived at 0 and has connection 0.
-    fn users(requests: u32, think: u64, order: Ready) -> (Users, Source) {
+    fn users(requests: u32, think: u64, order: OperationPicker) -> (Users, Source) {
         let arrival = Arrival {
             profile: Profile::Constant {
                 rate: Rate::per_second(1_000.0).expect("a rate"),
@@ -188,21 +198,24 @@ mod tests {
         (users, Source::new(Arc::new(order), 1, partition))
     }
 
-    fn sends(users: &mut Users, source: &mut Source, now: u64) -> Due {
+    fn sends(users: &mut Users, source: &mut Source, now: u64) -> DueRequest {
         match users.place_free(0, 0, at(now), source) {
-            Next::Send(due) => due,
+            SlotAction::Send(due) => due,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_user_takes_one_number_for_each_request() {
-        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let (mut users, mut source) = users(1, 0, OperationPicker::One(0));
         let mut numbers = Vec::new();
         for _ in 0..3 {
             numbers.push(sends(&mut users, &mut source, 1).number);
             users.request_ended(0, None, 2);
-            assert!(matches!(users.place_free(0, 0, at(2), &mut source), Next::Leave));
+            assert!(matches!(
+                users.place_free(0, 0, at(2), &mut source),
+                SlotAction::Leave
+            ));
             users.leave(0);
             assert!(
                 users
@@ -216,10 +229,10 @@ mod tests {
     /// After any failure, the next request is due relative to that time, and a failed sequence starts again.
     #[test]
     fn after_a_failure_the_next_request_is_due_from_then_on() {
-        let (mut users, mut source) = users(5, 100, Ready::Sequence(vec![4, 5]));
+        let (mut users, mut source) = users(5, 100, OperationPicker::Sequence(vec![4, 5]));
         let first = sends(&mut users, &mut source, 10);
         assert_eq!((first.operation, first.step, first.intended), (4, 0, 0));
-        let follow = Due {
+        let follow = DueRequest {
             operation: 5,
             step: 1,
             ..first
@@ -237,10 +250,10 @@ mod tests {
 
     #[test]
     fn what_was_left_unprocessed_is_sent_again_with_its_own_due_time() {
-        let (mut users, mut source) = users(1, 0, Ready::One(0));
+        let (mut users, mut source) = users(1, 0, OperationPicker::One(0));
         let first = sends(&mut users, &mut source, 10);
-        let again = Due {
-            again: Some(crate::worker::slots::Again {
+        let again = DueRequest {
+            again: Some(crate::worker::slots::ResendState {
                 epoch: crate::recorder::Epoch::default(),
                 refusals: 1,
                 retried: false,

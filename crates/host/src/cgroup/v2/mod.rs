@@ -1,7 +1,7 @@
 //! Creates groups of version 2, in which a group may have either processes or subgroups with controllers, but not both
 //! ("no internal processes", the kernel's `cgroup-v2.rst`).
 
-use super::discover::Unified;
+use super::discover::UnifiedHierarchy;
 use super::write;
 use std::fs;
 use std::io;
@@ -56,17 +56,17 @@ impl Tree for Kernel {
 }
 
 /// Where to create groups, and for which process.
-pub(super) struct Place<'a> {
+pub(super) struct GroupLocation<'a> {
     pub(super) tree: &'a dyn Tree,
     /// The hierarchy, and the group that this process is in.
-    pub(super) unified: &'a Unified,
+    pub(super) unified: &'a UnifiedHierarchy,
     /// The process id of prony. Only its descendants are ever moved.
     pub(super) prony: i32,
 }
 
-impl<'a> Place<'a> {
+impl<'a> GroupLocation<'a> {
     /// A place in the kernel's hierarchy.
-    pub(super) const fn of(unified: &'a Unified, prony: i32) -> Self {
+    pub(super) const fn of(unified: &'a UnifiedHierarchy, prony: i32) -> Self {
         Self {
             tree: &Kernel,
             unified,
@@ -90,7 +90,7 @@ impl<'a> Place<'a> {
         self.tree.make(&folder).is_ok().then_some((folder, false))
     }
 
-    /// Whether [`Place::make`] would get controllers. The check moves no process and creates no group.
+    /// Whether [`GroupLocation::make`] would get controllers. The check moves no process and creates no group.
     pub(super) fn may_limit(&self) -> bool {
         self.bases()
             .any(|base| self.hands_down(base) || (base == self.home() && self.may_make_room(base)))

@@ -99,8 +99,8 @@ impl Fake {
             .collect()
     }
 
-    fn place<'a>(&'a self, unified: &'a Unified) -> Place<'a> {
-        Place {
+    fn place<'a>(&'a self, unified: &'a UnifiedHierarchy) -> GroupLocation<'a> {
+        GroupLocation {
             tree: self,
             unified,
             prony: 20,
@@ -186,8 +186,8 @@ impl Tree for Fake {
     }
 }
 
-fn unified(own: &str) -> Unified {
-    Unified {
+fn unified(own: &str) -> UnifiedHierarchy {
+    UnifiedHierarchy {
         mount: PathBuf::from(MOUNT),
         own: Path::new(MOUNT).join(own),
     }

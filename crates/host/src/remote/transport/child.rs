@@ -1,6 +1,6 @@
 //! A transport by a child process: its standard streams are the channel.
 
-use super::{Channel, Conduit};
+use super::{Channel, TransportGuard};
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read};
@@ -19,7 +19,7 @@ const LINE: u64 = 1_000;
 const GOING: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
-pub(super) struct Carrier {
+pub(super) struct TransportChild {
     child: Child,
     lines: Arc<Mutex<VecDeque<String>>>,
     listener: Option<JoinHandle<()>>,
@@ -43,7 +43,7 @@ pub(super) fn spawn(command: &mut Command) -> io::Result<Channel> {
     let errors = child.stderr.take().expect("invariant: stderr is piped");
     let lines = Arc::default();
     let listener = listen(errors, Arc::clone(&lines));
-    let carrier = Carrier {
+    let carrier = TransportChild {
         child,
         lines,
         listener: Some(listener),
@@ -71,7 +71,7 @@ fn listen(errors: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>
     })
 }
 
-impl Carrier {
+impl TransportChild {
     /// Waits until it exits; kills it after the timeout.
     fn wait(&mut self, within: Duration) {
         let deadline = Instant::now() + within;
@@ -99,7 +99,7 @@ impl Carrier {
     }
 }
 
-impl Conduit for Carrier {
+impl TransportGuard for TransportChild {
     fn end(&mut self) {
         if self.status.is_none() {
             // Its streams have ended or hang: it has nothing left to do.
@@ -116,7 +116,7 @@ impl Conduit for Carrier {
     }
 }
 
-impl Drop for Carrier {
+impl Drop for TransportChild {
     fn drop(&mut self) {
         self.end();
     }

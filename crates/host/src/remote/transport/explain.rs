@@ -78,7 +78,7 @@ const THERE: &[Hint] = &[
             "No such file or directory",
             "not found",
         ],
-        "prony's binary needs a library that is missing there: use a static binary (docs/LABS.md says how to build it)",
+        "prony's binary needs a library that is missing there: use a static binary (docs/TESTBEDS.md says how to build it)",
     ),
     (
         &["Exec format error", "cannot execute binary"],

@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
 use std::time::Instant;
-pub use upload::{Binary, WhySilent};
+pub use upload::{Binary, HandshakeErrorFn};
 
 pub trait Transport: Send + Sync {
     /// Starts an agent on the host, whose name in messages is `host`. Copies prony's binary there first if it is missing, and
@@ -31,7 +31,7 @@ pub trait Transport: Send + Sync {
 }
 
 /// The carrier of a channel. The channel ends with it.
-pub trait Conduit: Send + std::fmt::Debug {
+pub trait TransportGuard: Send + std::fmt::Debug {
     /// Closes it, whatever the other side does: both streams end. Takes bounded time.
     fn end(&mut self);
 
@@ -47,7 +47,7 @@ pub struct Channel {
     /// The input of the agent.
     pub output: File,
     /// The carrier of both streams.
-    pub conduit: Box<dyn Conduit>,
+    pub conduit: Box<dyn TransportGuard>,
     /// The protocol version of the agent.
     pub protocol: u32,
     /// Bytes that were received after the announcement.
@@ -56,7 +56,7 @@ pub struct Channel {
 
 /// Why no marker arrived.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Silence {
+pub enum HandshakeFailure {
     /// The stream ended.
     Ended,
     /// The timeout expired.
@@ -67,7 +67,7 @@ pub enum Silence {
 
 impl Channel {
     /// A channel on which nothing was read yet.
-    pub fn new(input: File, output: File, conduit: Box<dyn Conduit>) -> Self {
+    pub fn new(input: File, output: File, conduit: Box<dyn TransportGuard>) -> Self {
         Self {
             input,
             output,
@@ -78,7 +78,7 @@ impl Channel {
     }
 
     /// Reads until an agent or the bootstrap script announces itself. The error contains the output received instead.
-    pub fn await_marker(&mut self, until: Instant) -> Result<Marker, (Silence, Option<String>)> {
+    pub fn await_marker(&mut self, until: Instant) -> Result<Marker, (HandshakeFailure, Option<String>)> {
         let mut greeting = Greeting::default();
         let mut bytes = std::mem::take(&mut self.rest);
         let mut buffer = vec![0; 16 << 10];
@@ -92,15 +92,15 @@ impl Channel {
                     return Ok(marker);
                 }
                 Ok(None) => {}
-                Err(()) => return Err((Silence::Babble, greeting.junk())),
+                Err(()) => return Err((HandshakeFailure::Babble, greeting.junk())),
             }
             let length = match ready(&self.input, PollFlags::POLLIN, until) {
                 Ok(true) => self.input.read(&mut buffer).unwrap_or(0),
-                Ok(false) => return Err((Silence::Late, greeting.junk())),
+                Ok(false) => return Err((HandshakeFailure::Late, greeting.junk())),
                 Err(_) => 0,
             };
             if length == 0 {
-                return Err((Silence::Ended, greeting.junk()));
+                return Err((HandshakeFailure::Ended, greeting.junk()));
             }
             bytes = buffer[..length].to_vec();
         }

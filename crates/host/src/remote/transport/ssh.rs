@@ -3,7 +3,7 @@
 use super::child::spawn;
 use super::explain::explain;
 use super::upload::Binary;
-use super::{Channel, Silence, Transport};
+use super::{Channel, HandshakeFailure, Transport};
 use crate::HostError;
 use crate::remote::Progress;
 use std::path::PathBuf;
@@ -85,9 +85,9 @@ impl Transport for Ssh {
 }
 
 /// Explains why no agent announced itself.
-fn why(channel: &mut Channel, silence: (Silence, Option<String>), script: bool) -> String {
+fn why(channel: &mut Channel, silence: (HandshakeFailure, Option<String>), script: bool) -> String {
     let (silence, junk) = silence;
-    if silence != Silence::Ended {
+    if silence != HandshakeFailure::Ended {
         channel.conduit.end();
     }
     let said = channel.conduit.said();
@@ -98,17 +98,17 @@ fn why(channel: &mut Channel, silence: (Silence, Option<String>), script: bool) 
         )
     });
     let mut text = match silence {
-        Silence::Ended => match &said {
+        HandshakeFailure::Ended => match &said {
             Some(said) => explain(said, script),
             None if junk.is_some() => "no agent started there".to_owned(),
             None => "ssh ended without a message".to_owned(),
         },
-        Silence::Late => {
+        HandshakeFailure::Late => {
             let said = said.map(|said| format!(": {}", explain(&said, script)));
             let said = said.unwrap_or_else(|| ": is it very busy, or does a login script hang?".to_owned());
             format!("no agent started there in time{said}")
         }
-        Silence::Babble => "no agent started there".to_owned(),
+        HandshakeFailure::Babble => "no agent started there".to_owned(),
     };
     text.push_str(junk.as_deref().unwrap_or_default());
     text

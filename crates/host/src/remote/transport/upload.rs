@@ -1,6 +1,6 @@
 //! Copies prony's binary to a host over a channel to a shell, and starts it there as an agent.
 
-use super::{Channel, Silence, elf, ready};
+use super::{Channel, HandshakeFailure, elf, ready};
 use crate::remote::Progress;
 use crate::wire::{Marker, hash};
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
@@ -28,7 +28,7 @@ pub struct Binary {
 }
 
 /// Explains why no agent announced itself. Arguments: the channel, the output received instead, whether the binary was there.
-pub type WhySilent<'a> = &'a dyn Fn(&mut Channel, (Silence, Option<String>), bool) -> String;
+pub type HandshakeErrorFn<'a> = &'a dyn Fn(&mut Channel, (HandshakeFailure, Option<String>), bool) -> String;
 
 impl Binary {
     /// The specified binary, or the running one. The error says why it cannot be read.
@@ -54,7 +54,7 @@ impl Binary {
         &self,
         channel: &mut Channel,
         until: Instant,
-        why: WhySilent<'_>,
+        why: HandshakeErrorFn<'_>,
         tell: &dyn Fn(Progress),
     ) -> Result<(), String> {
         let first = channel.await_marker(until);
@@ -70,7 +70,9 @@ impl Binary {
             (_, Ok(Marker::Script(words))) => {
                 Err(format!("cannot copy prony's binary there: {}", words.join(" ")))
             }
-            (Err(error), Err((Silence::Late, _))) => Err(format!("cannot send prony's binary: {error}")),
+            (Err(error), Err((HandshakeFailure::Late, _))) => {
+                Err(format!("cannot send prony's binary: {error}"))
+            }
             (_, Err(silence)) => Err(why(channel, silence, true)),
         }
     }

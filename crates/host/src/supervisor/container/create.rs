@@ -9,12 +9,12 @@ use std::thread;
 
 /// The limits that the engine can set: all, or those of these controllers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Powers {
+pub(super) struct SupportedLimits {
     /// `None`: all.
     controllers: Option<Vec<String>>,
 }
 
-impl Powers {
+impl SupportedLimits {
     fn have(&self, controller: &str) -> bool {
         let controllers = self.controllers.as_ref();
         controllers.is_none_or(|all| all.iter().any(|one| one == controller))
@@ -38,9 +38,9 @@ impl Powers {
 }
 
 /// Rootless podman has the controllers delegated to its user, and fails if asked for more. docker's daemon has root.
-pub(super) fn powers(engine: &Engine) -> Powers {
+pub(super) fn powers(engine: &Engine) -> SupportedLimits {
     if engine.kind == EngineKind::Docker || nix::unistd::geteuid().is_root() {
-        return Powers::default();
+        return SupportedLimits::default();
     }
     let format = "{{.Host.CgroupsVersion}} {{range .Host.CgroupControllers}}{{.}} {{end}}";
     let said = engine.ask(&["info", "--format", format]);
@@ -50,7 +50,7 @@ pub(super) fn powers(engine: &Engine) -> Powers {
         Some("v2") => words.map(str::to_owned).collect(),
         _ => Vec::new(),
     };
-    Powers {
+    SupportedLimits {
         controllers: Some(controllers),
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn create_line(
     spec: &ProcessSpec,
     container: &Container,
     name: &str,
-    (powers, pid_file): (&Powers, &Path),
+    (powers, pid_file): (&SupportedLimits, &Path),
 ) -> Vec<String> {
     let engine = &container.engine;
     let mut line: Vec<String> = [
@@ -146,7 +146,7 @@ mod tests {
         }
     }
 
-    fn line(kind: EngineKind, powers: &Powers) -> String {
+    fn line(kind: EngineKind, powers: &SupportedLimits) -> String {
         let container = container(kind);
         let spec = ProcessSpec {
             name: "mine".to_owned(),
@@ -170,14 +170,14 @@ mod tests {
             grace: Duration::ZERO,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
     }
 
     #[test]
     fn a_container_has_what_a_process_has() {
-        let all = Powers::default();
+        let all = SupportedLimits::default();
         let docker = line(EngineKind::Docker, &all);
         for part in [
             "create --pull never --network host",
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn what_may_not_be_limited_is_not_asked_for_and_told() {
-        let some = Powers {
+        let some = SupportedLimits {
             controllers: Some(vec!["memory".to_owned()]),
         };
         let podman = line(EngineKind::Podman, &some);

@@ -9,7 +9,7 @@ mod processes;
 
 use self::create::{create_line, powers, signal_of};
 use self::processes::{BY_SIGNAL, began, end_of, exit_code, handles, printed};
-use super::child::{Child, Refusal, affinity, cable, judge, spawn};
+use super::child::{Child, SpawnError, affinity, cable, judge, spawn};
 use super::protocol::Start;
 use super::usage::Probe;
 use crate::cgroup::{Group, Problem};
@@ -41,7 +41,7 @@ const ENGINE_FAILED: i32 = 125;
 
 /// A container, which is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct Contained {
+pub(super) struct ContainerGuard {
     engine: Engine,
     name: String,
     /// The file to which podman writes the id of its first process, and from which it reads it while the container runs.
@@ -56,7 +56,7 @@ pub(super) struct Contained {
 }
 
 /// Creates and starts the container of a spec.
-pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Contained), Refusal> {
+pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, ContainerGuard), SpawnError> {
     let spec = &start.spec;
     let engine = &container.engine;
     if spec.network.is_some() && engine.kind == EngineKind::Docker {
@@ -70,7 +70,7 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     let _ = fs::remove_file(&pid_file);
     let powers = powers(engine);
     let line = create_line(spec, container, &name, (&powers, &pid_file));
-    let mut made = Contained {
+    let mut made = ContainerGuard {
         engine: engine.clone(),
         name,
         pid_file,
@@ -123,8 +123,8 @@ pub(super) fn start(start: &Start, container: &Container) -> Result<(Child, Cont
     Ok((child, made))
 }
 
-fn refused(reason: &str, isolation: bool) -> Refusal {
-    Refusal {
+fn refused(reason: &str, isolation: bool) -> SpawnError {
+    SpawnError {
         reason: reason.to_owned(),
         isolation,
     }
@@ -160,7 +160,7 @@ pub(super) fn as_ending(client: Ending) -> Ending {
     }
 }
 
-impl Contained {
+impl ContainerGuard {
     /// The engine's client, which starts the container and ends with it. The limits of the container do not apply to it.
     fn client(&self, spec: &ProcessSpec) -> ProcessSpec {
         ProcessSpec {
@@ -173,7 +173,7 @@ impl Contained {
     }
 
     /// Waits for the first process of the container; `None`: it has already ended. `client`, `output`: the engine's.
-    fn wait(&self, client: i32, output: &OwnedFd) -> Result<Option<i32>, Refusal> {
+    fn wait(&self, client: i32, output: &OwnedFd) -> Result<Option<i32>, SpawnError> {
         let deadline = Instant::now() + STARTING;
         loop {
             // Checked before the process is looked for, which may have started and ended meanwhile.
@@ -323,7 +323,7 @@ impl Contained {
     }
 }
 
-impl Drop for Contained {
+impl Drop for ContainerGuard {
     fn drop(&mut self) {
         self.removed();
     }

@@ -41,7 +41,7 @@ pub(in crate::supervisor) struct Switches {
 
 /// The current state of a tree.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::supervisor) struct Held {
+pub(in crate::supervisor) struct LiveUsage {
     pub(in crate::supervisor) cpu_ns: Option<u64>,
     pub(in crate::supervisor) memory: Option<u64>,
     pub(in crate::supervisor) cached: u64,
@@ -113,18 +113,18 @@ impl Probe {
     }
 
     /// The current state, for the samples. Reads as few files as possible.
-    pub(in crate::supervisor) fn held(&self) -> Held {
+    pub(in crate::supervisor) fn held(&self) -> LiveUsage {
         let pids = self.processes();
         let sets: Vec<(u64, u64)> = pids.iter().filter_map(|&pid| self.sets(pid)).collect();
         let rss = sets.iter().map(|(resident, _)| resident).sum();
-        let held = Held {
+        let held = LiveUsage {
             rss: Some(rss),
             processes: pids.len() as u64,
-            ..Held::default()
+            ..LiveUsage::default()
         };
         if let Some(group) = self.counting() {
             let memory = group.memory();
-            return Held {
+            return LiveUsage {
                 cpu_ns: group.cpu_ns(),
                 memory: memory.map(|memory| memory.held),
                 cached: memory.map_or(0, |memory| memory.cached),
@@ -139,7 +139,7 @@ impl Probe {
             .filter_map(|&pid| Stat::of(pid))
             .map(|stat| stat.ended_ns())
             .sum();
-        Held {
+        LiveUsage {
             cpu_ns: Some(living + ended + children().cpu_ns),
             memory: Some(rss),
             anon: Some(sets.iter().map(|(_, anon)| anon).sum()),
@@ -257,7 +257,7 @@ fn switches(pids: &[i32]) -> Switches {
 
 /// Usage of the ended processes of the tree, which were reaped by the supervisor, or by their parents before.
 #[derive(Debug, Clone, Copy, Default)]
-struct Ended {
+struct EndedUsage {
     cpu_ns: u64,
     user_ns: u64,
     system_ns: u64,
@@ -266,15 +266,15 @@ struct Ended {
     switches: u64,
 }
 
-fn children() -> Ended {
+fn children() -> EndedUsage {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_CHILDREN) else {
-        return Ended::default();
+        return EndedUsage::default();
     };
     let (user, system) = (
         usage.user_time().num_nanoseconds() as u64,
         usage.system_time().num_nanoseconds() as u64,
     );
-    Ended {
+    EndedUsage {
         cpu_ns: user + system,
         user_ns: user,
         system_ns: system,

@@ -25,18 +25,18 @@ const MESSAGE: usize = 64;
 
 /// Probes each of the CPUs until it is ended.
 #[derive(Debug)]
-pub(super) struct Yardstick {
+pub(super) struct CpuSpeedProbe {
     over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<Option<(f64, u32)>>>,
 }
 
-impl Yardstick {
+impl CpuSpeedProbe {
     /// Starts the probes. Without a thread or a socket pair for a CPU it is not probed.
     pub(super) fn begin(cpus: &Cpus) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let each = |&cpu: &usize| {
             let over = Arc::clone(&over);
-            let thread = thread::Builder::new().name("yardstick".to_owned());
+            let thread = thread::Builder::new().name("cpu-speed-probe".to_owned());
             thread.spawn(move || measure(cpu, &over)).ok()
         };
         Self {
@@ -108,7 +108,7 @@ mod tests {
     fn the_same_work_is_timed_again_and_again() {
         let mine = sched_getaffinity(Pid::from_raw(0)).expect("known");
         let cpu = (0..CpuSet::count()).find(|&cpu| mine.is_set(cpu).unwrap_or(false));
-        let mean = Yardstick::begin(&cpu.into_iter().collect())
+        let mean = CpuSpeedProbe::begin(&cpu.into_iter().collect())
             .end()
             .expect("a CPU of mine");
         assert!((1_000.0..10_000_000.0).contains(&mean), "{mean} ns");
@@ -116,6 +116,6 @@ mod tests {
 
     #[test]
     fn without_a_cpu_nothing_is_measured() {
-        assert_eq!(Yardstick::begin(&Cpus::default()).end(), None);
+        assert_eq!(CpuSpeedProbe::begin(&Cpus::default()).end(), None);
     }
 }

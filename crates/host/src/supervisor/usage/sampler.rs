@@ -1,9 +1,9 @@
 //! Samples a process tree, and computes its usage in a window.
 
-use super::counters::{Counters, Held, Probe};
-use super::cpu_speed_probe::Yardstick;
+use super::counters::{Counters, LiveUsage, Probe};
+use super::cpu_speed_probe::CpuSpeedProbe;
 use super::machine::{Energy, Machine};
-use crate::cgroup::Peak;
+use crate::cgroup::PeakMemory;
 use crate::{Cpus, Usage};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
@@ -18,7 +18,7 @@ pub(in crate::supervisor) struct Sampler {
     cpus: Cpus,
     /// CPUs whose speed is probed in each window.
     measured: Cpus,
-    samples: Vec<(Instant, Held)>,
+    samples: Vec<(Instant, LiveUsage)>,
     files_peak: Option<u64>,
     window: Option<Window>,
 }
@@ -29,10 +29,10 @@ struct Window {
     counters: Counters,
     machine: Option<Machine>,
     energy: Option<Energy>,
-    peak: Option<Peak>,
+    peak: Option<PeakMemory>,
     written: HashMap<i32, u64>,
     own_cpu_ns: u64,
-    yardstick: Yardstick,
+    cpu_speed_probe: CpuSpeedProbe,
 }
 
 impl Sampler {
@@ -71,7 +71,7 @@ impl Sampler {
             peak,
             written: probe.written().into_iter().collect(),
             own_cpu_ns,
-            yardstick: Yardstick::begin(&self.measured),
+            cpu_speed_probe: CpuSpeedProbe::begin(&self.measured),
         });
         self.sample(probe);
     }
@@ -85,7 +85,7 @@ impl Sampler {
         let ended = Instant::now();
         let machine = window.machine.as_ref().and_then(Machine::since);
         let energy = Energy::read();
-        let yardstick_ns = window.yardstick.end();
+        let cpu_speed_probe_ns = window.cpu_speed_probe.end();
         self.sample(probe);
         self.sample_slowly(probe);
         let supervisor_cpu_ns = own_cpu_ns().saturating_sub(window.own_cpu_ns);
@@ -95,7 +95,7 @@ impl Sampler {
         };
         let all = self.samples.iter().map(|(at, held)| (at_s(*at), held));
         let (before, within): (Vec<_>, Vec<_>) = all.partition(|(at_s, _)| *at_s < 0.0);
-        let held: Vec<&Held> = within.iter().map(|(_, held)| *held).collect();
+        let held: Vec<&LiveUsage> = within.iter().map(|(_, held)| *held).collect();
         let mut resources = difference(&window.counters, &counters);
         probe.source().clone_into(&mut resources.source);
         resources.window_ns = (ended - window.began).as_nanos() as u64;
@@ -106,7 +106,11 @@ impl Sampler {
             .energy
             .zip(energy)
             .and_then(|(before, after)| before.until(&after));
-        peaks(&mut resources, &held, window.peak.as_mut().and_then(Peak::bytes));
+        peaks(
+            &mut resources,
+            &held,
+            window.peak.as_mut().and_then(PeakMemory::bytes),
+        );
         resources.samples = within.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
         let before = before.iter().map(|(at_s, held)| sample(*at_s, held)).collect();
         Usage {
@@ -114,7 +118,7 @@ impl Sampler {
             before,
             machine,
             supervisor_cpu_ns,
-            yardstick_ns,
+            cpu_speed_probe_ns,
         }
     }
 }
@@ -157,8 +161,8 @@ fn shared(cpu_ns: Option<u64>, ticks: Option<(u64, u64)>) -> Option<(u64, u64)> 
 
 /// Sets peaks and means over the samples. A burst between two samples shows in the kernel's peak of the charge: that peak
 /// minus the highest page cache is a lower bound of the peak of the rest.
-fn peaks(resources: &mut Resources, held: &[&Held], charge_peak: Option<u64>) {
-    let most = |of: fn(&Held) -> Option<u64>| held.iter().filter_map(|held| of(held)).max();
+fn peaks(resources: &mut Resources, held: &[&LiveUsage], charge_peak: Option<u64>) {
+    let most = |of: fn(&LiveUsage) -> Option<u64>| held.iter().filter_map(|held| of(held)).max();
     let cached = held.iter().map(|held| held.cached).max().unwrap_or(0);
     let memory: Vec<u64> = held.iter().filter_map(|held| held.memory).collect();
     let sampled = memory.iter().max().copied();
@@ -173,7 +177,7 @@ fn peaks(resources: &mut Resources, held: &[&Held], charge_peak: Option<u64>) {
     resources.processes_peak = most(|held| Some(held.processes));
 }
 
-fn sample(at_s: f64, held: &Held) -> ResourceSample {
+fn sample(at_s: f64, held: &LiveUsage) -> ResourceSample {
     ResourceSample {
         at_s,
         cpu_ns: held.cpu_ns,
@@ -193,12 +197,12 @@ fn own_cpu_ns() -> u64 {
 mod tests {
     use super::*;
 
-    fn held(memory: u64, cached: u64) -> Held {
-        Held {
+    fn held(memory: u64, cached: u64) -> LiveUsage {
+        LiveUsage {
             memory: Some(memory),
             cached,
             processes: 1,
-            ..Held::default()
+            ..LiveUsage::default()
         }
     }
 

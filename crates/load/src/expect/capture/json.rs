@@ -12,11 +12,11 @@ use std::io::Write as _;
 /// without escapes.
 pub(super) fn take(body: &[u8], path: &[String], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let mut deserializer = serde_json::Deserializer::from_slice(body);
-    let found = At { path, out }.deserialize(&mut deserializer);
+    let found = JsonPathCursor { path, out }.deserialize(&mut deserializer);
     match found.map_err(|_| "not JSON")? {
-        Found::Value => Ok(()),
-        Found::Null => Err("null"),
-        Found::Nothing => Err("no such member"),
+        PathMatch::Value => Ok(()),
+        PathMatch::Null => Err("null"),
+        PathMatch::Nothing => Err("no such member"),
     }
 }
 
@@ -25,54 +25,54 @@ pub(super) fn take(body: &[u8], path: &[String], out: &mut Vec<u8>) -> Result<()
 struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Writes the value at a path.
-struct At<'a> {
+struct JsonPathCursor<'a> {
     path: &'a [String],
     out: &'a mut Vec<u8>,
 }
 
 #[derive(Clone, Copy)]
-enum Found {
+enum PathMatch {
     Nothing,
     Null,
     Value,
 }
 
-impl At<'_> {
+impl JsonPathCursor<'_> {
     /// Handles a scalar, which is the value if the path ends here.
-    fn end(self, value: impl fmt::Display) -> Found {
+    fn end(self, value: impl fmt::Display) -> PathMatch {
         if !self.path.is_empty() {
-            return Found::Nothing;
+            return PathMatch::Nothing;
         }
         write!(self.out, "{value}").expect("writing to memory does not fail");
-        Found::Value
+        PathMatch::Value
     }
 }
 
-impl<'de> DeserializeSeed<'de> for At<'_> {
-    type Value = Found;
+impl<'de> DeserializeSeed<'de> for JsonPathCursor<'_> {
+    type Value = PathMatch;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Found, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<PathMatch, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for At<'_> {
-    type Value = Found;
+impl<'de> Visitor<'de> for JsonPathCursor<'_> {
+    type Value = PathMatch;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("JSON")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Found, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<PathMatch, A::Error> {
         let Some((wanted, path)) = self.path.split_first() else {
             let value = Value::deserialize(MapAccessDeserializer::new(map))?;
             return Ok(self.end(&value));
         };
-        let mut found = Found::Nothing;
+        let mut found = PathMatch::Nothing;
         while let Some(Name(key)) = map.next_key()? {
             // Of duplicate names, only the first counts.
-            if key == wanted.as_str() && matches!(found, Found::Nothing) {
-                found = map.next_value_seed(At {
+            if key == wanted.as_str() && matches!(found, PathMatch::Nothing) {
+                found = map.next_value_seed(JsonPathCursor {
                     path,
                     out: &mut *self.out,
                 })?;
@@ -83,16 +83,16 @@ impl<'de> Visitor<'de> for At<'_> {
         Ok(found)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<PathMatch, A::Error> {
         let Some((wanted, path)) = self.path.split_first() else {
             let value = Value::deserialize(SeqAccessDeserializer::new(list))?;
             return Ok(self.end(&value));
         };
         let wanted: Option<usize> = wanted.parse().ok();
-        let (mut place, mut found) = (0, Found::Nothing);
+        let (mut place, mut found) = (0, PathMatch::Nothing);
         loop {
             if Some(place) == wanted {
-                match list.next_element_seed(At {
+                match list.next_element_seed(JsonPathCursor {
                     path,
                     out: &mut *self.out,
                 })? {
@@ -106,31 +106,31 @@ impl<'de> Visitor<'de> for At<'_> {
         }
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Found, E> {
+    fn visit_bool<E>(self, value: bool) -> Result<PathMatch, E> {
         Ok(self.end(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Found, E> {
+    fn visit_i64<E>(self, value: i64) -> Result<PathMatch, E> {
         Ok(self.end(value))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Found, E> {
+    fn visit_u64<E>(self, value: u64) -> Result<PathMatch, E> {
         Ok(self.end(value))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Found, E> {
+    fn visit_f64<E>(self, value: f64) -> Result<PathMatch, E> {
         Ok(self.end(value))
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Found, E> {
+    fn visit_str<E>(self, value: &str) -> Result<PathMatch, E> {
         Ok(self.end(value))
     }
 
-    fn visit_unit<E>(self) -> Result<Found, E> {
+    fn visit_unit<E>(self) -> Result<PathMatch, E> {
         Ok(if self.path.is_empty() {
-            Found::Null
+            PathMatch::Null
         } else {
-            Found::Nothing
+            PathMatch::Nothing
         })
     }
 }

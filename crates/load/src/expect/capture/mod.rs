@@ -17,7 +17,7 @@ pub const LONGEST_TAKEN: usize = 4096;
 /// A value that is captured from a reply. A reply without it is a mismatch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Take {
+pub struct Capture {
     /// The name that templates use.
     pub name: String,
     /// The slot of the sequence that stores the value: parameters whose source is `Taken` with this number use it.
@@ -79,17 +79,17 @@ impl std::str::FromStr for Origin {
     }
 }
 
-/// A compiled [`Take`].
+/// A compiled [`Capture`].
 #[derive(Debug, Clone)]
 pub(super) struct CompiledTake {
     slot: usize,
     /// `token (json:/token)`, for messages.
     label: String,
-    place: Place,
+    place: CaptureSource,
 }
 
 #[derive(Debug, Clone)]
-enum Place {
+enum CaptureSource {
     /// The unescaped tokens of a pointer.
     Json(Vec<String>),
     Header(String),
@@ -99,19 +99,19 @@ enum Place {
 }
 
 impl CompiledTake {
-    pub(super) fn compile(take: &Take) -> Result<Self, ExpectationError> {
+    pub(super) fn compile(take: &Capture) -> Result<Self, ExpectationError> {
         let place = match &take.from {
-            Origin::Json(pointer) => Place::Json(
+            Origin::Json(pointer) => CaptureSource::Json(
                 pointer
                     .split('/')
                     .skip(1)
                     .map(|part| part.replace("~1", "/").replace("~0", "~"))
                     .collect(),
             ),
-            Origin::Header(name) => Place::Header(name.clone()),
-            Origin::Cookie(name) => Place::Cookie(name.clone()),
-            Origin::Regex(pattern) => Place::Regex(regular_expression(pattern)?),
-            Origin::Cookies => Place::Cookies,
+            Origin::Header(name) => CaptureSource::Header(name.clone()),
+            Origin::Cookie(name) => CaptureSource::Cookie(name.clone()),
+            Origin::Regex(pattern) => CaptureSource::Regex(regular_expression(pattern)?),
+            Origin::Cookies => CaptureSource::Cookies,
         };
         Ok(Self {
             slot: take.slot,
@@ -121,24 +121,29 @@ impl CompiledTake {
     }
 
     pub(super) const fn reads_body(&self) -> bool {
-        matches!(self.place, Place::Json(_) | Place::Regex(_))
+        matches!(self.place, CaptureSource::Json(_) | CaptureSource::Regex(_))
     }
 
     /// Appends the value to the captured ones.
-    pub(super) fn take(&self, reply: &Reply<'_>, body: &[u8], taken: &mut Taken) -> Result<(), Mismatch> {
+    pub(super) fn take(
+        &self,
+        reply: &Reply<'_>,
+        body: &[u8],
+        taken: &mut CaptureBuffer,
+    ) -> Result<(), Mismatch> {
         let begin = taken.text.len();
         let found = match &self.place {
-            Place::Json(path) => json::take(body, path, &mut taken.text),
-            Place::Header(name) => header(reply, name)
+            CaptureSource::Json(path) => json::take(body, path, &mut taken.text),
+            CaptureSource::Header(name) => header(reply, name)
                 .map(|value| taken.text.extend_from_slice(without_origin(name, value)))
                 .ok_or("no such header"),
-            Place::Cookie(name) => cookies(reply)
+            CaptureSource::Cookie(name) => cookies(reply)
                 .filter(|(key, _)| *key == name.as_bytes())
                 .last()
                 .map(|(_, value)| taken.text.extend_from_slice(value))
                 .ok_or("no such cookie"),
-            Place::Regex(regex) => captured(regex, body, taken),
-            Place::Cookies => {
+            CaptureSource::Regex(regex) => captured(regex, body, taken),
+            CaptureSource::Cookies => {
                 for (name, value) in cookies(reply) {
                     let between = if taken.text.len() > begin { BETWEEN } else { b"" };
                     for part in [between, name, b"=", value] {
@@ -154,11 +159,11 @@ impl CompiledTake {
             Ok(()) if value.len() > LONGEST_TAKEN => "a value longer than 4096 bytes",
             Ok(()) if value.iter().any(u8::is_ascii_control) => "a value with a control character",
             Ok(()) => {
-                taken.values.push(Piece {
+                taken.values.push(CapturedRange {
                     slot: self.slot,
                     begin,
                     end: taken.text.len(),
-                    adds: matches!(self.place, Place::Cookies),
+                    adds: matches!(self.place, CaptureSource::Cookies),
                 });
                 return Ok(());
             }
@@ -174,14 +179,14 @@ impl CompiledTake {
 
 /// The values captured from one reply; its memory is reused.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Taken {
+pub(super) struct CaptureBuffer {
     text: Vec<u8>,
-    values: Vec<Piece>,
+    values: Vec<CapturedRange>,
     groups: Option<CaptureLocations>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Piece {
+struct CapturedRange {
     slot: usize,
     begin: usize,
     end: usize,
@@ -189,7 +194,7 @@ struct Piece {
     adds: bool,
 }
 
-impl Taken {
+impl CaptureBuffer {
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.values.clear();
@@ -251,7 +256,7 @@ fn without_origin<'a>(name: &str, value: &'a [u8]) -> &'a [u8] {
     }
 }
 
-fn captured(regex: &Regex, body: &[u8], taken: &mut Taken) -> Result<(), &'static str> {
+fn captured(regex: &Regex, body: &[u8], taken: &mut CaptureBuffer) -> Result<(), &'static str> {
     let groups = match &mut taken.groups {
         Some(groups) if groups.len() == regex.captures_len() => groups,
         other => other.insert(regex.capture_locations()),

@@ -1,7 +1,7 @@
 use super::*;
 
 fn taken(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, String> {
-    let take = Take {
+    let take = Capture {
         name: "v".to_owned(),
         slot: 1,
         from: from.parse()?,
@@ -13,7 +13,7 @@ fn taken(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, S
         headers,
         body: body.as_bytes(),
     };
-    let mut taken = Taken::default();
+    let mut taken = CaptureBuffer::default();
     compiled
         .take(&reply, body.as_bytes(), &mut taken)
         .map_err(|wrong| format!("{}: {}", wrong.what, wrong.got))?;

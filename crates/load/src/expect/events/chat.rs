@@ -43,7 +43,7 @@ pub struct Usage {
 
 /// The state of an answer so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct AnswerProgress {
     /// `[DONE]` was received.
     pub is_done: bool,
     /// An error was received.
@@ -52,7 +52,7 @@ pub struct Told {
     pub usage: Option<Usage>,
 }
 
-impl Told {
+impl AnswerProgress {
     /// Takes an event; returns whether it contains text.
     pub(super) fn take(&mut self, name: &[u8], data: &[u8]) -> Result<bool, Mismatch> {
         if name == b"error" {
@@ -87,7 +87,7 @@ struct Chunk {
     #[serde(default)]
     usage: Option<Usage>,
     #[serde(default)]
-    error: Filled,
+    error: NonEmpty,
 }
 
 #[derive(Deserialize)]
@@ -100,11 +100,11 @@ struct Choice {
 #[derive(Deserialize)]
 struct Delta {
     #[serde(default)]
-    content: Filled,
+    content: NonEmpty,
     #[serde(default)]
-    reasoning_content: Filled,
+    reasoning_content: NonEmpty,
     #[serde(default)]
-    reasoning: Filled,
+    reasoning: NonEmpty,
 }
 
 impl Choice {
@@ -120,8 +120,8 @@ struct Choices(bool);
 
 impl<'de> Deserialize<'de> for Choices {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Each;
-        impl<'de> Visitor<'de> for Each {
+        struct ChoicesVisitor;
+        impl<'de> Visitor<'de> for ChoicesVisitor {
             type Value = bool;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -140,18 +140,18 @@ impl<'de> Deserialize<'de> for Choices {
                 Ok(any)
             }
         }
-        deserializer.deserialize_any(Each).map(Self)
+        deserializer.deserialize_any(ChoicesVisitor).map(Self)
     }
 }
 
 /// Whether a value is non-empty: `null`, `""`, `[]` and `{}` are empty.
 #[derive(Default)]
-struct Filled(bool);
+struct NonEmpty(bool);
 
-impl<'de> Deserialize<'de> for Filled {
+impl<'de> Deserialize<'de> for NonEmpty {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Look;
-        impl<'de> Visitor<'de> for Look {
+        struct EmptinessVisitor;
+        impl<'de> Visitor<'de> for EmptinessVisitor {
             type Value = bool;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -198,7 +198,7 @@ impl<'de> Deserialize<'de> for Filled {
                 Ok(any)
             }
         }
-        deserializer.deserialize_any(Look).map(Self)
+        deserializer.deserialize_any(EmptinessVisitor).map(Self)
     }
 }
 
@@ -207,8 +207,8 @@ mod tests {
     use super::*;
 
     /// Feeds one event: returns whether it contains text, and the state after it.
-    fn taken(data: &str) -> (Result<bool, String>, Told) {
-        let mut told = Told::default();
+    fn taken(data: &str) -> (Result<bool, String>, AnswerProgress) {
+        let mut told = AnswerProgress::default();
         let text = told.take(b"message", data.as_bytes());
         (text.map_err(|mismatch| mismatch.what), told)
     }
@@ -230,7 +230,11 @@ mod tests {
             let chunk = format!(
                 r#"{{"id":"c","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":null}}],"usage":null}}"#
             );
-            assert_eq!(taken(&chunk), (Ok(has_text), Told::default()), "{chunk}");
+            assert_eq!(
+                taken(&chunk),
+                (Ok(has_text), AnswerProgress::default()),
+                "{chunk}"
+            );
         }
         let second = r#"{"choices":[{"delta":{}},{"index":1,"delta":{"content":"b"}}]}"#;
         assert_eq!(taken(second).0, Ok(true));
@@ -267,7 +271,7 @@ mod tests {
             ("message", "hello", "events"),
             ("message", r#"{"choices":[{"delta":{"content":"a"}}"#, "events"),
         ] {
-            let mut told = Told::default();
+            let mut told = AnswerProgress::default();
             let mismatch = told.take(name.as_bytes(), data.as_bytes()).expect_err("wrong");
             assert_eq!(mismatch.what, what, "{data}");
             assert_eq!(told.is_error, what != "events");

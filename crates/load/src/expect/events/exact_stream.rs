@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 /// of the message, from 1: `{= i}`, `{= i * 2 + 1}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Whole {
+pub struct ExactStream {
     /// The number of messages as decimal text, not counting `last`.
     pub count: Template,
     /// The expected form of each of them.
-    pub each: Shape,
+    pub each: MessageRule,
     /// The expected form of one final message after them; absent: there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub last: Option<Shape>,
+    pub last: Option<MessageRule>,
     /// The shortest pause of the service before each message except the first, µs, as decimal text. A late message
     /// may have been delayed on its way, so only one that arrives earlier than it can have been sent is an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +28,7 @@ pub struct Whole {
 /// The expected form of a message; absent fields may have any value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct MessageRule {
     /// The event's id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<Template>,
@@ -49,13 +49,13 @@ pub enum Data {
     /// Exactly these bytes.
     Text(Template),
     /// Equal as Protocol Buffers messages, whatever their encoding.
-    Messages(Encoded),
+    Messages(EncodedMessages),
 }
 
 /// Protocol Buffers messages, one for each message of the stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Encoded {
+pub struct EncodedMessages {
     /// The schema: an encoded `FileDescriptorSet`.
     pub schema: Bytes,
     /// Full name of the message type.

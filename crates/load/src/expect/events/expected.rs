@@ -1,6 +1,6 @@
 //! A stream whose messages are all known, judged message by message.
 
-use super::exact_stream::{Data, Shape, Whole};
+use super::exact_stream::{Data, ExactStream, MessageRule};
 use super::message::Message;
 use crate::expect::generated::Formula;
 use crate::expect::{ExpectationError, Mismatch, excerpt, json, protobuf};
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// How much earlier than due a message may arrive, ns: many timers count in milliseconds.
 const EARLY: u64 = 1_000_000;
 
-/// A [`Whole`] with its formulas parsed.
+/// A [`ExactStream`] with its formulas parsed.
 #[derive(Debug, Clone)]
 pub(super) struct CompiledWhole {
     count: Template,
@@ -28,27 +28,27 @@ pub(super) struct CompiledWhole {
 
 #[derive(Debug, Clone)]
 struct CompiledShape {
-    id: Option<Vec<Piece>>,
-    name: Option<Vec<Piece>>,
+    id: Option<Vec<ExpectedPart>>,
+    name: Option<Vec<ExpectedPart>>,
     data: Option<CompiledData>,
 }
 
 #[derive(Debug, Clone)]
 enum CompiledData {
-    Json(Vec<Piece>),
-    Text(Vec<Piece>),
+    Json(Vec<ExpectedPart>),
+    Text(Vec<ExpectedPart>),
     Messages(MessageDescriptor, Vec<Bytes>),
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum ExpectedPart {
     /// Index into `fixed`.
     Fixed(usize),
     Number(Formula),
 }
 
 impl CompiledWhole {
-    pub(super) fn compile(whole: &Whole) -> Result<Self, ExpectationError> {
+    pub(super) fn compile(whole: &ExactStream) -> Result<Self, ExpectationError> {
         let mut fixed = Vec::new();
         let each = CompiledShape::compile(&whole.each, &mut fixed)?;
         let last = whole.last.as_ref();
@@ -75,7 +75,7 @@ impl CompiledWhole {
 }
 
 impl CompiledShape {
-    fn compile(shape: &Shape, fixed: &mut Vec<Template>) -> Result<Self, ExpectationError> {
+    fn compile(shape: &MessageRule, fixed: &mut Vec<Template>) -> Result<Self, ExpectationError> {
         let mut pieces =
             |template: &Option<Template>| template.as_ref().map(|text| split(text, fixed)).transpose();
         let (id, name) = (pieces(&shape.id)?, pieces(&shape.name)?);
@@ -93,13 +93,13 @@ impl CompiledShape {
 }
 
 /// Splits a template at its formulas; the text between them goes to `fixed`.
-fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<Piece>, ExpectationError> {
+fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<ExpectedPart>, ExpectationError> {
     let mut pieces = Vec::new();
     let mut open = Vec::new();
-    let mut close = |open: &mut Vec<Part>, pieces: &mut Vec<Piece>| {
+    let mut close = |open: &mut Vec<Part>, pieces: &mut Vec<ExpectedPart>| {
         if !open.is_empty() {
             fixed.push(Template(std::mem::take(open)));
-            pieces.push(Piece::Fixed(fixed.len() - 1));
+            pieces.push(ExpectedPart::Fixed(fixed.len() - 1));
         }
     };
     for part in &template.0 {
@@ -123,7 +123,7 @@ fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<Piece>, E
                 open.push(Part::Literal(Bytes(rest[..begin].to_vec())));
             }
             close(&mut open, &mut pieces);
-            pieces.push(Piece::Number(Formula::parse(&formula).map_err(wrong)?));
+            pieces.push(ExpectedPart::Number(Formula::parse(&formula).map_err(wrong)?));
             rest = &after[end + 1..];
         }
         if !rest.is_empty() {
@@ -136,7 +136,7 @@ fn split(template: &Template, fixed: &mut Vec<Template>) -> Result<Vec<Piece>, E
 
 /// Progress of such a stream. Its memory is reused for the next one.
 #[derive(Debug, Default)]
-pub(super) struct Expected {
+pub(super) struct ExpectedStreamState {
     /// Messages before the last one; `None` where the rendered count is not a number.
     count: Option<u64>,
     gap_ns: u64,
@@ -148,7 +148,7 @@ pub(super) struct Expected {
     wanted: Vec<u8>,
 }
 
-impl Expected {
+impl ExpectedStreamState {
     /// Starts a new stream. `value(i, out)` appends the value that parameter `i` had in its request.
     pub(super) fn begin(&mut self, whole: &CompiledWhole, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
         self.fixed.resize_with(whole.fixed.len(), Vec::new);
@@ -282,12 +282,12 @@ impl Expected {
         }
     }
 
-    fn render(&mut self, pieces: &[Piece]) -> &[u8] {
+    fn render(&mut self, pieces: &[ExpectedPart]) -> &[u8] {
         self.wanted.clear();
         for piece in pieces {
             match piece {
-                Piece::Fixed(index) => self.wanted.extend_from_slice(&self.fixed[*index]),
-                Piece::Number(formula) => {
+                ExpectedPart::Fixed(index) => self.wanted.extend_from_slice(&self.fixed[*index]),
+                ExpectedPart::Number(formula) => {
                     let number = formula.value(self.came as i64);
                     write!(self.wanted, "{number}").expect("writing to memory does not fail");
                 }

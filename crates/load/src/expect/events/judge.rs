@@ -1,8 +1,8 @@
 //! Judges a stream while it arrives.
 
 use super::Events;
-use super::chat::{Chat, Told};
-use super::expected::{CompiledWhole, Expected};
+use super::chat::{AnswerProgress, Chat};
+use super::expected::{CompiledWhole, ExpectedStreamState};
 use super::ids::{Ids, Step};
 use super::message::{EventFault, Message};
 use super::reader::{Format, Reader};
@@ -80,15 +80,15 @@ pub struct EventStream {
     held: u64,
     ids: Ids,
     /// The expected messages, where all of them are known.
-    expected: Expected,
+    expected: ExpectedStreamState,
     /// The state of the answer of a language model.
-    told: Told,
+    told: AnswerProgress,
 }
 
 impl EventStream {
     /// Starts a stream. `value(i, out)` appends the value that parameter `i` had in its request.
     pub fn new(events: &CompiledEvents, format: Format, mut value: impl FnMut(usize, &mut Vec<u8>)) -> Self {
-        let mut expected = Expected::default();
+        let mut expected = ExpectedStreamState::default();
         if let Some(whole) = &events.whole {
             expected.begin(whole, &mut value);
         }
@@ -98,7 +98,7 @@ impl EventStream {
             held: 0,
             ids: Ids::default(),
             expected,
-            told: Told::default(),
+            told: AnswerProgress::default(),
         }
     }
 
@@ -114,7 +114,7 @@ impl EventStream {
         if let Some(whole) = &events.whole {
             self.expected.begin(whole, &mut value);
         }
-        self.told = Told::default();
+        self.told = AnswerProgress::default();
     }
 
     /// Splits off the reader, so that the counters can be updated while it runs. `after` is the time since the
@@ -123,8 +123,8 @@ impl EventStream {
         &'a mut self,
         events: &'a CompiledEvents,
         after: u64,
-    ) -> (&'a mut Reader, Counted<'a>) {
-        let counted = Counted {
+    ) -> (&'a mut Reader, MessageCounters<'a>) {
+        let counted = MessageCounters {
             events,
             after,
             count: &mut self.count,
@@ -136,7 +136,7 @@ impl EventStream {
     }
 
     /// The state of the answer of a language model.
-    pub const fn told(&self) -> &Told {
+    pub const fn told(&self) -> &AnswerProgress {
         &self.told
     }
 
@@ -274,17 +274,17 @@ impl EventStream {
 }
 
 /// The counters of a stream, borrowed while its reader runs.
-struct Counted<'a> {
+struct MessageCounters<'a> {
     events: &'a CompiledEvents,
     /// Time after the request, ns.
     after: u64,
     count: &'a mut u32,
     held: &'a mut u64,
     ids: &'a mut Ids,
-    expected: &'a mut Expected,
+    expected: &'a mut ExpectedStreamState,
 }
 
-impl Counted<'_> {
+impl MessageCounters<'_> {
     /// Counts a message, reports its [`Step`] to `each`, and judges it.
     fn take(&mut self, message: &Message<'_>, each: impl FnOnce(Step)) -> Result<(), Mismatch> {
         *self.count = self.count.saturating_add(1);

@@ -15,8 +15,8 @@ mod rule;
 #[cfg(test)]
 mod tests;
 
-pub use chat::{Chat, Told, Usage};
-pub use exact_stream::{Data, Encoded, Shape, Whole};
+pub use chat::{AnswerProgress, Chat, Usage};
+pub use exact_stream::{Data, EncodedMessages, ExactStream, MessageRule};
 pub use ids::Step as IdStep;
 pub(super) use judge::no_stream;
 pub use judge::{CompiledEvents, EventStream};
@@ -45,7 +45,7 @@ pub struct Events {
     pub some: Vec<EventRule>,
     /// The expected messages, where all of them are known. Such a stream has no end condition.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub whole: Option<Whole>,
+    pub whole: Option<ExactStream>,
     /// The longest message, bytes: a longer one is an error and ends its stream.
     #[serde(default = "longest")]
     pub longest: u64,

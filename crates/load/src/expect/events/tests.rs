@@ -298,9 +298,9 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
 fn ticks() -> Events {
     let text = |text: &str| Some(Template::literal(text));
     Events {
-        whole: Some(Whole {
+        whole: Some(ExactStream {
             count: Template(vec![Part::Value(0)]),
-            each: Shape {
+            each: MessageRule {
                 id: text("{= i}"),
                 name: text("tick"),
                 data: Some(Data::Json(Template(vec![
@@ -309,9 +309,9 @@ fn ticks() -> Events {
                     Part::Literal("}".into()),
                 ]))),
             },
-            last: Some(Shape {
+            last: Some(MessageRule {
                 name: text("end"),
-                ..Shape::default()
+                ..MessageRule::default()
             }),
             gap_us: text("10000"),
             flushed: true,
@@ -405,7 +405,7 @@ fn formulas_that_are_none_are_told() {
 }
 
 /// The texts of an answer that arrives in pieces of `size` bytes, and how it ends.
-fn answered(text: &str, size: usize) -> (u32, Result<(), String>, Told) {
+fn answered(text: &str, size: usize) -> (u32, Result<(), String>, AnswerProgress) {
     let events = Events {
         chat: Some(Chat::default()),
         ..Events::default()
@@ -517,17 +517,17 @@ proptest! {
 
 /// A gRPC stream of the numbers 1 to 3, flushed one by one, 10 ms apart.
 fn numbers() -> Events {
-    let encoded = Encoded {
+    let encoded = EncodedMessages {
         schema: crate::expect::tests::schema(),
         message: "M".to_owned(),
         equals: (1..4_u8).map(|n| Bytes(vec![16, n])).collect(),
     };
     Events {
-        whole: Some(Whole {
+        whole: Some(ExactStream {
             count: Template::literal("3"),
-            each: Shape {
+            each: MessageRule {
                 data: Some(Data::Messages(encoded)),
-                ..Shape::default()
+                ..MessageRule::default()
             },
             last: None,
             gap_us: Some(Template::literal("10000")),

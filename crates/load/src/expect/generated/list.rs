@@ -34,12 +34,12 @@ pub(in crate::expect) struct CompiledList {
     from: Template,
     count: Template,
     front: String,
-    item: Vec<Piece>,
+    item: Vec<ListPart>,
     back: String,
 }
 
 #[derive(Debug, Clone)]
-enum Piece {
+enum ListPart {
     Text(String),
     Number(Formula),
     Word(Vec<String>, Formula),
@@ -73,11 +73,11 @@ impl CompiledList {
             }
             for piece in &self.item {
                 match piece {
-                    Piece::Text(text) => out.extend_from_slice(text.as_bytes()),
-                    Piece::Number(formula) => {
+                    ListPart::Text(text) => out.extend_from_slice(text.as_bytes()),
+                    ListPart::Number(formula) => {
                         write!(out, "{}", formula.value(i)).expect("writing to memory does not fail");
                     }
-                    Piece::Word(words, formula) => {
+                    ListPart::Word(words, formula) => {
                         let at = formula.value(i).rem_euclid(words.len() as i64);
                         out.extend_from_slice(words[at as usize].as_bytes());
                     }
@@ -95,7 +95,7 @@ fn number(text: &[u8]) -> Result<i64, Mismatch> {
 }
 
 /// Splits the text of an item at its formulas.
-fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<Piece>, ExpectationError> {
+fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<ListPart>, ExpectationError> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{=") {
@@ -106,11 +106,11 @@ fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<Piece
         let (formula, after) = after
             .split_once('}')
             .ok_or_else(|| wrong(after, "it is not closed by `}`".to_owned()))?;
-        pieces.push(Piece::Text(before.to_owned()));
+        pieces.push(ListPart::Text(before.to_owned()));
         let trimmed = formula.trim();
         pieces.push(
             match trimmed.strip_suffix(']').and_then(|text| text.split_once('[')) {
-                None => Piece::Number(Formula::parse(trimmed).map_err(|reason| wrong(formula, reason))?),
+                None => ListPart::Number(Formula::parse(trimmed).map_err(|reason| wrong(formula, reason))?),
                 Some((name, at)) => {
                     let list = words.get(name.trim()).filter(|list| !list.is_empty());
                     let known: Vec<&str> = words.keys().map(String::as_str).collect();
@@ -119,12 +119,12 @@ fn pieces(text: &str, words: &BTreeMap<String, Vec<String>>) -> Result<Vec<Piece
                         wrong(formula, reason)
                     })?;
                     let at = Formula::parse(at).map_err(|reason| wrong(formula, reason))?;
-                    Piece::Word(list.clone(), at)
+                    ListPart::Word(list.clone(), at)
                 }
             },
         );
         rest = after;
     }
-    pieces.push(Piece::Text(rest.to_owned()));
+    pieces.push(ListPart::Text(rest.to_owned()));
     Ok(pieces)
 }

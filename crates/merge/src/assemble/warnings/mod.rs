@@ -1,45 +1,45 @@
-//! Reasons to doubt a recording, worked out from its numbers alone.
+//! Warnings about a recording, derived from its numbers alone.
 
 use prony_records::{Latency, Occupancy, Warning, WarningKind, count, is_supported};
 
-/// The numbers that are looked at.
+/// The numbers that warnings are derived from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
+pub(super) struct WarningInputs {
     pub(super) load: LoadKind,
-    /// Arrivals that were due by the profile in the measurement; absent in a closed load.
+    /// Arrivals that were due according to the profile in the measurement; `None` in a closed load.
     pub(super) due: Option<f64>,
-    /// Arrivals whose requests were sent within the measurement.
+    /// Arrivals whose first request was sent within the measurement.
     pub(super) started: u64,
     pub(super) completed: u64,
     pub(super) errors: u64,
     pub(super) requests: u64,
     pub(super) throughput_per_s: f64,
-    /// Of valid replies.
+    /// Response times of valid replies.
     pub(super) valid_time_ns: Option<Latency>,
     pub(super) service_time_ns: Option<Latency>,
     pub(super) schedule_lag_ns: Option<Latency>,
-    /// The part of the lag that is the generator's own, p99.
+    /// The part of the schedule lag that the generator itself caused, p99.
     pub(super) own_lag_ns_p99: Option<u64>,
     pub(super) occupancy: Option<Occupancy>,
     pub(super) connections_asked: u64,
     pub(super) connections_established: u64,
     pub(super) in_flight: u64,
-    /// Requests that the server lets be under way on one connection, where they are fewer than asked for.
+    /// Limit of concurrent requests on one connection, if the server sets one below the requested number.
     pub(super) stream_limit: Option<u32>,
     pub(super) connect_error: Option<String>,
-    /// Connections for which this machine had no port, file or memory, and what the kernel said.
+    /// Connections that failed because this machine ran out of ports, files or memory, and the error of the kernel.
     pub(super) own_shortages: u64,
     pub(super) own_shortage: Option<String>,
     pub(super) duration_s: f64,
     pub(super) closed_by_server: u64,
     pub(super) sent_again: u64,
-    /// Requests that were sent once more because an idle connection ended as they came.
+    /// Requests that were sent again because an idle connection closed while they were sent.
     pub(super) retried: u64,
-    /// How the server broke the protocol, the first time.
+    /// First protocol violation of the server.
     pub(super) violation: Option<String>,
-    /// The busiest thread's share of its CPU, without the time it only looked for something to do.
+    /// CPU share of the busiest thread, without the time it only polled for work.
     pub(super) busiest_thread: f64,
-    /// The most starved thread's share of the time in which it waited for a CPU.
+    /// Share of the time that the most starved thread waited for a CPU.
     pub(super) starved_thread: f64,
     /// Largest jump of the wall clock, ns.
     pub(super) clock_step_ns: Option<i64>,
@@ -54,22 +54,21 @@ pub(super) enum LoadKind {
     Users,
 }
 
-/// Above this share of its CPU a thread is the limit, or near it.
+/// Above this share of a CPU, a thread is at or near its limit.
 const BUSY: f64 = 0.90;
-/// A wake-up by the kernel may take so long on a machine that has nothing else to do, ns.
+/// Latency of a kernel wake-up that is normal on an idle machine, ns.
 const LATE: u64 = 100_000;
-/// Above this share of the requests, retries are more than a race now and then.
+/// Above this share of the requests, retries are more than an occasional race.
 const MANY_RETRIED: f64 = 0.001;
-/// Fewest requests of which a p99 is worth printing: ten of them lie beyond it.
+/// Number of requests from which ten are beyond the p99, so that it is worth printing.
 const SAMPLES_FOR_P99: u64 = 1_000;
 
-impl Evidence {
+impl WarningInputs {
     /// Whether the generator, not the service, was the limit.
     pub(super) fn is_saturated(&self) -> bool {
         self.busiest_thread + self.starved_thread > BUSY
     }
 
-    /// Every reason to doubt.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         [
             self.saturation(),
@@ -110,12 +109,12 @@ impl Evidence {
                 self.busiest_thread * 100.0
             );
             Warning::new(WarningKind::GeneratorSaturated, text)
-                .advise("Use more threads (-t), CPUs of its own (--cpus) or more hosts (--lab).")
+                .advise("Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--testbed).")
         })
     }
 
-    /// What waits for a free place is the service's delay. The generator's own is what it noticed late, and what it did not
-    /// send although there was a place.
+    /// Waiting for a free slot is delay of the service. The generator's own lag consists of arrivals that it noticed late, and
+    /// requests that it did not send although a slot was free.
     fn lag(&self) -> Option<Warning> {
         let (own, response) = (self.own_lag_ns_p99?, self.valid_time_ns?);
         (own > (response.p50 / 10).max(LATE)).then(|| {
@@ -124,17 +123,17 @@ impl Evidence {
                 time(own)
             );
             Warning::new(WarningKind::ScheduleLag, text)
-                .advise("Use CPUs of its own (--cpus), more threads (-t) or an idle machine.")
+                .advise("Use dedicated CPUs (--cpus), more threads (-t) or an idle machine.")
         })
     }
 
     fn rate(&self) -> Option<Warning> {
         let due = self.due?;
         let missing = due - self.started as f64;
-        // A count may differ by the one arrival that lies on the edge. More than were due in the measurement may be sent in
-        // it: those that had to wait since before.
+        // A count may differ by the one arrival on the edge. More arrivals than were due may be sent in the measurement, since
+        // some waited from before it.
         (missing > due * 0.005 && missing > 1.5).then(|| {
-            // Never rounded up to all of it.
+            // Rounded down, so that it never shows 100 %.
             let share = (self.started as f64 / due * 1_000.0).floor() / 10.0;
             let text = format!("Only {share:.1} % of the offered rate was sent.");
             Warning::new(WarningKind::RateNotHeld, text).advise("Lower --rate or raise -c.")
@@ -164,7 +163,7 @@ impl Evidence {
     fn streams(&self) -> Option<Warning> {
         let limit = self.stream_limit?;
         if limit == 0 {
-            let text = "The server allowed no stream on a connection for a while; a closed load does not show that time.";
+            let text = "The server allowed no stream on a connection for a while; a closed load does not measure that time.";
             return Some(Warning::new(WarningKind::StreamsLimited, text));
         }
         let text = format!(
@@ -248,7 +247,7 @@ impl Evidence {
                 WarningKind::Note
             };
             let text = format!(
-                "{} requests ({:.2} %) were retried: the server closed idle connections as they came.",
+                "{} requests ({:.2} %) were retried: the server closed idle connections as requests arrived.",
                 count(self.retried),
                 share * 100.0
             );
@@ -259,7 +258,7 @@ impl Evidence {
 
     fn violations(&self) -> Option<Warning> {
         let violation = self.violation.as_deref()?;
-        let text = format!("The server broke the protocol: {violation}.");
+        let text = format!("The server violated the protocol: {violation}.");
         Some(Warning::new(WarningKind::ProtocolError, text).advise("Run `prony check`."))
     }
 
@@ -274,7 +273,7 @@ impl Evidence {
     }
 }
 
-/// A duration as people read it.
+/// Formats a duration for people.
 pub(super) fn time(ns: u64) -> String {
     let ns = ns as f64;
     if ns < 1e3 {

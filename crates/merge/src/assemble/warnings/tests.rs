@@ -15,9 +15,9 @@ fn latency(p50: u64, p99: u64) -> Latency {
     }
 }
 
-/// 64 connections, 6,400 replies per second of 10 ms each: nothing to doubt.
-fn closed() -> Evidence {
-    Evidence {
+/// 64 connections, 6,400 replies per second of 10 ms each: no warnings.
+fn closed() -> WarningInputs {
+    WarningInputs {
         completed: 64_000,
         requests: 64_000,
         throughput_per_s: 6_400.0,
@@ -27,12 +27,12 @@ fn closed() -> Evidence {
         connections_established: 64,
         in_flight: 1,
         busiest_thread: 0.3,
-        ..Evidence::default()
+        ..WarningInputs::default()
     }
 }
 
-fn open() -> Evidence {
-    Evidence {
+fn open() -> WarningInputs {
+    WarningInputs {
         load: LoadKind::Open,
         due: Some(64_000.0),
         started: 64_000,
@@ -42,7 +42,7 @@ fn open() -> Evidence {
     }
 }
 
-fn kinds(evidence: &Evidence) -> Vec<WarningKind> {
+fn kinds(evidence: &WarningInputs) -> Vec<WarningKind> {
     evidence.warnings().iter().map(|warning| warning.kind).collect()
 }
 
@@ -54,11 +54,11 @@ fn good_numbers_are_not_doubted() {
 
 #[test]
 fn a_thread_that_is_busy_or_kept_from_its_cpu_is_the_limit() {
-    let busy = Evidence {
+    let busy = WarningInputs {
         busiest_thread: 0.95,
         ..closed()
     };
-    let starved = Evidence {
+    let starved = WarningInputs {
         busiest_thread: 0.4,
         starved_thread: 0.55,
         ..open()
@@ -72,18 +72,18 @@ fn a_thread_that_is_busy_or_kept_from_its_cpu_is_the_limit() {
 
 #[test]
 fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
-    // Far above the service's own time: a generator that stood still.
+    // Far above the service time: the generator stalled.
     for lag in [2_000_000, 900_000_000] {
-        let late = Evidence {
+        let late = WarningInputs {
             schedule_lag_ns: Some(latency(500_000, lag)),
             own_lag_ns_p99: Some(lag),
             ..open()
         };
         assert_eq!(kinds(&late), [WarningKind::ScheduleLag]);
     }
-    // Requests, and users who had to connect first, waited for the service.
+    // Requests, and users that had to connect first, waited for the service.
     for load in [LoadKind::Open, LoadKind::Users] {
-        let waiting = Evidence {
+        let waiting = WarningInputs {
             load,
             schedule_lag_ns: Some(latency(500_000_000, 900_000_000)),
             ..open()
@@ -94,13 +94,13 @@ fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
 
 #[test]
 fn a_rate_that_is_not_held_is_told() {
-    let short = Evidence {
+    let short = WarningInputs {
         started: 63_600,
         ..open()
     };
     assert_eq!(kinds(&short), [WarningKind::RateNotHeld]);
     for started in [63_700, 64_500] {
-        assert_eq!(kinds(&Evidence { started, ..open() }), []);
+        assert_eq!(kinds(&WarningInputs { started, ..open() }), []);
     }
 }
 
@@ -109,7 +109,7 @@ fn the_rest_is_told_too() {
     let cases = [
         (
             WarningKind::ConnectionsNotEstablished,
-            Evidence {
+            WarningInputs {
                 connections_established: 60,
                 throughput_per_s: 6_000.0,
                 ..closed()
@@ -117,7 +117,7 @@ fn the_rest_is_told_too() {
         ),
         (
             WarningKind::StreamsLimited,
-            Evidence {
+            WarningInputs {
                 in_flight: 250,
                 stream_limit: Some(1),
                 ..closed()
@@ -125,28 +125,28 @@ fn the_rest_is_told_too() {
         ),
         (
             WarningKind::ClockStep,
-            Evidence {
+            WarningInputs {
                 clock_step_ns: Some(-3_000_000_000),
                 ..closed()
             },
         ),
         (
             WarningKind::FewSamples,
-            Evidence {
+            WarningInputs {
                 requests: 999,
                 ..closed()
             },
         ),
         (
             WarningKind::Errors,
-            Evidence {
+            WarningInputs {
                 errors: 1,
                 ..closed()
             },
         ),
         (
             WarningKind::ConnectionClosed,
-            Evidence {
+            WarningInputs {
                 closed_by_server: 1,
                 ..closed()
             },
@@ -157,10 +157,10 @@ fn the_rest_is_told_too() {
     }
 }
 
-/// A few are a race now and then, and only worth a line.
+/// A few retries are an occasional race and only worth a note.
 #[test]
 fn retries_are_told_and_many_of_them_are_a_warning() {
-    let retried = |retried, requests| Evidence {
+    let retried = |retried, requests| WarningInputs {
         requests,
         retried,
         ..closed()
@@ -172,7 +172,7 @@ fn retries_are_told_and_many_of_them_are_a_warning() {
 
 #[test]
 fn nobody_is_told_to_ask_for_no_stream() {
-    let none = Evidence {
+    let none = WarningInputs {
         in_flight: 250,
         stream_limit: Some(0),
         occupancy: None,

@@ -1,10 +1,10 @@
-//! Header blocks into fields.
+//! Decodes header blocks into fields.
 
 use super::dynamic_table::DynamicTable;
 use super::static_table::STATIC_TABLE;
 use super::{DEFAULT_TABLE_SIZE, HpackError, huffman, integer};
 
-/// The fields of one header block. Kept and filled again, so that a block costs no allocation.
+/// The fields of one header block. Reused, so that decoding a block does not allocate.
 #[derive(Debug, Clone, Default)]
 pub struct Fields {
     bytes: Vec<u8>,
@@ -12,7 +12,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Name and value of each field, in the order they came.
+    /// Name and value of each field, in the order received.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         let mut start = 0;
         self.ends.iter().map(move |&(name, value)| {
@@ -25,17 +25,17 @@ impl Fields {
         })
     }
 
-    /// How many fields.
+    /// Number of fields.
     pub const fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is no field.
+    /// Whether there are no fields.
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// Forgets the fields, keeps the memory.
+    /// Removes all fields but keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -61,27 +61,27 @@ impl Fields {
     }
 }
 
-/// What a block did beside giving its fields.
+/// Side effects of decoding a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Effect {
-    /// Whether its fields follow from its bytes alone: it names no entry of the dynamic table, and does not resize it.
+    /// Whether its fields follow from its bytes alone: it refers to no dynamic entry and does not resize the table.
     pub is_self_contained: bool,
-    /// Which of its fields entered the table, a bit each, the first one lowest. Blocks that let a field beyond the 64th
-    /// enter count as not self-contained.
+    /// Bit set of the fields that entered the table, the first field in the lowest bit. A block that adds a field
+    /// beyond the 64th counts as not self-contained.
     pub entered: u64,
 }
 
-/// Reads header blocks in the order they come on one connection.
+/// Decodes the header blocks of one connection, in order.
 #[derive(Debug)]
 pub struct Decoder {
     table: DynamicTable,
-    /// Largest sum of names and values that is accepted, bytes.
+    /// Limit on the total size of names and values, bytes.
     most: usize,
 }
 
 impl Decoder {
-    /// A decoder for a connection on which `SETTINGS_HEADER_TABLE_SIZE` is left at its default. `most`: the largest sum
-    /// of names and values that is accepted, bytes.
+    /// Creates a decoder for a connection with the default `SETTINGS_HEADER_TABLE_SIZE`. `most` limits the total size
+    /// of names and values, bytes.
     pub const fn new(most: usize) -> Self {
         Self {
             table: DynamicTable::new(DEFAULT_TABLE_SIZE),
@@ -89,12 +89,12 @@ impl Decoder {
         }
     }
 
-    /// Counts the changes of the table. The same block under the same count means the same.
+    /// Version of the table. A block has the same meaning whenever it is decoded under the same version.
     pub const fn changes(&self) -> u64 {
         self.table.changes()
     }
 
-    /// Reads a whole block into `fields`.
+    /// Decodes a whole block into `fields`.
     pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<Effect, HpackError> {
         fields.clear();
         let mut effect = Effect {
@@ -113,7 +113,7 @@ impl Decoder {
                     effect.is_self_contained &= fields.len() <= 64;
                     (index, used)
                 }
-                // As an index beyond the static table: what follows depends on the table.
+                // Reported as an index beyond the static table: what follows depends on the dynamic one.
                 0x20..0x40 => (usize::MAX, self.size_update(rest, fields)?),
                 _ => self.literal(rest, 4, fields)?,
             };
@@ -126,7 +126,7 @@ impl Decoder {
         Ok(effect)
     }
 
-    /// Lets the fields of a self-contained block enter the table once more, as reading the block again would.
+    /// Adds the fields of a self-contained block to the table again, as decoding the block again would.
     pub fn enter_again(&mut self, fields: &Fields, effect: Effect) {
         debug_assert!(effect.is_self_contained);
         if effect.entered == 0 {
@@ -150,7 +150,7 @@ impl Decoder {
         }
     }
 
-    /// Gives the index that was named, and the bytes that it took.
+    /// Returns the index and the number of bytes read.
     fn indexed(&self, rest: &[u8], fields: &mut Fields) -> Result<(usize, usize), HpackError> {
         let (index, used) = integer::decode(rest, 7)?;
         let (name, value) = self.entry(index)?;
@@ -158,7 +158,7 @@ impl Decoder {
         Ok((index, used))
     }
 
-    /// Gives the index of the name, 0 where it is a literal, and the bytes that it took.
+    /// Returns the index of the name (0 if it is a literal) and the number of bytes read.
     fn literal(
         &self,
         rest: &[u8],
@@ -177,7 +177,7 @@ impl Decoder {
         Ok((index, used))
     }
 
-    /// A change of size may stand only before the first field (RFC 7541, section 4.2).
+    /// A table size update is only allowed before the first field (RFC 7541, section 4.2).
     fn size_update(&mut self, rest: &[u8], fields: &Fields) -> Result<usize, HpackError> {
         let (size, used) = integer::decode(rest, 5)?;
         if size > DEFAULT_TABLE_SIZE || !fields.is_empty() {
@@ -193,7 +193,7 @@ impl Decoder {
     }
 }
 
-/// Appends a string literal to `out` (RFC 7541, section 5.2) and gives the bytes it took.
+/// Appends a string literal to `out` (RFC 7541, section 5.2) and returns the number of bytes read.
 fn string(bytes: &[u8], out: &mut Vec<u8>) -> Result<usize, HpackError> {
     let (length, used) = integer::decode(bytes, 7)?;
     let coded = bytes.get(used..used + length).ok_or(HpackError::Truncated)?;

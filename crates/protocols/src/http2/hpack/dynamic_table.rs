@@ -1,4 +1,4 @@
-//! The decoder's dynamic table (RFC 7541, section 2.3.2): a queue of entries whose bytes lie in one buffer.
+//! The decoder's dynamic table (RFC 7541, section 2.3.2): a queue of entries whose bytes share one buffer.
 
 use super::ENTRY_OVERHEAD;
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ impl Entry {
     }
 }
 
-/// Entries, the newest first. Takes no memory until the first entry comes.
+/// Entries, the newest first. Allocates nothing until the first entry is added.
 #[derive(Debug)]
 pub(super) struct DynamicTable {
     entries: VecDeque<Entry>,
@@ -37,7 +37,7 @@ impl DynamicTable {
         }
     }
 
-    /// Counts every change of the table: what was decoded under one count means the same under it again.
+    /// Version of the table: every change increases it.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }
@@ -52,7 +52,7 @@ impl DynamicTable {
         self.entries.len()
     }
 
-    /// Entry `place`, 0 the newest.
+    /// Entry number `place`; 0 is the newest.
     pub(super) fn get(&self, place: usize) -> Option<(&[u8], &[u8])> {
         let entry = self.entries.get(place)?;
         let value = (entry.start + entry.name) as usize;
@@ -62,14 +62,14 @@ impl DynamicTable {
         ))
     }
 
-    /// Changes the limit; entries that no longer fit are dropped, the oldest first.
+    /// Changes the limit and evicts the oldest entries that no longer fit.
     pub(super) fn resize(&mut self, limit: usize) {
         self.changes += 1;
         self.limit = limit;
         self.evict(limit);
     }
 
-    /// Adds an entry; one larger than the whole table empties it (RFC 7541, section 4.4).
+    /// Adds an entry. An entry larger than the whole table empties it (RFC 7541, section 4.4).
     pub(super) fn insert(&mut self, name: &[u8], value: &[u8]) {
         self.changes += 1;
         let entry = Entry {
@@ -99,8 +99,8 @@ impl DynamicTable {
         }
     }
 
-    /// Entries lie in the buffer in the order they came, so what was evicted is its front: once that is as much as a
-    /// table can hold, the rest moves there.
+    /// Entries are stored in order of arrival: evicted bytes are at the front of the buffer. Once they take up a full
+    /// table's size, the remaining entries move to the front.
     fn make_room(&mut self, more: usize) {
         let live = self
             .entries

@@ -1,8 +1,8 @@
-//! Planned requests into header blocks.
+//! Encodes planned requests as header blocks.
 //!
-//! What a field costs is decided once, in a [`HeaderPlan`] that all connections share: fields of the static table are one
-//! byte from the start, and every other constant field goes into the service's dynamic table with the first request that
-//! carries it and is one byte from then on. Only fields that differ in each request are written out.
+//! The encoding of each field is decided once, in a [`HeaderPlan`] that all connections share. Fields of the static
+//! table take one byte from the start. Every other constant field enters the service's dynamic table with the first
+//! request that carries it, and takes one byte from then on. Only fields that differ per request are written out.
 
 use super::static_table::{StaticMatch, find};
 use super::{DEFAULT_TABLE_SIZE, ENTRY_OVERHEAD, huffman, integer};
@@ -15,16 +15,16 @@ const SIZE_UPDATE: u8 = 0x20;
 /// Index of the newest entry of the dynamic table.
 const FIRST_DYNAMIC: usize = 62;
 
-/// A field of a request.
+/// A header field of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Field<'a> {
     /// The name, in lower case.
     pub name: &'a [u8],
-    /// The value; `None`: it differs in each request.
+    /// The value; `None` if it differs per request.
     pub value: Option<&'a [u8]>,
 }
 
-/// Stands for a field or a plan by its content, so that plans made apart share what they have in common.
+/// Hash of a field or a plan. It lets plans that were made separately share what they have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Key(u64);
 
@@ -49,14 +49,14 @@ enum Piece {
 #[derive(Debug)]
 struct Entry {
     key: Key,
-    /// As a literal that enters the table.
+    /// Encoded as a literal that enters the table.
     entering: Box<[u8]>,
-    /// As a literal that does not.
+    /// Encoded as a literal that does not enter the table.
     plain: Box<[u8]>,
     size: usize,
 }
 
-/// How the header block of one operation is written.
+/// How to encode the header block of one operation.
 #[derive(Debug)]
 pub struct HeaderPlan {
     key: Key,
@@ -123,17 +123,17 @@ fn shortest_string(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// What one connection's service has in its dynamic table, as far as this side put it there.
+/// The part of a service's dynamic table that this side has filled, for one connection.
 #[derive(Debug)]
 pub struct Encoder {
-    /// The entries in the table, with how many there were once each had entered.
+    /// The entries in the table, each with the number of entries right after it was added.
     entered: Vec<(Key, u16)>,
     count: u16,
     size: usize,
     limit: usize,
-    /// The table must be emptied and get the new limit with the next block.
+    /// The next block must empty the table and set the new limit.
     resize: bool,
-    /// Blocks of plans without varying fields, each with the count under which it is right.
+    /// Encoded blocks of plans without varying fields, each with the entry count under which it is valid.
     blocks: Vec<(Key, u16, Vec<u8>)>,
     value: Vec<u8>,
 }
@@ -153,8 +153,8 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// Takes `SETTINGS_HEADER_TABLE_SIZE` of the service. Where that changes the table, it is emptied: entries that
-    /// survive a resize would have to be tracked for a case that happens at most once, at the start of a connection.
+    /// Applies the service's `SETTINGS_HEADER_TABLE_SIZE`. A change empties the table: tracking which entries survive a
+    /// resize is not worth it for a case that happens at most once, at the start of a connection.
     pub fn set_table_size(&mut self, size: usize) {
         let limit = size.min(DEFAULT_TABLE_SIZE);
         if limit == self.limit {
@@ -168,7 +168,7 @@ impl Encoder {
         self.blocks.clear();
     }
 
-    /// Appends the block of an operation. `value(k, out)` appends the value of the `k`-th field that varies, from 0.
+    /// Appends the block of an operation. `value(k, out)` appends the value of the `k`-th varying field, from 0.
     #[inline]
     pub fn encode(&mut self, plan: &HeaderPlan, value: impl FnMut(usize, &mut Vec<u8>), out: &mut Vec<u8>) {
         let (key, count) = (plan.key, self.count);
@@ -204,7 +204,7 @@ impl Encoder {
                 }
             }
         }
-        // A block that changed nothing is the same next time.
+        // A block that did not change the table is the same next time.
         if plan.is_constant && !resize && self.count == before {
             self.blocks.retain(|block| block.0 != plan.key);
             self.blocks.push((plan.key, before, out[start..].to_vec()));
@@ -216,7 +216,7 @@ impl Encoder {
             integer::encode(FIRST_DYNAMIC + usize::from(self.count - at), 7, INDEXED, out);
             return;
         }
-        // Nothing is ever evicted: what does not fit stays a literal.
+        // Nothing is ever evicted: a field that does not fit stays a literal.
         if self.size + entry.size > self.limit {
             out.extend_from_slice(&entry.plain);
             return;

@@ -1,7 +1,7 @@
 //! The Huffman code of header strings (RFC 7541, section 5.2 and appendix B).
 //!
-//! The code is canonical: codes of one length are consecutive and in the order of their symbols, and a longer code follows
-//! on the last shorter one. So the lengths say everything, and all tables are worked out from them at compile time.
+//! The code is canonical: codes of the same length are consecutive and in the order of their symbols, and longer codes
+//! follow the last shorter one. So the lengths define the code, and all tables are computed from them at compile time.
 
 use super::HpackError;
 
@@ -9,7 +9,7 @@ const SYMBOLS: usize = 257;
 const END_OF_STRING: u16 = 256;
 const LONGEST: usize = 30;
 
-/// Length of the code of each byte and of the end of string, bits (RFC 7541, appendix B).
+/// Code length of each byte and of the end-of-string symbol, bits (RFC 7541, appendix B).
 #[rustfmt::skip]
 static LENGTHS: [u8; SYMBOLS] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
@@ -32,17 +32,17 @@ static LENGTHS: [u8; SYMBOLS] = [
 ];
 
 struct Code {
-    /// Code of each symbol, in its lower bits.
+    /// Code of each symbol, in the low bits.
     codes: [u32; SYMBOLS],
     /// Symbols in the order of their codes.
     symbols: [u16; SYMBOLS],
-    /// For each length: place in `symbols` of its first code.
+    /// For each length: index of its first code in `symbols`.
     first_place: [u16; LONGEST + 1],
     /// For each length: its first code.
     first_of: [u32; LONGEST + 1],
-    /// For each length: the first code beyond it, aligned to the left of 32 bits.
+    /// For each length: the first code beyond it, left-aligned in 32 bits.
     beyond: [u64; LONGEST + 1],
-    /// For each value of eight bits that begins with a code of at most eight bits: the symbol and the length; else length 0.
+    /// For each eight-bit value that starts with a code of at most eight bits: symbol and length; otherwise length 0.
     short: [(u8, u8); 256],
 }
 
@@ -88,10 +88,10 @@ const fn build() -> Code {
     made
 }
 
-/// Appends the bytes that `coded` stands for.
+/// Appends the decoded bytes of `coded`.
 pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> {
     let mut rest = coded.iter();
-    // The next bits, aligned to the left.
+    // The next bits, left-aligned.
     let mut window = 0u64;
     let mut bits = 0u32;
     loop {
@@ -108,7 +108,7 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> 
             bits -= length;
             continue;
         }
-        // Fewer than eight bits, all ones: the padding.
+        // Fewer than eight bits, all ones: padding.
         if bits < 8 && window >> (64 - bits.max(1)) == (1 << bits.max(1)) - 1 || bits == 0 {
             return Ok(());
         }
@@ -119,7 +119,7 @@ pub(super) fn decode(coded: &[u8], out: &mut Vec<u8>) -> Result<(), HpackError> 
     }
 }
 
-/// The symbol of a code of more than eight bits at the left of `window`, and its length.
+/// Finds the code of more than eight bits at the left of `window`; returns its symbol and length.
 fn long(window: u32, bits: u32) -> Result<(u8, u32), HpackError> {
     for length in 9..=LONGEST {
         if u64::from(window) >= CODE.beyond[length] {
@@ -138,7 +138,7 @@ fn long(window: u32, bits: u32) -> Result<(u8, u32), HpackError> {
     Err(HpackError::Huffman)
 }
 
-/// Bytes that [`encode`] would append.
+/// Number of bytes that [`encode`] would append.
 pub(super) fn encoded_len(text: &[u8]) -> usize {
     let bits: usize = text
         .iter()
@@ -147,7 +147,7 @@ pub(super) fn encoded_len(text: &[u8]) -> usize {
     bits.div_ceil(8)
 }
 
-/// Appends the code of `text`.
+/// Appends `text` in Huffman code.
 pub(super) fn encode(text: &[u8], out: &mut Vec<u8>) {
     let mut window = 0u64;
     let mut bits = 0u32;
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_code_is_complete() {
-        // Kraft's equality: the lengths fill the tree exactly, so the end of string is the last code, all ones.
+        // Kraft's equality: the lengths fill the tree exactly, so the end-of-string symbol has the last code, all ones.
         let filled: u64 = LENGTHS
             .iter()
             .map(|&length| 1u64 << (LONGEST - usize::from(length)))
@@ -188,7 +188,7 @@ mod tests {
             let mut out = Vec::new();
             decode(coded, &mut out).map(|()| out)
         };
-        // 'a' is 00011: padded with ones it is right, with zeros it is not.
+        // 'a' is 00011: padding with ones is valid, padding with zeros is not.
         assert_eq!(decoded(&[0b0001_1111]), Ok(b"a".to_vec()));
         assert_eq!(decoded(&[0b0001_1000]), Err(HpackError::Huffman));
         assert_eq!(

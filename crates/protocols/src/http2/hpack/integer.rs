@@ -2,7 +2,8 @@
 
 use super::HpackError;
 
-/// Reads an integer whose first byte shares its upper bits with something else. Gives the value and the bytes it took.
+/// Reads an integer whose first byte shares its upper bits with something else. Returns the value and the number of
+/// bytes read.
 pub(super) fn decode(bytes: &[u8], prefix_bits: u32) -> Result<(usize, usize), HpackError> {
     let mask = (1usize << prefix_bits) - 1;
     let first = usize::from(*bytes.first().ok_or(HpackError::Truncated)?) & mask;
@@ -11,7 +12,8 @@ pub(super) fn decode(bytes: &[u8], prefix_bits: u32) -> Result<(usize, usize), H
     }
     let mut value = mask;
     for (place, &byte) in bytes[1..].iter().enumerate() {
-        // Four groups of seven bits hold every length that a header block can have; more is an attack or an error.
+        // Four groups of seven bits hold every length that a header block can have; anything longer is an attack or an
+        // error.
         if place == 4 {
             return Err(HpackError::IntegerTooLarge);
         }
@@ -23,7 +25,7 @@ pub(super) fn decode(bytes: &[u8], prefix_bits: u32) -> Result<(usize, usize), H
     Err(HpackError::Truncated)
 }
 
-/// Appends `value`; `pattern` are the upper bits of the first byte.
+/// Appends `value`; `pattern` holds the upper bits of the first byte.
 pub(super) fn encode(value: usize, prefix_bits: u32, pattern: u8, out: &mut Vec<u8>) {
     let mask = (1usize << prefix_bits) - 1;
     if value < mask {
@@ -44,7 +46,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// RFC 7541, appendix C.1.
+    /// From RFC 7541, appendix C.1.
     #[test]
     fn the_examples_of_the_rfc() {
         for (value, prefix, bytes) in [

@@ -1,6 +1,6 @@
 //! The static table (RFC 7541, appendix A).
 
-/// Name and value of each entry; the entry at place `i` has index `i + 1`.
+/// Name and value of each entry; the entry at position `i` has index `i + 1`.
 pub(super) const STATIC_TABLE: [(&[u8], &[u8]); 61] = [
     (b":authority", b""),
     (b":method", b"GET"),
@@ -65,18 +65,18 @@ pub(super) const STATIC_TABLE: [(&[u8], &[u8]); 61] = [
     (b"www-authenticate", b""),
 ];
 
-/// How well a field is in the static table.
+/// How well a field matches the static table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StaticMatch {
-    /// Name and value, at this index.
+    /// Name and value match the entry at this index.
     Both(u8),
-    /// The name alone, first at this index.
+    /// Only the name matches, first at this index.
     Name(u8),
-    /// Not at all.
+    /// No match.
     None,
 }
 
-/// Looks a field up. Walks the table: for use before the load, not in it.
+/// Looks up a field by linear search: meant for preparation, not for the load.
 pub(super) fn find(name: &[u8], value: &[u8]) -> StaticMatch {
     let mut of_name = StaticMatch::None;
     for (place, (known_name, known_value)) in STATIC_TABLE.iter().enumerate() {

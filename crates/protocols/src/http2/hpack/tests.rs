@@ -1,4 +1,4 @@
-//! The examples of RFC 7541, appendix C, and what a planned request costs.
+//! The examples of RFC 7541, appendix C, and the size of planned requests.
 
 use super::*;
 use proptest::prelude::*;
@@ -31,7 +31,7 @@ fn decode(decoder: &mut Decoder, block: &[u8]) -> Result<Text, HpackError> {
 struct Step {
     hex: &'static str,
     fields: &'static [(&'static str, &'static str)],
-    /// The dynamic table afterwards, the newest first, and its size.
+    /// The dynamic table afterwards, newest entry first, and its size.
     table: &'static [(&'static str, &'static str)],
     size: usize,
 }

@@ -1,4 +1,4 @@
-//! A connection fed with what a service may send, right and wrong, whole and in pieces.
+//! A connection that receives everything a service may send, valid and invalid, whole and in pieces.
 
 use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind, setting};
 use super::hpack::{Decoder, Fields};
@@ -8,7 +8,7 @@ use crate::request_values::Parameters;
 use prony_load::{Body, Header, Request, Target, Template};
 use proptest::prelude::*;
 
-/// What a sink was told, with pieces of a body joined.
+/// The events that a sink received, with the pieces of a body joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Told {
     FirstByte(u32),
@@ -78,11 +78,11 @@ pub(crate) fn target() -> Target {
         port: 1,
         authority: "localhost:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     }
 }
 
-/// A connection with its surroundings, and what it sent since it was last looked at.
+/// A connection with its surroundings, and the bytes it sent since the last check.
 pub(crate) struct Bench<M: Semantics> {
     pub(crate) connection: Connection<M>,
     shared: Shared,
@@ -91,7 +91,7 @@ pub(crate) struct Bench<M: Semantics> {
     parameters: Parameters,
 }
 
-/// A frame as the service sees it.
+/// A frame as the service receives it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) kind: u8,
@@ -118,7 +118,7 @@ pub(crate) fn frames(mut bytes: &[u8]) -> Vec<Frame> {
 }
 
 impl<M: Semantics> Bench<M> {
-    /// A connection that is open but has not heard of the service yet.
+    /// A connection that is open but has received nothing from the service yet.
     pub(crate) fn silent(depth: u32) -> Self {
         let mut shared = Connection::<M>::shared();
         let mut connection = Connection::<M>::new(&mut shared, depth);
@@ -322,7 +322,7 @@ fn replies_come_in_any_order_and_free_their_places() {
     assert_eq!((of(10), of(11)), (hello(10), hello(11)));
 }
 
-/// A conversation with everything that a peaceful service may do.
+/// A conversation with everything that a well-behaved service may do.
 fn peaceful() -> Vec<u8> {
     let fields = literals(&[("x-long", "a"), ("x-longer", "b")]);
     let mut padded = vec![3, 0, 0, 0, 0, 200];
@@ -377,7 +377,7 @@ fn every_cut_gives_the_same_reply() {
 
 #[test]
 fn a_block_that_fills_the_table_is_read_each_time() {
-    // 0x40: a literal that enters the table. The same bytes again enter it again.
+    // 0x40: a literal that enters the table. The same bytes add it again.
     let mut block = vec![0x88, 0x40];
     block.extend_from_slice(&literals(&[("x-a", "b")])[1..]);
     let mut bench = HttpBench::open(8, &[]);
@@ -391,7 +391,7 @@ fn a_block_that_fills_the_table_is_read_each_time() {
         );
         bench.receive(&frame.0).expect("a reply");
     }
-    // Entries 62 to 64 are there, 65 is not.
+    // Entries 62 to 64 exist, 65 does not.
     for (token, block, works) in [(3, &[0x88, 0xc0][..], true), (4, &[0x88, 0xc1][..], false)] {
         bench.start(token, &request("GET", "/", None));
         let flags = flag::END_HEADERS | flag::END_STREAM;
@@ -400,7 +400,7 @@ fn a_block_that_fills_the_table_is_read_each_time() {
     }
 }
 
-/// Replies that break the rules, each on stream 1.
+/// Replies that violate the protocol, each on stream 1.
 #[rustfmt::skip]
 fn malformed_replies() -> Vec<(&'static str, Script)> {
     let end = flag::END_STREAM;
@@ -432,7 +432,7 @@ fn malformed_replies() -> Vec<(&'static str, Script)> {
     ]
 }
 
-/// Malformed replies: the request fails, the connection goes on.
+/// A malformed reply fails its request, and the connection continues.
 #[test]
 fn a_malformed_reply_costs_its_stream_alone() {
     let end = flag::END_STREAM;
@@ -449,7 +449,7 @@ fn a_malformed_reply_costs_its_stream_alone() {
             matches!(last, Some(Told::Failed(1, Failure::Malformed(_)))),
             "{name}: {last:?}"
         );
-        // Whatever still comes on the dead stream is ignored, and the other one is answered.
+        // Anything that still arrives on the dead stream is ignored, and the other stream gets its reply.
         let rest = Script::default()
             .data(1, end, b"late")
             .headers(3, 0, OK)
@@ -496,7 +496,7 @@ fn broken_connections() -> Vec<(&'static str, Script)> {
     ]
 }
 
-/// What ends the connection.
+/// Violations that end the connection.
 #[test]
 fn a_broken_connection_is_told_as_such() {
     let scripts = broken_connections();
@@ -530,7 +530,7 @@ fn small_windows_hold_the_body_back() {
     bench.start(1, &request("POST", "/", Some(&body)));
     let sent = bench.take_sent();
     assert_eq!((sent.len(), sent[1].payload.len(), sent[1].flags), (2, 10, 0));
-    // A larger window for all streams, then for this one.
+    // A larger window for all streams, then for this one only.
     bench
         .receive(
             &Script::default()
@@ -543,7 +543,7 @@ fn small_windows_hold_the_body_back() {
         (sent[1].kind, sent[1].payload.as_slice()),
         (kind::DATA, &body[10..30])
     );
-    // A window that shrinks below 0 lets nothing through until it is above 0 again.
+    // A window that shrinks below 0 blocks sending until it is above 0 again.
     let shrink = Script::default()
         .frame(kind::SETTINGS, 0, 0, &[0, 4, 0, 0, 0, 10])
         .frame(kind::WINDOW_UPDATE, 0, 1, &[0, 0, 0, 20]);
@@ -576,7 +576,7 @@ fn the_window_of_the_connection_is_shared() {
     let sent = bench.take_sent();
     assert_eq!(data(&sent), 65_535);
     assert!(sent.iter().all(|frame| frame.payload.len() <= 16_384));
-    // The reply to the second comes early: the rest of its body is not sent.
+    // The reply to the second request comes early: the rest of its body is not sent.
     let early = Script::default().headers(3, flag::END_STREAM, OK);
     bench.receive(&early.0).expect("a reply");
     let sent = bench.take_sent();
@@ -623,7 +623,7 @@ fn reset_and_goaway_fail_their_streams() {
         .frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 5, 0, 0, 0, 0])
         .headers(3, flag::END_STREAM, OK);
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.told.0[0], Told::Failed(1, Failure::Reset));
+    assert_eq!(bench.told.0[0], Told::Failed(1, Failure::Reset(2)));
     assert_eq!(bench.told.0[1], Told::Failed(4, Failure::Unprocessed));
     assert_eq!(bench.connection.places(), 0);
     assert!(!bench.connection.is_spent());
@@ -643,7 +643,7 @@ fn a_cancelled_stream_is_ignored_and_its_headers_are_still_read() {
     let reset = bench.take_sent();
     assert_eq!((reset[0].kind, reset[0].stream), (kind::RST_STREAM, 1));
     bench.start(2, &request("GET", "/", None));
-    // The late reply enters a field into the table; the next one uses it.
+    // The late reply adds a field to the table, and the next reply refers to it.
     let mut entering = vec![0x88, 0x40];
     entering.extend_from_slice(&literals(&[("x-a", "b")])[1..]);
     let script = Script::default()

@@ -1,8 +1,8 @@
-//! TLS 1.2 and 1.3 between bytes and protocol, through rustls and without sockets.
+//! TLS 1.2 and 1.3 between bytes and protocol, with rustls and without sockets.
 //!
-//! One [`TlsConfig`] serves all connections of a job, so that a later one resumes the session of an earlier one where the
-//! service allows it, as a returning client does. rustls keeps each record in memory of its own: with TLS there are
-//! allocations per record, the only ones of a running load.
+//! All connections of a job share one [`TlsConfig`], so that a later one resumes the session of an earlier one where
+//! the service allows it, as a returning client does. rustls allocates memory for each record; these are the only
+//! allocations during a load.
 
 use crate::layer::{Layer, LayerError};
 use crate::tls::{TlsConfig, TlsError, Wanted, explain};
@@ -10,20 +10,21 @@ use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
 use std::sync::Arc;
 
-/// Bytes that sealing adds to a record at most (RFC 8446, section 5.2: header, type, tag; TLS 1.2: header, nonce, tag).
+/// Maximum number of bytes that sealing adds to a record (RFC 8446, section 5.2: header, type, tag; TLS 1.2: header,
+/// nonce, tag).
 const RECORD_OVERHEAD: usize = 40;
 const LARGEST_RECORD: usize = 16_384;
 
 /// TLS on one connection.
 pub struct TlsLayer {
     connection: UnbufferedClientConnection,
-    /// Bytes from the peer that are no whole record yet.
+    /// Bytes from the peer that do not form a whole record yet.
     incoming: Vec<u8>,
     wanted: Wanted,
     is_established: bool,
-    /// Whether the peer's `close_notify` has come.
+    /// Whether the peer's `close_notify` has arrived.
     is_closed_by_peer: bool,
-    /// Whether ours is still to be sent in answer.
+    /// Whether ours must still be sent in response.
     owes_close_notify: bool,
 }
 
@@ -75,14 +76,14 @@ impl Layer for TlsLayer {
         let records = plain.len().div_ceil(LARGEST_RECORD);
         let room = plain.len() + records * RECORD_OVERHEAD;
         loop {
-            // Nothing new has come, so that there is nothing to discard.
+            // No new data has arrived, so there is nothing to discard.
             match self.connection.process_tls_records(&mut self.incoming).state {
                 Ok(ConnectionState::WriteTraffic(mut traffic)) => {
                     return write_into(wire, room, |room| {
                         traffic.encrypt(plain, room).map_err(|error| match error {
                             EncryptError::InsufficientSize(size) => Short::Room(size),
                             EncryptError::EncryptExhausted => {
-                                Short::Error("the keys of the connection are used up")
+                                Short::Error("the keys of the connection are exhausted")
                             }
                         })
                     });
@@ -90,7 +91,7 @@ impl Layer for TlsLayer {
                 Ok(ConnectionState::EncodeTlsData(mut data)) => encode(&mut data, wire)?,
                 Ok(ConnectionState::TransmitTlsData(data)) => data.done(),
                 Ok(ConnectionState::PeerClosed) => self.peer_closed(),
-                Ok(_) => return Err(LayerError("the TLS connection takes no data any more".into())),
+                Ok(_) => return Err(LayerError("the TLS connection accepts no more data".into())),
                 Err(error) => return Err(explain(&error).into()),
             }
         }
@@ -103,7 +104,7 @@ impl TlsLayer {
         self.owes_close_notify = true;
     }
 
-    /// Handles all whole records.
+    /// Processes all complete records.
     fn advance(&mut self, plain: &mut Vec<u8>, wire: &mut Vec<u8>) -> Result<(), LayerError> {
         let mut begin = 0;
         loop {
@@ -123,13 +124,13 @@ impl TlsLayer {
                 ConnectionState::PeerClosed => self.peer_closed(),
                 ConnectionState::WriteTraffic(mut traffic) => {
                     idle = true;
-                    // Some peers close the connection only when their goodbye is answered.
+                    // Some peers close the connection only after their close_notify is answered.
                     if std::mem::take(&mut self.owes_close_notify) {
                         write_into(wire, RECORD_OVERHEAD, |room| {
                             traffic.queue_close_notify(room).map_err(|error| match error {
                                 EncryptError::InsufficientSize(size) => Short::Room(size),
                                 EncryptError::EncryptExhausted => {
-                                    Short::Error("the keys of the connection are used up")
+                                    Short::Error("the keys of the connection are exhausted")
                                 }
                             })
                         })?;
@@ -165,7 +166,7 @@ enum Short {
     Error(&'static str),
 }
 
-/// Lets `write` fill up to `room` bytes at the end of `wire`, and more where it asks for more.
+/// Lets `write` fill up to `room` bytes at the end of `wire`, and provides more if it needs more.
 fn write_into(
     wire: &mut Vec<u8>,
     mut room: usize,

@@ -43,13 +43,13 @@ fn tls(insecure: bool) -> Tls {
     }
 }
 
-/// A connection of both sides; what one wrote is carried to the other in pieces of `piece` bytes.
+/// Both sides of a connection. Bytes that one side wrote reach the other in pieces of `piece` bytes.
 struct Pair {
     client: TlsLayer,
     server: ServerConnection,
     wire: Vec<u8>,
     plain: Vec<u8>,
-    /// What the server read.
+    /// Bytes that the server read.
     read: Vec<u8>,
     piece: usize,
 }
@@ -69,16 +69,16 @@ impl Pair {
         }
     }
 
-    /// Carries bytes both ways until nobody has anything to say.
+    /// Carries bytes both ways until neither side has any more to send.
     fn run(&mut self) -> Result<(), LayerError> {
         loop {
             let to_server = std::mem::take(&mut self.wire);
             let mut rest = to_server.as_slice();
             while !rest.is_empty() {
                 self.server.read_tls(&mut rest).expect("memory");
-                // The server's own view of a failed handshake is not looked at.
+                // The server's own view of a failed handshake does not matter.
                 let _ = self.server.process_new_packets();
-                // Ends with an error where nothing is left, which is as good as an end.
+                // Returns an error if nothing is left, which is as good as an end.
                 let _ = self.server.reader().read_to_end(&mut self.read);
             }
             let mut to_client = Vec::new();
@@ -179,7 +179,7 @@ fn what_is_no_tls_is_told() {
     assert!(error.0.contains("speak TLS"), "{error}");
 }
 
-/// What `openssl req -x509` writes: a certificate that signs itself and calls itself an authority.
+/// What `openssl req -x509` writes: a self-signed certificate that is marked as an authority.
 #[test]
 fn a_self_signed_certificate_that_the_job_brings_is_trusted_as_a_server_s() {
     for (name, trusted) in [("localhost", true), ("elsewhere", false)] {

@@ -1,17 +1,17 @@
-//! The part of a report's JSON that the page draws from.
+//! The part of a report's JSON that the page uses.
 
 use super::pairs;
 use crate::formats::write;
 use crate::model::MetricTable;
 use crate::{Report, ReportError};
 use prony_records::Warning;
-use prony_statistics::{Metric, Pair};
+use prony_statistics::{Metric, PairwiseComparison};
 use serde::Deserialize as _;
 use serde_json::{Map, Number, Value};
 
-/// What an estimate says on the page; the rest is in the JSON.
+/// Fields of an estimate that the page shows; the others are only in the JSON.
 const SHOWN: [&str; 4] = ["point", "low", "high", "observed"];
-/// What the page shows nowhere, or finds out from the rest.
+/// Fields that the page does not show, or derives from others.
 const LEFT_OUT: [&str; 8] = [
     "histogram",
     "tied_with",
@@ -22,7 +22,7 @@ const LEFT_OUT: [&str; 8] = [
     "classification",
     "error_share",
 ];
-/// Metrics that the page shows nowhere.
+/// Metrics that the page does not show.
 const UNSEEN: [Metric; 9] = [
     Metric::ResponseTimeNsP99_99,
     Metric::ServiceTimeNsP50,
@@ -34,23 +34,23 @@ const UNSEEN: [Metric; 9] = [
     Metric::ListeningMs,
     Metric::WarmUpS,
 ];
-/// Digits that a number keeps on its way to the table.
+/// Significant digits of a number in a table.
 const DIGITS: i32 = 6;
-/// Digits that a number of a single trial keeps.
+/// Significant digits of a number of a single trial.
 const DRAWN: i32 = 4;
-/// Digits that a number of a distribution keeps: its picture tells no more.
+/// Significant digits of a number of a distribution: its chart shows no more.
 const SHAPED: i32 = 3;
 
-/// The part of the report's JSON that the page draws from: without whole histograms, with pairs as codes, and with numbers
-/// as long as a table or a picture needs.
+/// The part of the report's JSON that the page uses: without whole histograms, with pairs as codes, and with only the
+/// digits that a table or a chart needs.
 pub fn page_data(report: &Report) -> Result<Value, ReportError> {
     let data = serde_json::to_value(report).map_err(|error| write("HTML", &error))?;
     let pairs = report.groups.iter().map(|group| group.pairs.as_slice());
     Ok(drawn(data, pairs))
 }
 
-/// The same of a report that is JSON already, with the pairs of each of its groups.
-pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pair]>) -> Value {
+/// The same for a report that is already JSON, with the pairs of each of its groups.
+pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [PairwiseComparison]>) -> Value {
     data["plan"] = Value::Null;
     data["metrics"] = serde_json::to_value(MetricTable).unwrap_or_default();
     renew_warnings(&mut data);
@@ -69,7 +69,7 @@ pub(crate) fn drawn<'a>(mut data: Value, all_pairs: impl Iterator<Item = &'a [Pa
     data
 }
 
-/// Gives the warnings of an older report what their kinds declare today.
+/// Gives the warnings of an older report the current properties of their kinds.
 fn renew_warnings(holder: &mut Value) {
     for warning in holder["warnings"].as_array_mut().into_iter().flatten() {
         let known = Warning::deserialize(&*warning).ok();
@@ -124,7 +124,7 @@ fn shorten(value: &mut Value) {
     });
 }
 
-/// Shorter still. Where there are `nines` what lies below 1 keeps its digits: 0.9999 is not 0.99995.
+/// Rounds further. With `nines`, a value below 1 keeps its digits: 0.9999 is not 0.99995.
 fn roughen(value: &mut Value, digits: i32, nines: bool) {
     each_number(value, &|number| {
         if let Some(whole) = number.as_u64() {
@@ -150,7 +150,7 @@ fn each_number(value: &mut Value, changed: &impl Fn(&Number) -> Option<Value>) {
     }
 }
 
-/// To so many significant digits.
+/// Rounds to this number of significant digits.
 fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return value;

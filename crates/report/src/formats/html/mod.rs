@@ -1,4 +1,4 @@
-//! The page: built from `web/` beforehand, with the report put in as data.
+//! The page: prebuilt from `web/`, with the report inserted as data.
 
 mod data;
 mod pairs;
@@ -17,9 +17,9 @@ use std::io::Write as _;
 
 /// The page without data, as `web/` builds it.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
-/// The only part of the page that changes.
+/// The only part of the page that is replaced.
 const SLOT: &str = "type=\"application/json\">null</script>";
-/// Bytes from which on the data is packed: what is shorter can be read in the file.
+/// Longer data is compressed, bytes; shorter data stays readable in the file.
 const LONG: usize = 512 * 1024;
 
 /// The page with the report in it: one file that loads nothing else.
@@ -38,19 +38,19 @@ pub(crate) fn page_of(data: &Value) -> Result<String, ReportError> {
     Ok(PAGE.replacen(SLOT, &element, 1))
 }
 
-/// Compressed, in characters that cannot end an element.
+/// Compressed and encoded in characters that cannot end an element.
 fn packed(json: &str) -> Result<String, ReportError> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
     let bytes = gzip.write_all(json.as_bytes()).and_then(|()| gzip.finish());
     Ok(STANDARD.encode(bytes.map_err(|error| write("HTML", &error))?))
 }
 
-/// The page without a report: served, it asks its server for data.
+/// The page without a report: when served, it requests its data from its server.
 pub fn served_page() -> &'static str {
     PAGE
 }
 
-/// JSON that cannot end the script element that it stands in: `<` only occurs in strings, where it may be written so.
+/// Escapes JSON so that it cannot end its script element: `<` occurs only in strings, where it may be escaped.
 fn quoted(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('\u{2028}', "\\u2028")

@@ -1,18 +1,18 @@
-//! All pairs of a group in a few characters each: 400 services have 80,000 of them.
+//! All pairs of a group, in a few characters each: 400 services have 80,000 pairs.
 
-use prony_statistics::{Pair, Verdict};
+use prony_statistics::{PairwiseComparison, Verdict};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Digits of a half-width, in an alphabet that JSON does not escape.
+/// Digits of a half-width, from an alphabet that JSON does not escape.
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-/// Smallest and largest half-width on the log scale that can be told: an interval of a factor of e¹⁰ says nothing.
+/// Smallest and largest half-width on the log scale that can be encoded: an interval of a factor of e¹⁰ is meaningless.
 const SMALLEST: f64 = 1e-4;
 const LARGEST: f64 = 10.0;
 
-/// What the page asks of pairs, with the ratios left to be computed: the services in order, the logarithm of each value (of
-/// the first one 0), and of each pair `i < j`, row by row, a letter for the verdict and three for the half-width.
-pub(super) fn packed(pairs: &[Pair]) -> Value {
+/// The data about pairs from which the page computes the ratios: the services in order, the logarithm of each value (0
+/// for the first one), and for each pair `i < j`, row by row, a letter for the verdict and three for the half-width.
+pub(super) fn packed(pairs: &[PairwiseComparison]) -> Value {
     let mut ids: Vec<&str> = Vec::new();
     let mut place: BTreeMap<&str, usize> = BTreeMap::new();
     for id in pairs.iter().flat_map(|pair| [pair.a.as_str(), pair.b.as_str()]) {
@@ -30,7 +30,7 @@ pub(super) fn packed(pairs: &[Pair]) -> Value {
         if left == 0 {
             logs[right] = -pair.ratio.point.ln();
         }
-        // Of the first `left` rows the first has count − 1 pairs, each next one fewer.
+        // The first row has count − 1 pairs, and each next one has one fewer.
         let at = left * (2 * count - left - 1) / 2 + right - left - 1;
         verdicts[at] = letter(pair.verdict);
         let half = (pair.ratio.high / pair.ratio.low).ln() / 2.0;
@@ -52,7 +52,7 @@ const fn letter(verdict: Verdict) -> u8 {
     }
 }
 
-/// A half-width on a logarithmic scale of 64³ steps: each is within 0.003 % of the truth.
+/// A half-width on a logarithmic scale with 64³ steps, accurate to 0.003 %.
 fn written(half: f64) -> [u8; 3] {
     let steps = f64::from(64u32.pow(3) - 1);
     let share = (half.clamp(SMALLEST, LARGEST) / SMALLEST).ln() / (LARGEST / SMALLEST).ln();
@@ -67,7 +67,7 @@ mod tests {
 
     #[test]
     fn pairs_stand_row_by_row() {
-        let pair = |a: &str, b: &str, point: f64, verdict| Pair {
+        let pair = |a: &str, b: &str, point: f64, verdict| PairwiseComparison {
             a: a.to_owned(),
             b: b.to_owned(),
             ratio: Estimate {

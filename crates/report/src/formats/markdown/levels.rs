@@ -1,4 +1,4 @@
-//! Workloads under several numbers of connections, as tables.
+//! Tables of workloads under several numbers of connections.
 
 use super::safe;
 use crate::Report;

@@ -1,11 +1,11 @@
-//! Where a run happened.
+//! The machines of a run.
 
 use super::safe;
 use crate::Report;
 use crate::number::bytes;
-use prony_records::{Environment, LabLink};
+use prony_records::{Environment, TestbedLink};
 
-/// The machine, and the hosts where there were several.
+/// The machine, and the hosts if there were several.
 pub(super) fn section(report: &Report) -> String {
     let environment = &report.environment;
     let mut facts = vec![format!("prony {}", environment.prony)];
@@ -24,7 +24,7 @@ pub(super) fn section(report: &Report) -> String {
     facts.extend(
         environment
             .memory_limit_bytes
-            .map(|limit| format!("of which prony may have {}", size(limit))),
+            .map(|limit| format!("of which prony may use {}", size(limit))),
     );
     facts.extend(
         environment
@@ -45,7 +45,7 @@ pub(super) fn section(report: &Report) -> String {
     out += &hosts(environment);
     for finding in &environment.findings {
         out += &format!(
-            "\n> {}. To mend it: {}.\n",
+            "\n> {}. To fix it: {}.\n",
             safe(finding.text.trim_end_matches('.')),
             safe(finding.remedy.trim_end_matches('.'))
         );
@@ -53,7 +53,7 @@ pub(super) fn section(report: &Report) -> String {
     out
 }
 
-/// The hosts of a lab, and the network between them.
+/// The hosts of a testbed, and the network between them.
 fn hosts(environment: &Environment) -> String {
     let mut out = String::new();
     if environment.hosts.is_empty() {
@@ -75,9 +75,9 @@ fn hosts(environment: &Environment) -> String {
         );
     }
     if !environment.links.is_empty() {
-        let way = |link: &LabLink| {
+        let way = |link: &TestbedLink| {
             format!(
-                "{} to {} {:.2} Gbit/s, there and back in {:.0} µs",
+                "{} to {} {:.2} Gbit/s, round trip {:.0} µs",
                 safe(&link.from),
                 safe(&link.to),
                 link.bits_per_s / 1e9,

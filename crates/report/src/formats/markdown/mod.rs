@@ -1,4 +1,4 @@
-//! Markdown for a README or a pull request, with a bar chart made of text.
+//! Markdown for a README or a pull request, with a bar chart in plain text.
 
 mod levels;
 mod machine;
@@ -15,13 +15,13 @@ use prony_statistics::Verdict;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Columns of the longest bar.
+/// Width of the longest bar, columns.
 const BAR: f64 = 32.0;
-/// Columns of the longest name beside a bar: with the value a line has some 80.
+/// Maximum width of a name next to a bar, columns: with the value, a line has about 80.
 const NAME: usize = 28;
-/// A ratio whose ends are this many times apart is no number to read.
+/// A ratio whose ends differ by this factor is not worth printing.
 const VAGUE: f64 = 4.0;
-/// Pairs that the text lists: neighbours in the ranking, which the reader compares first.
+/// Maximum number of pairs that are listed: neighbours in the ranking, which a reader compares first.
 const MOST_PAIRS: usize = 12;
 
 pub(super) fn render(report: &Report) -> String {
@@ -86,7 +86,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
     out
 }
 
-/// The mark of a warning, and of what is only worth knowing.
+/// The mark of a warning or of a note.
 fn sign(warning: &Warning) -> &'static str {
     match warning.level() {
         Level::Invalid | Level::Warning => "⚠",
@@ -220,7 +220,7 @@ fn neighbours(report: &Report, group: &GroupReport) -> String {
     )
 }
 
-/// Which service passes its contracts; a column for each case that any of them fails, since the others say nothing.
+/// Which services pass their contracts, with a column for each case that any of them fails: other cases add nothing.
 fn checks(report: &Report) -> String {
     let Some(matrix) = &report.checks else {
         return String::new();
@@ -260,7 +260,10 @@ fn checks(report: &Report) -> String {
         check.failures.iter().map(said).collect()
     });
     let warnings = lines(|check| check.warnings.iter().map(|text| safe(text)).collect());
-    for (title, lines) in [("Failures", failures), ("Warnings, which fail nobody", warnings)] {
+    for (title, lines) in [
+        ("Failures", failures),
+        ("Warnings, which fail no check", warnings),
+    ] {
         if !lines.is_empty() {
             out += &format!("\n{title}:\n\n{lines}");
         }
@@ -318,7 +321,7 @@ fn check_table(report: &Report, contract: &str, checks: &[&ServiceCheck]) -> Str
     out
 }
 
-/// Text that Markdown shows as it is, in a table too.
+/// Escapes text so that Markdown shows it literally, in tables too.
 fn safe(text: &str) -> String {
     let mut out = String::new();
     for character in one_line(text).chars() {

@@ -1,11 +1,12 @@
-//! How long each operation of a workload takes.
+//! The response time of each operation of a workload.
 
 use super::safe;
 use crate::number::digits;
 use crate::{GroupReport, Report};
 use prony_records::Quantile;
 
-/// A row for each service and a column for each operation, in the order of the ranking; nothing where a workload has one operation.
+/// A row for each service and a column for each operation, in the order of the ranking; nothing for a workload with a
+/// single operation.
 pub(super) fn section(report: &Report, group: &GroupReport) -> String {
     let mut names: Vec<&str> = Vec::new();
     for row in group.services.iter().filter_map(|row| row.details.as_ref()) {

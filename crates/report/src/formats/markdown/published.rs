@@ -1,4 +1,4 @@
-//! What others published, beside ours.
+//! Published results of others, next to ours.
 
 use super::safe;
 use crate::number::{Unit, plural};
@@ -10,9 +10,9 @@ pub(super) fn section(report: &Report) -> String {
         return String::new();
     }
     let mut out = String::from(
-        "\n## Published figures\n\nSingle values from other machines, of other versions: only their order can be compared with ours.\n",
+        "\n## Published figures\n\nSingle values from other machines and other versions: only their order can be compared with ours.\n",
     );
-    // The rows of a source and workload stand together.
+    // Rows of the same source and workload are adjacent.
     for rows in report
         .reference
         .chunk_by(|a, b| (&a.source, &a.workload) == (&b.source, &b.workload))
@@ -26,7 +26,7 @@ pub(super) fn section(report: &Report) -> String {
     out
 }
 
-/// A column for each metric that the source gives, with its figure and ours in every cell.
+/// A column for each metric that the source reports; each cell has its figure and ours.
 fn table(report: &Report, rows: &[ReferenceRow]) -> String {
     let all = || rows.iter().flat_map(|row| &row.figures);
     let metrics: Vec<Metric> = Metric::ALL
@@ -72,7 +72,7 @@ fn both(figure: &ReferenceFigure) -> String {
 
 fn said(one: &Agreement) -> String {
     let text = one.rank_correlation.map_or_else(
-        || "no rank correlation, for want of three services with different ranks".to_owned(),
+        || "no rank correlation, because it takes three services with different ranks".to_owned(),
         |correlation| {
             format!(
                 "rank correlation {correlation:.2} over {}",

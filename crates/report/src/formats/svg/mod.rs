@@ -1,4 +1,5 @@
-//! Single charts as SVG, for READMEs: bars with whiskers, percentile curves, and a radar of workloads. They suit light and dark pages alike.
+//! Single charts as SVG, for READMEs: bars with whiskers, percentile curves, and a radar of workloads. They suit light
+//! and dark pages alike.
 
 mod radar;
 
@@ -15,7 +16,7 @@ const ROW: f64 = 28.0;
 const KEYS_IN_A_ROW: usize = 4;
 const TOP: f64 = 58.0;
 const FONT: &str = "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif\"";
-/// After Okabe and Ito: told apart with every kind of colour vision.
+/// Colours after Okabe and Ito, which are distinguishable with every kind of colour vision.
 const LINES: [&str; 8] = [
     "#0072b2", "#d55e00", "#009e73", "#b0578d", "#c28a00", "#3a9bd9", "#5b6470", "#7a5195",
 ];
@@ -23,7 +24,7 @@ const DASHES: [&str; 8] = ["", "", "", "", "6 4", "6 4", "6 4", "6 4"];
 const STYLE: &str = "<style>text{fill:#1d232a}.q{fill:#59636e}.l{stroke:#e1e5ea}.w{stroke:#1d232a}.b{fill:#ffffff}\
 @media(prefers-color-scheme:dark){text{fill:#e7eaee}.q{fill:#a3adb8}.l{stroke:#2f3740}.w{stroke:#f2f4f6}.b{fill:#171b20}}</style>";
 
-/// Every chart of the report, with a name for its file (without ending).
+/// Every chart of the report, with the name of its file (without extension).
 pub fn charts(report: &Report) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for (index, group) in report.groups.iter().enumerate() {
@@ -66,7 +67,6 @@ fn frame(title: &str, subtitle: &str, height: f64, body: &str) -> String {
     )
 }
 
-/// A bar of a chart.
 struct Bar<'a> {
     name: String,
     quantity: &'a Quantity,
@@ -124,7 +124,7 @@ fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> 
     })
 }
 
-/// Name, bar, whiskers as far as `most`, and number.
+/// Name, bar, whiskers up to `most`, and number.
 fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> f64) -> String {
     let mut out = format!(
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
@@ -138,7 +138,7 @@ fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> 
         Some(estimate) => {
             let (low, high) = (at(estimate.low), at(estimate.high));
             let top = middle - 4.0;
-            // A whisker that is cut has no mark at its end.
+            // A truncated whisker has no mark at its end.
             let mark = if estimate.high <= most {
                 format!("M{high:.1} {top:.1}v8")
             } else {
@@ -162,13 +162,13 @@ fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> 
 
 type Curve<'a> = (String, &'a Vec<(f64, u64)>);
 
-/// Where a share of the requests and a duration lie: nines across, powers of ten upwards.
-struct Plane {
+/// Positions of a share of the requests (nines on the x axis) and a duration (powers of ten on the y axis).
+struct PercentilePlot {
     low: f64,
     high: f64,
 }
 
-impl Plane {
+impl PercentilePlot {
     const LEFT: f64 = 70.0;
     const RIGHT: f64 = WIDTH - 24.0;
     const TOP: f64 = TOP + 12.0;
@@ -208,10 +208,10 @@ impl Plane {
             let ns = 10f64.powi(decade);
             let unit = Unit::for_ns(ns);
             let (at, label) = (self.y(ns), format!("{:.0} {}", ns / unit.factor, unit.symbol));
-            let (beside, baseline) = (left - 8.0, at + 4.0);
+            let (end, baseline) = (left - 8.0, at + 4.0);
             out += &format!("<path class=\"l\" d=\"M{left} {at:.1}H{right}\"/>");
             out += &format!(
-                "<text class=\"q\" x=\"{beside:.1}\" y=\"{baseline:.1}\" text-anchor=\"end\">{label}</text>"
+                "<text class=\"q\" x=\"{end:.1}\" y=\"{baseline:.1}\" text-anchor=\"end\">{label}</text>"
             );
         }
         out
@@ -234,21 +234,21 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
     if curves.is_empty() {
         return None;
     }
-    let plane = Plane::of(&curves);
+    let plane = PercentilePlot::of(&curves);
     let mut body = plane.grid();
     for (index, (name, curve)) in curves.iter().enumerate() {
         let dot = |&(share, ns): &(f64, u64)| {
             let nines = -(1.0 - share).log10();
-            format!("{:.1},{:.1}", Plane::x(nines), plane.y(ns.max(1) as f64))
+            format!("{:.1},{:.1}", PercentilePlot::x(nines), plane.y(ns.max(1) as f64))
         };
-        // The shortest of all response times is no percentile to speak of.
+        // The shortest response time is not a useful percentile.
         let points: Vec<String> = curve.iter().filter(|point| point.0 > 0.0).map(dot).collect();
         let style = format!(
             "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
             LINES[index], DASHES[index]
         );
-        let key_x = Plane::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
-        let key_y = Plane::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
+        let key_x = PercentilePlot::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
+        let key_y = PercentilePlot::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
         body += &format!(
             "<polyline {style} points=\"{}\"/><path {style} d=\"M{key_x} {key_y:.1}h26\"/><text x=\"{}\" y=\"{:.1}\">{}</text>\n",
             points.join(" "),
@@ -257,7 +257,7 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
             escaped(&shortened(name))
         );
     }
-    let height = Plane::BOTTOM + 60.0 + curves.len().div_ceil(KEYS_IN_A_ROW) as f64 * 22.0;
+    let height = PercentilePlot::BOTTOM + 60.0 + curves.len().div_ceil(KEYS_IN_A_ROW) as f64 * 22.0;
     Some(frame(
         "Response time by percentile",
         &subtitle(report, group),

@@ -1,18 +1,18 @@
-//! A radar chart of the workloads of one contract under one load: how good a service is at each, beside the best.
+//! A radar chart of the workloads of one contract under one load: each service relative to the best one.
 
 use super::{DASHES, KEYS_IN_A_ROW, LINES, TOP, WIDTH, escaped, frame, rate_of, shortened};
 use crate::{GroupReport, Report, Row};
 use std::f64::consts::TAU;
 
-/// Fewer workloads are bars.
+/// Fewer workloads are shown as bars.
 const LEAST: usize = 3;
-/// Rings: a quarter of the best each.
+/// Rings, each a quarter of the best.
 const RINGS: u32 = 4;
 const RADIUS: f64 = 150.0;
 const CENTRE: (f64, f64) = (WIDTH / 2.0, TOP + RADIUS + 34.0);
 const BOTTOM: f64 = CENTRE.1 + RADIUS + 50.0;
 
-/// The radar chart of the groups of which `first` is the first one of its contract and load.
+/// The radar chart for the contract and load of the group `first`, if it is the first group with them.
 pub(super) fn radar(report: &Report, first: usize) -> Option<String> {
     let of = &report.groups[first];
     let alike = |group: &&GroupReport| group.contract == of.contract && group.load == of.load;
@@ -70,7 +70,7 @@ fn rate(group: &GroupReport, row: &Row) -> Option<f64> {
     same.summary.metrics.get(rate_of(group))?.position()
 }
 
-/// Where a share of the best lies on an axis; the first axis points upwards.
+/// Position of a share of the best on an axis; the first axis points upwards.
 fn corner(axis: usize, of: usize, share: f64) -> (f64, f64) {
     let angle = TAU * axis as f64 / of as f64;
     (
@@ -113,7 +113,7 @@ fn grid(names: &[&str]) -> String {
     out
 }
 
-/// The shape of a service, and its key.
+/// The polygon of a service, and its entry in the legend.
 fn line(index: usize, name: &str, points: &str) -> String {
     let style = format!(
         "stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",

@@ -1,11 +1,11 @@
-//! A column of a table as text, each cell as wide as the widest.
+//! A table column as text, with each cell as wide as the widest.
 
 use super::text::right;
 use crate::GroupReport;
 use crate::formats::columns::Column;
 use unicode_width::UnicodeWidthStr as _;
 
-/// Blanks before a column.
+/// Spaces before a column.
 pub(super) const GAP: usize = 2;
 
 /// A column as text: its head, and the cell of each row.
@@ -16,13 +16,13 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    /// The cells of a row, beside each other.
+    /// The cells of a row, joined.
     pub(super) fn row(columns: &[Self], index: usize) -> String {
         let cell = |texts: &Self| right(&texts.cells[index], texts.width);
         columns.iter().map(cell).collect()
     }
 
-    /// A head that takes more than `room` is the short one.
+    /// Uses the short heading if the full one takes more than `room`.
     pub(super) fn of(column: Column, group: &GroupReport, room: usize) -> Self {
         let whole = column.head(group);
         let head = if GAP + whole.width() > room {

@@ -1,19 +1,19 @@
-//! Workloads under several numbers of connections, as tables.
+//! Tables of workloads under several numbers of connections.
 
 use super::cells::GAP;
 use super::text::{left, right};
-use super::{LEAST_SERVICE, Look, SERVICE, Style, named};
+use super::{LEAST_SERVICE, SERVICE, Style, TerminalStyle, named};
 use crate::Report;
 use crate::formats::levels::Levels;
 use crate::formats::one_line;
 use unicode_width::UnicodeWidthStr as _;
 
-pub(super) fn tables(report: &Report, look: Look) -> String {
+pub(super) fn tables(report: &Report, look: TerminalStyle) -> String {
     let all = Levels::of(report);
     all.iter().map(|levels| table(report, levels, look)).collect()
 }
 
-fn table(report: &Report, levels: &Levels<'_>, look: Look) -> String {
+fn table(report: &Report, levels: &Levels<'_>, look: TerminalStyle) -> String {
     let names: Vec<String> = levels
         .rows
         .iter()
@@ -41,7 +41,7 @@ fn table(report: &Report, levels: &Levels<'_>, look: Look) -> String {
     out
 }
 
-/// The columns and their widths, in as many parts as the room takes.
+/// The columns and their widths, in as many parts as the width requires.
 fn parts(levels: &Levels<'_>, room: usize) -> Vec<Vec<(usize, usize)>> {
     let mut parts: Vec<Vec<(usize, usize)>> = Vec::new();
     let mut used = usize::MAX;

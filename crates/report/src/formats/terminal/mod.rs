@@ -9,22 +9,21 @@ use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
 use cells::Texts;
-use prony_records::{Environment, LabHost, Level, Warning};
+use prony_records::{Environment, Level, TestbedHost, Warning};
 use prony_statistics::Group;
 pub(super) use text::{left, named};
 use text::{right, wrapped};
 use unicode_width::UnicodeWidthStr as _;
 
-/// How text for a terminal looks.
+/// The appearance of text in a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
-    /// Whether to use colours.
+pub struct TerminalStyle {
     pub colour: bool,
-    /// Columns of the terminal.
+    /// Width of the terminal, columns.
     pub columns: usize,
 }
 
-impl Default for Look {
+impl Default for TerminalStyle {
     fn default() -> Self {
         Self {
             colour: false,
@@ -33,10 +32,10 @@ impl Default for Look {
     }
 }
 
-/// Least width of the ranks.
+/// Minimum width of the ranks.
 const RANK: usize = 4;
 const SERVICE: usize = 32;
-/// Columns of a terminal below which names are shorter, and that width.
+/// Names are shorter in terminals that are narrower than this, columns.
 const NARROW: usize = 100;
 const SERVICE_IF_NARROW: usize = 24;
 const LEAST_SERVICE: usize = 12;
@@ -49,7 +48,7 @@ enum Style {
     Warn,
 }
 
-impl Look {
+impl TerminalStyle {
     fn paint(self, style: Style, text: &str) -> String {
         if !self.colour {
             return text.to_owned();
@@ -63,7 +62,7 @@ impl Look {
     }
 }
 
-pub(super) fn render(report: &Report, look: Look) -> String {
+pub(super) fn render(report: &Report, look: TerminalStyle) -> String {
     let cpu = &report.environment.cpu;
     let model = one_line(cpu.model.as_deref().unwrap_or("unknown CPU"));
     let suite = one_line(&report.suite);
@@ -75,7 +74,7 @@ pub(super) fn render(report: &Report, look: Look) -> String {
         plural(cpu.online as usize, "CPU")
     );
     let head = wrapped(&head, look.columns, "");
-    // A name so long that it was broken stays plain.
+    // A name that was broken across lines stays plain.
     let mut out = match head.strip_prefix(&suite) {
         Some(rest) => look.paint(Style::Bold, &suite) + rest,
         None => head,
@@ -85,8 +84,8 @@ pub(super) fn render(report: &Report, look: Look) -> String {
     }
     match report.state {
         State::Ended => {}
-        State::Running => out += "The run still goes on; these are its numbers so far.\n",
-        State::Unfinished => out += "The run did not come to its end; these are the trials that it did.\n",
+        State::Running => out += "The run is still in progress; these are its numbers so far.\n",
+        State::Unfinished => out += "The run did not finish; these are the trials that ended.\n",
     }
     for warning in &report.warnings {
         out += &warning_text(warning, look, "");
@@ -114,15 +113,15 @@ pub(super) fn render(report: &Report, look: Look) -> String {
     out
 }
 
-/// The hosts of a lab and what each is for.
+/// The hosts of a testbed and their roles.
 fn hosts_line(environment: &Environment) -> Option<String> {
     let hosts = &environment.hosts;
-    let one = |(name, host): (&String, &LabHost)| format!("{name} ({})", host.roles.join(" and "));
+    let one = |(name, host): (&String, &TestbedHost)| format!("{name} ({})", host.roles.join(" and "));
     let each: Vec<String> = hosts.iter().map(one).collect();
     (!each.is_empty()).then(|| format!("{}: {}", plural(hosts.len(), "host"), each.join(", ")))
 }
 
-fn table(report: &Report, group: &GroupReport, look: Look) -> String {
+fn table(report: &Report, group: &GroupReport, look: TerminalStyle) -> String {
     let title = wrapped(&one_line(&group_title(group)), look.columns, "");
     let mut out = look.paint(Style::Bold, title.trim_end()) + "\n";
     out += &wrapped(&one_line(&group.finding), look.columns, "");
@@ -150,9 +149,9 @@ fn table(report: &Report, group: &GroupReport, look: Look) -> String {
     out
 }
 
-/// The table of a group while its run goes on, for a live view: its title, as many columns as fit on one line each, and the
-/// first `most` services. Names are those of the folders.
-pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
+/// The table of a group for a live view while its run is in progress: its title, as many columns as fit on one line,
+/// and the first `most` services. Services are named after their folders.
+pub fn standings(group: &Group, look: TerminalStyle, most: usize) -> Vec<String> {
     let mut shown = GroupReport::bare(group);
     let all = shown.services.len();
     shown.services.truncate(most);
@@ -194,20 +193,18 @@ pub fn standings(group: &Group, look: Look, most: usize) -> Vec<String> {
     lines
 }
 
-/// The table of a group, before it is cut to the width of the terminal.
+/// The table of a group, before it is fitted to the width of the terminal.
 struct Frame<'a> {
     group: &'a GroupReport,
     names: Vec<String>,
-    /// What kind of software each is; empty where nothing is known of it.
+    /// Class of each service; empty if it is not known.
     classes: Vec<String>,
-    /// Width of the ranks.
     rank: usize,
-    /// Width of the names.
     service: usize,
-    look: Look,
+    look: TerminalStyle,
 }
 
-fn service_width(names: &[String], look: Look) -> usize {
+fn service_width(names: &[String], look: TerminalStyle) -> usize {
     let widest = names.iter().map(|name| name.width()).max().unwrap_or(0);
     let most = if look.columns < NARROW {
         SERVICE_IF_NARROW
@@ -227,7 +224,7 @@ fn rank_width(group: &GroupReport) -> usize {
 }
 
 impl<'a> Frame<'a> {
-    fn of(group: &'a GroupReport, names: Vec<String>, classes: Vec<String>, look: Look) -> Self {
+    fn of(group: &'a GroupReport, names: Vec<String>, classes: Vec<String>, look: TerminalStyle) -> Self {
         Self {
             group,
             rank: rank_width(group),
@@ -238,7 +235,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The columns, in as many parts as the width takes; a column that may be left out makes no part of its own.
+    /// The columns, in as many parts as the width requires; an optional column never adds a part.
     fn parts(&self) -> Vec<Vec<Texts>> {
         let room = self.look.columns.saturating_sub(self.before());
         let columns = Columns::of(self.group);
@@ -267,13 +264,13 @@ impl<'a> Frame<'a> {
             .iter()
             .all(|row| row.summary.excluded.is_some())
         {
-            // Further parts would be heads over nothing.
+            // Further parts would be headings without rows.
             parts.truncate(1);
         }
         parts
     }
 
-    /// One part; reasons and warnings stand in the first one alone.
+    /// One part; only the first one has reasons and warnings.
     fn part(&self, columns: &[Texts], first: bool) -> String {
         let mut out = format!("\n{}\n", self.head(columns));
         let bound =
@@ -311,7 +308,7 @@ impl<'a> Frame<'a> {
         self.look.paint(Style::Dim, &head)
     }
 
-    /// A class as a column; nothing where no service has one.
+    /// A class as a column; empty if no service has one.
     fn class(&self, class: &str) -> String {
         match self.class_width() {
             0 => String::new(),
@@ -326,13 +323,12 @@ impl<'a> Frame<'a> {
             .map_or(0, |widest| widest.max("class".len()))
     }
 
-    /// Columns of rank, name and class.
+    /// Width of rank, name and class, columns.
     fn before(&self) -> usize {
         let class = self.class_width();
         self.rank + 1 + self.service + class + usize::from(class > 0)
     }
 
-    /// Rank, name and class.
     fn place(&self, index: usize, row: &Row) -> String {
         let rank = row.ranks().unwrap_or_else(|| "–".to_owned());
         format!(
@@ -368,7 +364,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-fn warning_text(warning: &Warning, look: Look, indent: &str) -> String {
+fn warning_text(warning: &Warning, look: TerminalStyle, indent: &str) -> String {
     let body = wrapped(
         &one_line(&warning.whole()),
         look.columns.saturating_sub(indent.len() + 2).max(30),

@@ -1,11 +1,11 @@
-//! Text by the columns that it takes.
+//! Text measured in terminal columns.
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-/// Columns of a title that is shortened to leave room for its variant.
+/// Minimum width of a title that is shortened to fit its variant, columns.
 const LEAST_TITLE: usize = 6;
 
-/// Breaks text at blanks so that no line is wider than `width`; later lines begin with `indent`.
+/// Breaks text at spaces so that no line is wider than `width`; later lines start with `indent`.
 pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let mut out = String::new();
     let mut used = 0;
@@ -33,7 +33,7 @@ pub(super) fn right(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(text.width())))
 }
 
-/// A name that fits: of one with a variant in parentheses the variant stays, since it tells the name from others.
+/// A name shortened to fit. A variant in parentheses is kept, because it distinguishes the name from others.
 pub(in crate::formats) fn named(name: &str, width: usize) -> String {
     let variant = name
         .rfind(" (")

@@ -1,21 +1,21 @@
-//! C libraries: whether what is built with one runs with another.
+//! Compatibility of C libraries.
 
 use std::fmt;
 
-/// A C library, as its machine tells it.
+/// A C library, as reported by its machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CLibrary {
     /// `glibc`, `musl`.
     name: String,
-    /// The numbers of its version; empty: it does not tell.
+    /// The numbers of its version; empty if it does not report one.
     version: Vec<u32>,
 }
 
 impl CLibrary {
-    /// From `glibc 2.36`, or from what `ldd --version` of another library prints.
+    /// Parses `glibc 2.36` or the output of `ldd --version` of another library.
     pub(super) fn of(said: &str) -> Self {
         let mut words = said.split_whitespace();
-        let name = words.next().unwrap_or("a C library that it does not tell");
+        let name = words.next().unwrap_or("an unknown C library");
         let numbers = |word: &str| {
             let numbers: Result<Vec<u32>, _> = word.split('.').map(str::parse).collect();
             numbers.ok().filter(|numbers| numbers.len() > 1)
@@ -26,7 +26,8 @@ impl CLibrary {
         }
     }
 
-    /// Whether what is built with this one runs with another: with the same, and with a newer one.
+    /// Whether programs that are linked to this library run with `other`: it must be the same library, at least in this
+    /// version.
     pub(super) fn runs_on(&self, other: &Self) -> bool {
         self.name == other.name && self.version <= other.version
     }

@@ -1,9 +1,9 @@
-//! Building on this machine for another host: what was built is sent there. That host must run what is built here.
+//! Builds on this machine for another host and sends the result. That host must be able to run these programs.
 
 mod libc;
 mod rooted;
 
-use super::remote::{There, name_of};
+use super::remote::{RemoteBuild, name_of};
 use super::{Builder, Built, MARK, Tools, id_of};
 use crate::script::{Ended, until_ended};
 use crate::{Failure, Progress};
@@ -17,23 +17,22 @@ use std::env::consts::ARCH;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Tells the C library of a machine and where it looks for programs, a line each.
+/// Prints the C library of a machine and its PATH, one per line.
 const QUESTION: &str = "library=$(getconf GNU_LIBC_VERSION 2>/dev/null) || library=$(ldd --version 2>&1 | head -n 2 | tr '\\n' ' ')
 echo \"library $library\"
 echo \"path $PATH\"";
-/// Time for the answer.
 const SOON: Duration = Duration::from_secs(30);
-/// Time between TERM and KILL for who does not tell.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_millis(10);
-/// Most bytes of the log.
+/// Maximum size of the log in bytes.
 const LOG_BYTES: u64 = 64 << 10;
-/// Bytes between two words about what is sent.
+/// Bytes between two progress reports.
 const WORTH_SAYING: u64 = 64 << 20;
 
-/// Builds here what runs there, and sends it. A host that does not run what is built here gets nothing.
+/// Builds on this machine for another host and sends the builds. Fails before the first build if that host cannot run them.
 pub(super) fn build_all(
     builder: &Builder<'_>,
-    there: There<'_>,
+    there: RemoteBuild<'_>,
     (services, at_once): (&[&Service], usize),
     watch: &(dyn Fn(Progress) + Sync),
 ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
@@ -58,31 +57,31 @@ pub(super) fn build_all(
     results
 }
 
-/// A host that runs what is built here.
+/// A host that can run programs of this machine.
 struct Destination<'a> {
-    there: There<'a>,
-    /// Where its programs are looked for.
+    there: RemoteBuild<'a>,
+    /// The PATH of the host.
     path: String,
-    /// The folder of what was sent from this project.
+    /// The folder for builds that are sent from this project.
     folder: PathBuf,
 }
 
-/// What a machine says of itself.
+/// The C library and PATH of a machine.
 struct Machine {
     library: CLibrary,
     path: String,
 }
 
 impl<'a> Destination<'a> {
-    /// Refuses a host that does not run what is built here.
-    fn of(there: There<'a>) -> Result<Self, Failure> {
+    /// Fails if the host cannot run programs of this machine.
+    fn of(there: RemoteBuild<'a>) -> Result<Self, Failure> {
         let name = &there.member.name;
         let refused = |ours: &str, theirs: &str| {
-            Err(Failure::lab(
+            Err(Failure::infrastructure(
                 Stage::Build,
                 format!(
-                    "{name} has {theirs}, and this machine {ours}: what is built here does not run there; take `build = \"here\"` \
-                     out of [host.{name}], so that services are built there"
+                    "{name} has {theirs}, and this machine {ours}: programs that are built here do not run there; remove `build = \"here\"` \
+                     from [host.{name}] to build services on that host"
                 ),
             ))
         };
@@ -106,7 +105,7 @@ impl<'a> Destination<'a> {
         })
     }
 
-    /// Sends a build, unless an equal one is there already. What its toolchains export comes along as far as it is there.
+    /// Sends a build unless the host already has it. Exports those toolchain variables whose folders exist on the host.
     fn send(
         &self,
         service: &Service,
@@ -119,8 +118,8 @@ impl<'a> Destination<'a> {
         let (name, folders) = (&self.there.member.name, self.there.folders);
         if let Some(file) = rooted::first(&built.folder, &[&folders.builds, &folders.cache])? {
             let text = format!(
-                "what was built of {} does not run elsewhere, for {} names a folder of this machine: take `build = \"here\"` out of \
-                 [host.{name}], so that it is built there",
+                "the build of {} does not run on another host, because {} refers to a folder of this machine: remove `build = \"here\"` \
+                 from [host.{name}] to build it on that host",
                 service.label(),
                 file.display()
             );
@@ -179,23 +178,21 @@ impl<'a> Destination<'a> {
     }
 }
 
-/// This machine.
 fn here() -> Result<Machine, Failure> {
     let answer = std::process::Command::new("sh").args(["-c", QUESTION]).output();
     let answer = answer.map_err(|error| {
-        Failure::lab(
+        Failure::infrastructure(
             Stage::Build,
-            format!("this machine does not tell its C library: {error}"),
+            format!("cannot find out the C library of this machine: {error}"),
         )
     })?;
     let printed = String::from_utf8_lossy(&answer.stdout).into_owned();
     Ok(Machine::of(printed.lines()))
 }
 
-/// The host of the services.
-fn asked(there: There<'_>) -> Result<Machine, Failure> {
+fn asked(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
-        name: "a look at the C library".to_owned(),
+        name: "the query of the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),
         container: None,
         folder: there.member.logs.clone(),
@@ -211,7 +208,7 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         grace: GRACE,
         stop_signal: None,
         sample_every: None,
-        yardstick: false,
+        cpu_speed_probe: false,
     };
     let started = there.member.host.start(&spec);
     let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;
@@ -222,8 +219,8 @@ fn asked(there: There<'_>) -> Result<Machine, Failure> {
         }
         Ended::Cancelled => Err(Failure::interrupted(Stage::Build)),
         Ended::TooLong => {
-            let text = format!("{} does not tell its C library", there.member.name);
-            Err(Failure::lab(Stage::Build, text))
+            let text = format!("{} does not report its C library", there.member.name);
+            Err(Failure::infrastructure(Stage::Build, text))
         }
     }
 }

@@ -1,46 +1,40 @@
-//! Builds that run in their own place alone: tools such as Python's `venv` write their folder into what they make.
+//! Finds builds that cannot be moved: tools such as Python's `venv` write their own path into their output.
 
 use crate::Failure;
 use prony_records::Stage;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use walkdir::WalkDir;
 
-/// Bytes of a script in which the program that runs it is named.
+/// Bytes at the start of a script that may name its interpreter.
 const HEAD: u64 = 1024;
 
-/// The first link or script of a build that names one of these folders of this machine.
+/// The first link or script of a build that refers to one of these folders of this machine.
 pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
-    let mut open = vec![build.to_owned()];
-    while let Some(folder) = open.pop() {
-        let unread = |error: io::Error| {
-            Failure::lab(
-                Stage::Build,
-                format!("cannot read what was built in {}: {error}", folder.display()),
-            )
-        };
-        for entry in fs::read_dir(&folder).map_err(unread)? {
-            let entry = entry.map_err(unread)?;
-            let (path, kind) = (entry.path(), entry.file_type().map_err(unread)?);
-            if kind.is_dir() {
-                open.push(path);
-            } else if (kind.is_symlink() && leads(&path, folders).map_err(unread)?)
-                || (kind.is_file() && is_run_by(&path, folders).map_err(unread)?)
-            {
-                return Ok(Some(path.strip_prefix(build).unwrap_or(&path).to_owned()));
-            }
+    let unread = |error: io::Error| {
+        let reason = format!("cannot read the build in {}: {error}", build.display());
+        Failure::infrastructure(Stage::Build, reason)
+    };
+    for entry in WalkDir::new(build) {
+        let entry = entry.map_err(|error| unread(error.into()))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        if (kind.is_symlink() && leads(path, folders).map_err(unread)?)
+            || (kind.is_file() && is_run_by(path, folders).map_err(unread)?)
+        {
+            return Ok(Some(path.strip_prefix(build).unwrap_or(path).to_owned()));
         }
     }
     Ok(None)
 }
 
-/// Whether a link leads into one of the folders by its whole path.
+/// Whether a link has an absolute target in one of the folders.
 fn leads(link: &Path, folders: &[&Path]) -> io::Result<bool> {
     let target = fs::read_link(link)?;
     Ok(folders.iter().any(|folder| target.starts_with(folder)))
 }
 
-/// Whether a script is run by a program in one of the folders.
+/// Whether the interpreter of a script is in one of the folders.
 fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
     let mut head = Vec::new();
     File::open(file)?.take(2).read_to_end(&mut head)?;
@@ -50,7 +44,7 @@ fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
     head.clear();
     File::open(file)?.take(HEAD).read_to_end(&mut head)?;
     let head = String::from_utf8_lossy(&head);
-    // Where a path is too long for the first line, it stands in the second one.
+    // If the path is too long for the first line, it is in the second one.
     let mut lines = head.lines().take(2);
     Ok(lines.any(|line| {
         folders

@@ -33,7 +33,7 @@ const BIAS: &str = "both services shared their CPUs: between services of differe
 
 /// What is to be played.
 #[derive(Debug, Clone)]
-pub struct Wish<'a> {
+pub struct CleanOptions<'a> {
     /// The two; their rounds are an even number.
     pub pair: Pair<'a>,
     /// Load before the measurement.
@@ -90,7 +90,7 @@ pub struct Outcome {
 
 /// Measures a duet and keeps it as a run, round by round.
 pub fn play(
-    wish: &Wish<'_>,
+    wish: &CleanOptions<'_>,
     store: &Store,
     workbench: &Workbench,
     tell: Tell<'_>,
@@ -125,7 +125,7 @@ pub fn play(
 
 /// The two, different in name: one service against itself is there twice.
 fn both(
-    wish: &Wish<'_>,
+    wish: &CleanOptions<'_>,
     checkout: &Checkout,
     catalogue: &mut Catalogue,
 ) -> Result<(Chosen, Chosen), BenchError> {
@@ -139,7 +139,7 @@ fn both(
 
 /// The plan that is stored with what was measured.
 fn plan(
-    wish: &Wish<'_>,
+    wish: &CleanOptions<'_>,
     contract: &Contract,
     services: [&Service; 2],
     protocol: Protocol,
@@ -197,7 +197,7 @@ fn full_network(rounds: &[Round]) -> Option<String> {
 }
 
 fn outcome_of(
-    wish: &Wish<'_>,
+    wish: &CleanOptions<'_>,
     (plan, record): (&Plan, &RunRecord),
     (trials, end): (&[TrialRecord], &RunEnd),
 ) -> Result<Outcome, BenchError> {

@@ -180,7 +180,7 @@ impl Course {
         let miss = match miss {
             Ok(miss) => miss,
             Err(reason) => {
-                self.given_up = Some((Fault::Lab, reason));
+                self.given_up = Some((Fault::Infrastructure, reason));
                 return;
             }
         };
@@ -319,7 +319,7 @@ mod tests {
         };
         let steps = steps(&design, &block, None, &mut broken);
         assert!(
-            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Lab, _))),
+            matches!(steps.last(), Some(Step::GiveUp(0, Fault::Infrastructure, _))),
             "{}",
             words(&steps)
         );

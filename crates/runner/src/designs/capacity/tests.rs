@@ -8,7 +8,7 @@ fn recording(due: u64, valid: u64, within: u64) -> Recording {
         "duration_s": 1.0, "timeout_ns": 1_000_000_000,
         "requests": { "offered": due, "sent": due, "completed": due, "valid": valid },
         "throughput_per_s": due, "goodput_per_s": within,
-        "outcomes": { "valid": valid, "wrong_reply": 0, "status": due - valid, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 },
+        "outcomes": { "valid": valid, "unexpected": 0, "status": due - valid, "timeout": 0, "refused": 0, "reset": 0, "dropped": 0 },
         "status_codes": { "503": due - valid }, "bytes": { "sent": 0, "received": 0 },
         "response_time_ns": null, "service_time_ns": null, "schedule_lag_ns": null,
         "connections": { "asked": 64, "established": 64, "reconnects": 0 },
@@ -67,7 +67,7 @@ fn a_fault_of_the_machine_ends_the_search() {
     nothing.warnings = nothing.failure(None).into_iter().collect();
     let objective = "p99<1h".parse().expect("an objective");
     let error = misses(&objective, &nothing, 100.0, 64.0).expect_err("the machine's");
-    assert_eq!(error.fault(), prony_records::Fault::Lab);
+    assert_eq!(error.fault(), prony_records::Fault::Infrastructure);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The lab file: which hosts there are, how each is reached, and what each is for.
+//! The testbed file: the hosts, how to connect to each of them, and their roles.
 
 mod pods;
 mod text;
@@ -12,33 +12,29 @@ pub use text::FileError;
 use text::Text;
 use toml::Spanned;
 
-/// A lab file, read and found sound.
+/// A parsed and validated testbed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LabFile {
-    /// The file.
+pub struct TestbedFile {
     pub path: PathBuf,
-    /// The cluster whose pods the hosts are, where they are pods.
+    /// The cluster, if the hosts are pods.
     pub kubernetes: Option<Cluster>,
-    /// The hosts, in the order of their names.
+    /// The hosts, sorted by name.
     pub hosts: Vec<HostEntry>,
-    /// What each is for.
     pub roles: Roles,
 }
 
-/// A host of a lab file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostEntry {
-    /// What the lab calls it.
+    /// Its name in the testbed.
     pub name: String,
-    /// How it is reached.
-    pub way: Way,
-    /// CPUs that prony may use there; empty: all.
+    pub way: HostTransport,
+    /// CPUs that prony may use on it; empty for all.
     pub cpus: Cpus,
-    /// Where others of the lab reach what listens there; `None`: where the controller reaches it.
+    /// The address for the other hosts of the testbed; `None`: the address that the controller uses.
     pub address: Option<String>,
-    /// The prony for it, a file of the controller's machine: for other CPUs, or a static one. `None`: the controller's own.
+    /// The prony executable for the host, a file on the machine of the controller: for another CPU architecture, or a static
+    /// one. `None`: the controller's own.
     pub program: Option<PathBuf>,
-    /// Where its services are built.
     pub build: BuildAt,
 }
 
@@ -46,92 +42,89 @@ pub struct HostEntry {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BuildAt {
-    /// On the host itself, from sources that are sent.
+    /// On the host itself, from sources that are sent to it.
     #[default]
     There,
-    /// On the machine of the controller, and sent.
+    /// On the machine of the controller; the build is sent.
     Here,
 }
 
 impl HostEntry {
-    /// The name of the pods that it is one of; `None`: it is no pod.
+    /// The group of equal pods that it belongs to; `None` if it is not a pod.
     fn group(&self) -> Option<&str> {
         match &self.way {
-            Way::Pod(group) => Some(&group.name),
-            Way::Here | Way::Pipe | Way::Ssh { .. } => None,
+            HostTransport::Pod(group) => Some(&group.name),
+            HostTransport::Here | HostTransport::Pipe | HostTransport::Ssh { .. } => None,
         }
     }
 
-    /// Where it lies as far as this machine knows without asking it: its address, or what `ssh` makes of its name.
+    /// The address of the host as far as it is known without connecting: its `address`, or the host name that `ssh` resolves.
     pub fn known_as(&self) -> Option<String> {
         match (&self.address, &self.way) {
             (Some(address), _) => Some(address.clone()),
-            (None, Way::Ssh { destination, command }) => {
+            (None, HostTransport::Ssh { destination, command }) => {
                 let ssh = Ssh {
                     command: command.clone(),
                     ..Ssh::new(destination.clone())
                 };
                 ssh.host_name()
             }
-            (None, Way::Here | Way::Pipe | Way::Pod(_)) => None,
+            (None, HostTransport::Here | HostTransport::Pipe | HostTransport::Pod(_)) => None,
         }
     }
 }
 
-/// How a host is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Way {
-    /// It is the machine of the controller.
+pub enum HostTransport {
+    /// The machine of the controller.
     Here,
-    /// It is this machine, through an agent: what several hosts do, without a second one.
+    /// This machine through an agent: behaves like several hosts without a second machine.
     Pipe,
-    /// Over SSH.
     Ssh {
-        /// As `ssh` knows it.
+        /// The destination argument of `ssh`.
         destination: String,
-        /// The words of the command; usually `ssh`.
+        /// The command and its arguments; usually `ssh`.
         command: Vec<String>,
     },
-    /// It is a pod, one of these equal ones.
+    /// One pod of a group of equal pods.
     Pod(Group),
 }
 
-/// What each host is for, by name.
+/// The names of the hosts with each role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Roles {
-    /// Runs the service.
     pub service: String,
-    /// Make the load; at least one.
+    /// The load generators; at least one.
     pub load: Vec<String>,
-    /// Runs what stands beside the service; the first worker where the file does not say.
-    pub companion: String,
+    /// The host of the backing services; default: the first worker.
+    pub backing_service: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenLab {
-    host: BTreeMap<Spanned<String>, WrittenHost>,
-    roles: Spanned<WrittenRoles>,
-    ssh: Option<WrittenSsh>,
-    kubernetes: Option<Spanned<pods::WrittenCluster>>,
+struct TestbedToml {
+    host: BTreeMap<Spanned<String>, HostToml>,
+    roles: Spanned<RolesToml>,
+    ssh: Option<SshToml>,
+    kubernetes: Option<Spanned<pods::ClusterToml>>,
 }
 
-/// How `ssh` is called for every host.
+/// The `ssh` command for all hosts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenSsh {
+struct SshToml {
     command: Spanned<Vec<String>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenHost {
+struct HostToml {
     ssh: Option<Spanned<String>>,
     #[serde(default)]
     local: bool,
     #[serde(default)]
     pipe: bool,
-    cpus: Option<Spanned<WrittenCpus>>,
+    cpus: Option<Spanned<CpusToml>>,
     address: Option<Spanned<String>>,
     program: Option<PathBuf>,
     build: Option<Spanned<BuildAt>>,
@@ -140,10 +133,13 @@ struct WrittenHost {
     node: Option<Spanned<BTreeMap<String, String>>>,
 }
 
-/// CPUs of a machine by their numbers, or so many of a pod.
+/// The CPUs of a machine by number, or the number of CPUs of a pod.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "CPUs as `\"2-15\"`, or a number of them for a pod")]
-enum WrittenCpus {
+#[serde(
+    untagged,
+    expecting = "CPUs such as `\"2-15\"`, or the number of CPUs of a pod"
+)]
+enum CpusToml {
     Which(String),
     Many(i64),
     Part(f64),
@@ -151,10 +147,11 @@ enum WrittenCpus {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct WrittenRoles {
+struct RolesToml {
     service: Spanned<String>,
     load: Spanned<OneOrMany>,
-    companion: Option<Spanned<String>>,
+    #[serde(rename = "backing", alias = "companion")]
+    backing_service: Option<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -164,8 +161,7 @@ enum OneOrMany {
     Many(Vec<String>),
 }
 
-impl LabFile {
-    /// Reads a lab file.
+impl TestbedFile {
     pub fn read(path: &Path) -> Result<Self, FileError> {
         let text = std::fs::read_to_string(path).map_err(|error| FileError::Unreadable {
             path: path.to_owned(),
@@ -174,22 +170,22 @@ impl LabFile {
         Self::parse(path, &text)
     }
 
-    /// Reads the text of a lab file; errors name `path`.
+    /// Parses the text of a testbed file; `path` is used in errors.
     pub fn parse(path: &Path, text: &str) -> Result<Self, FileError> {
         let text = Text { path, text };
-        let written: WrittenLab = toml::from_str(text.text).map_err(|error| {
+        let written: TestbedToml = toml::from_str(text.text).map_err(|error| {
             let message = error.message().trim().replace('\n', "; ");
             text.wrong(error.span().map_or(0, |span| span.start), message)
         })?;
         let ssh = match written.ssh {
             None => vec!["ssh".to_owned()],
-            Some(WrittenSsh { command }) if command.get_ref().is_empty() => {
+            Some(SshToml { command }) if command.get_ref().is_empty() => {
                 return Err(text.wrong(
                     command.span().start,
-                    "command: give at least one word, as [\"ssh\"]",
+                    "command: at least one word is required, for example [\"ssh\"]",
                 ));
             }
-            Some(WrittenSsh { command }) => command.into_inner(),
+            Some(SshToml { command }) => command.into_inner(),
         };
         let kubernetes = written.kubernetes.map(|cluster| text.cluster(cluster));
         let kubernetes = kubernetes.transpose()?;
@@ -204,7 +200,7 @@ impl LabFile {
                 .iter()
                 .find(|new| hosts.iter().any(|host| host.name == new.name))
             {
-                return Err(text.wrong(at, format!("host: `{}` is there twice", twice.name)));
+                return Err(text.wrong(at, format!("host: `{}` is defined twice", twice.name)));
             }
             hosts.extend(new);
         }
@@ -217,19 +213,19 @@ impl LabFile {
         })
     }
 
-    /// The same with its workers alone: for a load of what none of its hosts is started for.
+    /// Only the workers, for a load on a target outside the testbed.
     #[must_use]
     pub fn workers(&self) -> Self {
         self.only(&self.roles.load)
     }
 
-    /// The same with the host of the service alone.
+    /// Only the host of the service.
     #[must_use]
     pub fn service(&self) -> Self {
         self.only(std::slice::from_ref(&self.roles.service))
     }
 
-    /// The same with these hosts, which all make load.
+    /// Only these hosts; all of them generate load.
     fn only(&self, names: &[String]) -> Self {
         let hosts = self.hosts.iter();
         Self {
@@ -239,12 +235,12 @@ impl LabFile {
             roles: Roles {
                 service: names[0].clone(),
                 load: names.to_vec(),
-                companion: names[0].clone(),
+                backing_service: names[0].clone(),
             },
         }
     }
 
-    /// The host with this name, where the lab has it.
+    /// The host with this name, if the testbed has one.
     pub fn host(&self, name: &str) -> Option<&HostEntry> {
         self.hosts.iter().find(|host| host.name == name)
     }
@@ -254,25 +250,26 @@ impl Text<'_> {
     fn host(
         &self,
         name: &Spanned<String>,
-        written: WrittenHost,
+        written: HostToml,
         ssh: &[String],
     ) -> Result<HostEntry, FileError> {
         let at = name.span().start;
         let name = name.get_ref();
         if let Some((key, at)) = written.key_of_pods() {
-            let text = format!("host.{name}.{key}: only a pod has that: say which cluster with [kubernetes]");
+            let text =
+                format!("host.{name}.{key}: only pods have this key: define the cluster in [kubernetes]");
             return Err(self.wrong(at, text));
         }
         let way = match (&written.ssh, written.local, written.pipe) {
-            (Some(destination), false, false) => Way::Ssh {
+            (Some(destination), false, false) => HostTransport::Ssh {
                 destination: self.destination(destination)?,
                 command: ssh.to_vec(),
             },
-            (None, true, false) => Way::Here,
-            (None, false, true) => Way::Pipe,
+            (None, true, false) => HostTransport::Here,
+            (None, false, true) => HostTransport::Pipe,
             _ => {
                 let text = format!(
-                    "host.{name}: say how it is reached, in one way: `ssh = \"name\"`, `local = true` for this machine, or \
+                    "host.{name}: exactly one connection type is required: `ssh = \"name\"`, `local = true` for this machine, or \
                      `pipe = true` for an agent on this machine"
                 );
                 return Err(self.wrong(at, text));
@@ -281,20 +278,20 @@ impl Text<'_> {
         let cpus = written.cpus.as_ref().map_or(Ok(Cpus::default()), |cpus| {
             let wrong = |error: String| self.wrong(cpus.span().start, format!("host.{name}.cpus: {error}"));
             match cpus.get_ref() {
-                WrittenCpus::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
-                _ => Err(wrong("say which, as `cpus = \"2-15\"`".to_owned())),
+                CpusToml::Which(which) => which.parse::<Cpus>().map_err(|error| wrong(error.to_string())),
+                _ => Err(wrong("use CPU numbers, for example `cpus = \"2-15\"`".to_owned())),
             }
         })?;
         if let Some(address) = &written.address
             && (address.get_ref().is_empty() || address.get_ref().contains([' ', '/']))
         {
-            let text = format!("host.{name}.address: give a name or an IP address, without a port");
+            let text = format!("host.{name}.address: use a host name or an IP address without a port");
             return Err(self.wrong(address.span().start, text));
         }
         let build = match written.build {
-            Some(build) if way == Way::Here => {
+            Some(build) if way == HostTransport::Here => {
                 let text =
-                    format!("host.{name}.build: this machine builds its services itself: leave `build` out");
+                    format!("host.{name}.build: this machine always builds its own services: remove `build`");
                 return Err(self.wrong(build.span().start, text));
             }
             build => build.map(Spanned::into_inner).unwrap_or_default(),
@@ -309,18 +306,20 @@ impl Text<'_> {
         })
     }
 
-    /// A name that begins with a dash would be an option of `ssh`.
+    /// `ssh` would read a name that starts with a dash as an option.
     fn destination(&self, written: &Spanned<String>) -> Result<String, FileError> {
         let name = written.get_ref();
         if name.is_empty() || name.starts_with('-') || name.contains(char::is_whitespace) {
-            let text = format!("ssh: `{name}` is no name of a host; write it as `ssh` takes it: `user@host`");
+            let text = format!(
+                "ssh: `{name}` is not a valid destination: use the form of `ssh`, for example `user@host`"
+            );
             return Err(self.wrong(written.span().start, text));
         }
         Ok(name.clone())
     }
 
-    fn roles(&self, written: WrittenRoles, hosts: &[HostEntry]) -> Result<Roles, FileError> {
-        // The pods of a group have its name together.
+    fn roles(&self, written: RolesToml, hosts: &[HostEntry]) -> Result<Roles, FileError> {
+        // The name of a group refers to all of its pods.
         let members = |role: &str, name: &str, at: usize| {
             let found = hosts
                 .iter()
@@ -336,7 +335,10 @@ impl Text<'_> {
                         names.push(name);
                     }
                 }
-                let text = format!("roles.{role}: no host `{name}`: there are {}", names.join(", "));
+                let text = format!(
+                    "roles.{role}: there is no host `{name}`, only {}",
+                    names.join(", ")
+                );
                 return Err(self.wrong(at, text));
             }
             Ok(found)
@@ -348,7 +350,7 @@ impl Text<'_> {
             }
             let count = found.len();
             let text = format!(
-                "roles.{role}: `{}` has {count} replicas: this role has one host",
+                "roles.{role}: `{}` has {count} replicas, but this role needs exactly one host",
                 name.get_ref()
             );
             Err(self.wrong(name.span().start, text))
@@ -362,21 +364,21 @@ impl Text<'_> {
         for name in names {
             let found = members("load", &name, at)?;
             if found.iter().any(|found| load.contains(found)) {
-                return Err(self.wrong(at, format!("roles.load: `{name}` is there twice")));
+                return Err(self.wrong(at, format!("roles.load: `{name}` is listed twice")));
             }
             load.extend(found);
         }
         let Some(first) = load.first() else {
-            return Err(self.wrong(at, "roles.load: give at least one host"));
+            return Err(self.wrong(at, "roles.load: at least one host is required"));
         };
-        let companion = match &written.companion {
+        let backing_service = match &written.backing_service {
             None => first.clone(),
-            Some(name) => one("companion", name)?,
+            Some(name) => one("backing", name)?,
         };
         Ok(Roles {
             service: one("service", &written.service)?,
             load,
-            companion,
+            backing_service,
         })
     }
 }
@@ -385,8 +387,8 @@ impl Text<'_> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<LabFile, String> {
-        LabFile::parse(Path::new("lab.toml"), text).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<TestbedFile, String> {
+        TestbedFile::parse(Path::new("testbed.toml"), text).map_err(|error| error.to_string())
     }
 
     const WHOLE: &str = r#"
@@ -401,40 +403,41 @@ local = true
 [roles]
 service = "app"
 load = ["load1", "load2"]
-companion = "load2"
+backing = "load2"
 [ssh]
 command = ["ssh", "-F", "config"]
 "#;
 
     #[test]
-    fn a_lab_is_read() {
-        let lab = parse(WHOLE).expect("sound");
-        let app = lab.host("app").expect("there");
+    fn a_testbed_is_read() {
+        let testbed = parse(WHOLE).expect("sound");
+        let app = testbed.host("app").expect("there");
         let command: Vec<String> = ["ssh", "-F", "config"].map(str::to_owned).into();
         let destination = "app01".to_owned();
-        assert_eq!(app.way, Way::Ssh { destination, command });
+        assert_eq!(app.way, HostTransport::Ssh { destination, command });
         assert_eq!(
             (app.cpus.to_string().as_str(), app.build),
             ("2-15", BuildAt::There)
         );
         let here = parse(&WHOLE.replace("cpus = \"2-15\"", "build = \"here\"")).expect("sound");
         assert_eq!(here.host("app").expect("there").build, BuildAt::Here);
-        let load2 = lab.host("load2").expect("there");
-        assert_eq!(load2.way, Way::Here);
+        let load2 = testbed.host("load2").expect("there");
+        assert_eq!(load2.way, HostTransport::Here);
         assert_eq!(
-            lab.host("load1").expect("there").address.as_deref(),
+            testbed.host("load1").expect("there").address.as_deref(),
             Some("10.0.0.7")
         );
-        assert_eq!(lab.roles.load, ["load1", "load2"]);
-        assert_eq!(lab.roles.companion, "load2");
-        assert_eq!(lab.host("db"), None);
+        assert_eq!(testbed.roles.load, ["load1", "load2"]);
+        assert_eq!(testbed.roles.backing_service, "load2");
+        assert_eq!(testbed.host("db"), None);
     }
 
     #[test]
-    fn one_worker_may_be_written_alone_and_has_the_companion() {
-        let lab = parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
+    fn one_worker_may_be_written_alone_and_has_the_backing_service() {
+        let testbed =
+            parse("[host.a]\npipe = true\n[roles]\nservice = \"a\"\nload = \"a\"\n").expect("sound");
         assert_eq!(
-            (lab.roles.load, lab.roles.companion),
+            (testbed.roles.load, testbed.roles.backing_service),
             (vec!["a".to_owned()], "a".to_owned())
         );
     }
@@ -447,21 +450,16 @@ command = ["ssh", "-F", "config"]
                 "service = \"app\"",
                 "service = \"ap\"",
                 11,
-                "no host `ap`: there are app, load1, load2",
+                "there is no host `ap`, only app, load1, load2",
             ),
             (
                 "[\"load1\", \"load2\"]",
                 "[\"load1\", \"load1\"]",
                 12,
-                "`load1` is there twice",
+                "`load1` is listed twice",
             ),
             ("[\"load1\", \"load2\"]", "[]", 12, "at least one"),
-            (
-                "companion = \"load2\"",
-                "companions = \"load2\"",
-                13,
-                "companions",
-            ),
+            ("backing = \"load2\"", "backings = \"load2\"", 13, "backings"),
             ("cpus = \"2-15\"", "cpus = \"2 to 15\"", 4, "host.app.cpus"),
             (
                 "address = \"10.0.0.7\"",
@@ -473,48 +471,52 @@ command = ["ssh", "-F", "config"]
                 "local = true",
                 "local = true\nssh = \"b\"",
                 8,
-                "host.load2: say how it is reached",
+                "host.load2: exactly one connection type",
             ),
             (
                 "ssh = \"app01\"",
                 "ssh = \"-oProxyCommand=x\"",
                 3,
-                "no name of a host",
+                "not a valid destination",
             ),
             (
                 "local = true",
                 "local = true\nbuild = \"here\"",
                 10,
-                "host.load2.build: this machine builds",
+                "host.load2.build: this machine always builds",
             ),
             ("cpus = \"2-15\"", "build = \"hier\"", 4, "hier"),
             ("[\"ssh\", \"-F\", \"config\"]", "[]", 15, "at least one word"),
         ] {
             let error = changed(from, to);
             assert!(
-                error.contains(&format!("lab.toml:{line}: ")) && error.contains(part),
+                error.contains(&format!("testbed.toml:{line}: ")) && error.contains(part),
                 "{to}: {error}"
             );
         }
-        let missing = LabFile::read(Path::new("/nowhere/lab.toml")).expect_err("not there");
-        assert!(missing.to_string().contains("cannot read /nowhere/lab.toml"));
+        let missing = TestbedFile::read(Path::new("/nowhere/testbed.toml")).expect_err("not there");
+        assert!(missing.to_string().contains("cannot read /nowhere/testbed.toml"));
     }
 
-    /// Those that are shipped name hosts that nobody has; what they must be is sound.
+    /// The shipped testbed files name hosts that do not exist, but they must be valid.
     #[test]
-    fn the_labs_of_the_studies_are_sound() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/labs");
+    fn the_testbeds_of_the_studies_are_sound() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../suites/testbeds");
         let mut names = Vec::new();
-        for entry in std::fs::read_dir(&folder).expect("suites/labs") {
+        for entry in std::fs::read_dir(&folder).expect("suites/testbeds") {
             let path = entry.expect("an entry").path();
-            let lab = LabFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
-            assert!(lab.hosts.len() > 1, "{}: one host needs no lab", path.display());
+            let testbed = TestbedFile::read(&path).unwrap_or_else(|error| panic!("{error}"));
             assert!(
-                !lab.roles.load.contains(&lab.roles.service),
+                testbed.hosts.len() > 1,
+                "{}: one host needs no testbed",
+                path.display()
+            );
+            assert!(
+                !testbed.roles.load.contains(&testbed.roles.service),
                 "{}: service and load are apart",
                 path.display()
             );
-            // Each is for a suite of its name.
+            // Each is named after its suite.
             let number = path
                 .file_stem()
                 .and_then(|name| name.to_str())

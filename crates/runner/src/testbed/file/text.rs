@@ -1,38 +1,35 @@
-//! The text of a lab file, and what is wrong with it.
+//! Errors in a testbed file, with their line.
 
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a lab file.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {reason}")]
     Unreadable {
-        /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         reason: String,
     },
-    /// It breaks the format, or says something impossible.
+    /// The file has a wrong format or impossible values.
     #[error("{path}:{line}: {message}")]
     Invalid {
-        /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line, starting at 1.
         line: usize,
-        /// The key, what is wrong with it, and what is allowed.
+        /// The key, the problem, and the permitted values.
         message: String,
     },
 }
 
-/// The text, for errors that name the line.
+/// The text, used to find the line of an error.
 pub(super) struct Text<'a> {
     pub(super) path: &'a Path,
     pub(super) text: &'a str,
 }
 
 impl Text<'_> {
-    /// Something wrong at a byte.
+    /// An error at this byte offset.
     pub(super) fn wrong(&self, at: usize, message: impl Into<String>) -> FileError {
         FileError::Invalid {
             path: self.path.to_owned(),

@@ -1,11 +1,11 @@
-//! A prony on a host of a lab that is spoken with over its standard streams, in lines of JSON.
+//! A prony process on a host of a testbed that exchanges lines of JSON over its standard streams.
 
 mod memory_semaphore;
 
-pub(crate) use memory_semaphore::Turns;
+pub(crate) use memory_semaphore::MemorySemaphore;
 
 use crate::testbed::Member;
-use memory_semaphore::Turn;
+use memory_semaphore::MemoryPermit;
 use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -17,53 +17,52 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-/// Time for it to end when it is told to.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
-/// A line beyond this is a long one, bytes.
+/// A line with more bytes is a long one.
 const LONG: usize = 1 << 20;
-/// Most bytes of its log.
+/// Maximum size of its log in bytes.
 const LOG_BYTES: u64 = 1 << 20;
 
-/// What a prony on a host is started for.
+/// The task of a prony process on a host.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// What to call it, in messages: `the generator`.
+    /// Its name in messages: `the generator`.
     pub name: &'a str,
-    /// Its arguments.
     pub arguments: &'a [&'a str],
-    /// Where it runs; `None`: where its log is.
+    /// Its working directory; `None` for the folder of its log.
     pub folder: Option<&'a Path>,
-    /// Its CPUs; `None`: all.
+    /// Its CPUs; `None` for all.
     pub place: Option<&'a Place>,
-    /// The file of what it says beside its lines.
+    /// The file for its standard error.
     pub log: &'a Path,
 }
 
-/// A prony on a host that does one task and tells of it. Dropping it ends it.
-pub struct Talk {
+/// A prony process on a host that runs one task and reports events. It is stopped when dropped.
+pub struct JsonLinesProcess {
     who: String,
     process: Box<dyn Process>,
     input: Option<Box<dyn Write + Send>>,
-    lines: Receiver<Told>,
+    lines: Receiver<JsonLine>,
 }
 
-/// A line, and the right to have it in memory, where it is a long one.
-struct Told {
+/// A line with its permit to be in memory, if it is a long one.
+struct JsonLine {
     text: String,
-    _turn: Option<Turn>,
+    _turn: Option<MemoryPermit>,
 }
 
-impl Talk {
-    /// Starts it.
+impl JsonLinesProcess {
     pub fn begin(member: &Member, task: Task<'_>) -> Result<Self, HostError> {
         Self::among(member, task, None)
     }
 
-    /// Starts it as one of many whose long lines are read in turns. Whoever begins it hears all of them, none for long.
+    /// Starts it as one of many processes whose long lines share the permits of `turns`. The caller must keep reading from all
+    /// processes: none may wait for long.
     pub(crate) fn among(
         member: &Member,
         task: Task<'_>,
-        turns: Option<Arc<Turns>>,
+        turns: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let place = task.place.cloned().unwrap_or_default();
         let spec = ProcessSpec {
@@ -83,7 +82,7 @@ impl Talk {
             grace: GRACE,
             stop_signal: None,
             sample_every: None,
-            yardstick: false,
+            cpu_speed_probe: false,
         };
         let mut process = member.host.start(&spec)?;
         let (input, output) = process.take_pipes().ok_or_else(|| HostError::Start {
@@ -102,19 +101,19 @@ impl Talk {
         })
     }
 
-    /// What it is and where, for messages.
+    /// The name of the task and its host, for messages.
     pub fn who(&self) -> &str {
         &self.who
     }
 
-    /// Its process, for what it uses.
+    /// The process, for example to read its resource usage.
     pub(crate) fn process(&mut self) -> &mut dyn Process {
         &mut *self.process
     }
 
-    /// Tells it something. What cannot be written finds no reader: that shows at the other end.
+    /// Sends a value. Errors are not reported here: a process that no longer reads is reported as ended when the next message is received.
     pub fn say(&mut self, value: &impl Serialize) {
-        let mut line = serde_json::to_string(value).expect("invariant: what is told is plain data");
+        let mut line = serde_json::to_string(value).expect("invariant: messages are plain data");
         line.push('\n');
         if let Some(input) = &mut self.input
             && input
@@ -126,7 +125,7 @@ impl Talk {
         }
     }
 
-    /// What it tells next, where that comes within this time. The error says who will tell no more, and why.
+    /// Receives the next value; `None` after this timeout. The error says which process ended, and why.
     pub fn hear<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, String> {
         let told = match self.lines.recv_timeout(within) {
             Ok(told) => told,
@@ -136,7 +135,7 @@ impl Talk {
         serde_json::from_str(&told.text).map(Some).map_err(|error| {
             let begin: String = told.text.chars().take(200).collect();
             format!(
-                "{} said `{begin}`, which nobody expects ({error}): are both of the same version?",
+                "unexpected message from {}: `{begin}` ({error}): do both have the same version of prony?",
                 self.who
             )
         })
@@ -153,8 +152,8 @@ impl Talk {
     }
 }
 
-/// Reads in a thread of its own, so that who tells never waits for who hears, but for the turn of a long line.
-fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<Told> {
+/// Reads in a separate thread, so that the process never waits for its reader, except for the permit of a long line.
+fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<MemorySemaphore>>) -> Receiver<JsonLine> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut output = BufReader::new(output);
@@ -167,14 +166,14 @@ fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<Turns>>) -> Receiver<T
     receiver
 }
 
-/// The next line; `None`: there is none.
-fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Option<Told>> {
+/// The next line; `None` at the end.
+fn line(output: &mut impl BufRead, turns: Option<&Arc<MemorySemaphore>>) -> io::Result<Option<JsonLine>> {
     let mut bytes = Vec::new();
-    // One that is long is begun before its turn: nobody knows before how long it is.
+    // The first part of a long line is read before there is a permit, because its length is not known in advance.
     (&mut *output).take(LONG as u64).read_until(b'\n', &mut bytes)?;
     let mut turn = None;
     if bytes.len() == LONG && bytes.last() != Some(&b'\n') {
-        turn = turns.map(Turns::take);
+        turn = turns.map(MemorySemaphore::take);
         output.read_until(b'\n', &mut bytes)?;
     }
     if bytes.is_empty() {
@@ -184,7 +183,7 @@ fn line(output: &mut impl BufRead, turns: Option<&Arc<Turns>>) -> io::Result<Opt
         bytes.pop();
     }
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    Ok(Some(Told { text, _turn: turn }))
+    Ok(Some(JsonLine { text, _turn: turn }))
 }
 
 #[cfg(test)]
@@ -204,7 +203,7 @@ mod tests {
         assert!(line(&mut &b"\xff\n"[..], None).is_err());
     }
 
-    /// A line of this many bytes, of which it is counted how many are being read.
+    /// A reader of one line with this many bytes, which counts how many such lines are being read.
     struct Long(usize, Arc<AtomicUsize>);
 
     impl Read for Long {
@@ -224,9 +223,9 @@ mod tests {
     fn long_lines_of_many_are_in_memory_in_turns() {
         const LENGTH: usize = 3 * LONG;
         const AT_A_TIME: usize = 2;
-        let turns = Turns::new(AT_A_TIME);
+        let turns = MemorySemaphore::new(AT_A_TIME);
         let read = Arc::new(AtomicUsize::new(0));
-        let all: Vec<Receiver<Told>> = (0..12)
+        let all: Vec<Receiver<JsonLine>> = (0..12)
             .map(|_| {
                 listen(
                     Box::new(Long(LENGTH, Arc::clone(&read))),
@@ -234,7 +233,7 @@ mod tests {
                 )
             })
             .collect();
-        let mut left: Vec<&Receiver<Told>> = all.iter().collect();
+        let mut left: Vec<&Receiver<JsonLine>> = all.iter().collect();
         let mut taken = 0;
         while !left.is_empty() {
             left.retain(|lines| {
@@ -242,7 +241,7 @@ mod tests {
                     return true;
                 };
                 assert_eq!(told.text.len(), LENGTH - 1);
-                // Two whole ones, this among them; of all others their begin and what waits to be looked at.
+                // At most two complete lines, including this one, and the first part of every other line.
                 let begun = (all.len() - taken - AT_A_TIME) * (LONG + (64 << 10));
                 let most = (taken + AT_A_TIME) * LENGTH + begun;
                 assert!(read.load(Ordering::Relaxed) <= most);

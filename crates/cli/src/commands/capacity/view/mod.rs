@@ -1,4 +1,4 @@
-//! What a search for a capacity gave: the verdict, then the curve. Pure: points go in, text comes out.
+//! Renders the result of a capacity search: the verdict, then the curve. Pure functions from points to text.
 
 use super::Args;
 use crate::exit::Exit;
@@ -10,20 +10,20 @@ use prony_runner::{number, percent_down};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
-/// A search that has ended.
+/// A finished search.
 pub(super) struct CapacityResult<'a> {
     target: &'a str,
     objective: String,
-    /// What is offered: `requests`, `prompts`.
+    /// The unit of the load: `requests` or `prompts`.
     what: &'static str,
     end: SearchStep,
     /// By rate.
     points: Vec<&'a Point>,
-    /// The last one that missed, in the order of time.
+    /// The last point, in order of time, that missed the objective.
     last_miss: Option<&'a Point>,
 }
 
-/// The first word about a search.
+/// The verdict of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Failed,
@@ -82,7 +82,7 @@ impl<'a> CapacityResult<'a> {
         }
     }
 
-    /// What was the limit instead of the service, at the rate that missed.
+    /// What limited the load instead of the service, at the rate that missed.
     fn limit(&self) -> Option<&'static str> {
         let miss = self.last_miss?;
         if miss.recording.generator.saturated {
@@ -205,7 +205,7 @@ fn bottleneck(recording: &Recording) -> Option<Bottleneck> {
         .find_map(|one| one.kind.facts().bottleneck)
 }
 
-/// Whether a rate met the objective, else what missed first: `✗ p99`.
+/// `✓` if a rate met the objective, else the first metric that missed: `✗ p99`.
 fn mark(point: &Point) -> String {
     match point.missed.first() {
         None => "✓".to_owned(),
@@ -246,7 +246,7 @@ fn table(points: &[&Point]) -> String {
     text
 }
 
-/// The curve of a language model.
+/// The curve of a language model, with token times.
 fn tokens_table(points: &[&Point]) -> String {
     let mut text = format!(
         "{:>10}{:>8}{:>10}{:>10}{:>10}{:>10}{:>8}   objective",

@@ -1,13 +1,13 @@
 use super::*;
 use prony_records::{Histogram, Outcomes};
 
-/// A rate that was offered for 10 s: replies that are valid, and others with status 503; response times are half at `p50_ms`
-/// and half at `p99_ms`.
+/// A rate that was offered for 10 s, with valid replies and others with status 503. Half of the response times are `p50_ms`,
+/// the other half are `p99_ms`.
 fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), missed: &[&str]) -> Point {
     let mut times = Histogram::new();
     times.record_many((p50_ms * 1e6) as u64, valid / 2);
     times.record_many((p99_ms * 1e6) as u64, valid - valid / 2);
-    let outcomes = json!({ "valid": valid, "wrong_reply": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 });
+    let outcomes = json!({ "valid": valid, "unexpected": 0, "status": others, "timeout": 0, "refused": 0, "reset": 0, "dropped": 0 });
     let counts: Outcomes = serde_json::from_value(outcomes.clone()).expect("outcomes");
     let response = Responses::new(times.clone(), None, &counts).times();
     let recording = json!({

@@ -1,14 +1,14 @@
-//! How the target is reached, as it is typed.
+//! Options for how connections to the target are made.
 
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-/// How the target is reached
+/// How connections to the target are made
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Connections")]
 pub(crate) struct ReachArgs {
-    /// Connect to these addresses instead of those that the name has: HOST:PORT:ADDR[,ADDR], IPv6 in [ ]
+    /// Connect to these addresses instead of resolving the name: HOST:PORT:ADDR[,ADDR], IPv6 in [ ]
     #[arg(
         long,
         value_name = "HOST:PORT:ADDR",
@@ -16,21 +16,21 @@ pub(crate) struct ReachArgs {
         hide_short_help = true
     )]
     pub(crate) resolve: Vec<Resolve>,
-    /// Connect to a Unix socket instead of an address; the URL still says what is asked for
+    /// Connect to a Unix socket instead of an address; the URL still names the host and the path
     #[arg(long, value_name = "PATH", conflicts_with = "source", hide_short_help = true)]
     pub(crate) unix: Option<PathBuf>,
-    /// Addresses of this machine that connections come from, in turn, as in 10.0.0.2,10.0.0.3: each has ports of its own
+    /// Source addresses for connections, used in rotation, as in 10.0.0.2,10.0.0.3: each has its own range of ports
     #[arg(long, value_name = "ADDR", value_delimiter = ',', hide_short_help = true)]
     pub(crate) source: Vec<IpAddr>,
-    /// How long to wait for a connection, with its TLS handshake; else as long as for a reply
+    /// How long to wait for a connection and its TLS handshake [default: as long as for a reply]
     #[arg(long, value_name = "TIME", value_parser = some_time, hide_short_help = true)]
-    pub(crate) connect_timeout: Option<WrittenDuration>,
+    pub(crate) connect_timeout: Option<DurationText>,
 }
 
-fn some_time(text: &str) -> Result<WrittenDuration, String> {
-    let time: WrittenDuration = text.parse().map_err(|error| format!("{error}"))?;
+fn some_time(text: &str) -> Result<DurationText, String> {
+    let time: DurationText = text.parse().map_err(|error| format!("{error}"))?;
     if time.0.is_zero() {
-        return Err("0 leaves no time for any connection".to_owned());
+        return Err("a timeout of 0 leaves no time to connect".to_owned());
     }
     Ok(time)
 }
@@ -38,11 +38,9 @@ fn some_time(text: &str) -> Result<WrittenDuration, String> {
 /// Addresses for a name and a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resolve {
-    /// The name.
     pub(crate) host: String,
-    /// The port.
     pub(crate) port: u16,
-    /// What it is instead of what a resolver says.
+    /// Used instead of the addresses that a resolver returns.
     pub(crate) addresses: Vec<IpAddr>,
 }
 
@@ -55,7 +53,7 @@ impl std::str::FromStr for Resolve {
                 "`{text}`: write it as HOST:PORT:ADDR, as in example.com:443:127.0.0.1 or example.com:443:[::1]"
             )
         };
-        // A host that is an IPv6 address stands in brackets itself.
+        // A host that is an IPv6 address is itself in brackets.
         let name_end = match text.strip_prefix('[') {
             Some(rest) => rest.find(']').ok_or_else(wrong)? + 2,
             None => text.find(':').ok_or_else(wrong)?,

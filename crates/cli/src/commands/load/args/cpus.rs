@@ -1,6 +1,6 @@
-//! CPUs, as they are typed.
+//! Parses lists of CPUs.
 
-/// CPUs as the kernel writes them: `0,2-3`.
+/// CPUs in the notation of the kernel: `0,2-3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CpuList(pub(crate) Vec<usize>);
 
@@ -8,7 +8,7 @@ impl std::str::FromStr for CpuList {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("`{text}` is no list of CPUs: write it as 0,2-3");
+        let wrong = || format!("`{text}` is not a list of CPUs: write it as 0,2-3");
         let mut cpus = Vec::new();
         for part in text.split(',') {
             let (low, high) = part.split_once('-').unwrap_or((part, part));

@@ -1,4 +1,4 @@
-//! Language models, as they are typed.
+//! Options for loads on language models.
 
 use std::path::PathBuf;
 
@@ -6,55 +6,55 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Language models")]
 pub(crate) struct LlmArgs {
-    // Not as a comment, where a name with `_` would want backticks.
+    // `help` instead of a doc comment, in which clippy wants backticks around a name with `_`.
     #[arg(
         long,
-        help = "Ask a language model: chat completions, streamed. The URL is the base, as in http://host:8000/v1. A key is taken from PRONY_API_KEY alone",
+        help = "Load a language model with streamed chat completions. The URL is the base, as in http://host:8000/v1. The API key is read from PRONY_API_KEY only",
         conflicts_with_all = ["grpc", "method", "body", "expect", "feeds", "data", "decode", "events", "for_time", "expect_event"],
         hide_short_help = true
     )]
     pub(crate) llm: bool,
-    /// The model; without it the only one that the server has
+    /// Name of the model [default: the only one of the server]
     #[arg(long, value_name = "NAME", requires = "llm", hide_short_help = true)]
     pub(crate) model: Option<String>,
-    /// Send this prompt each time, or what stands in @FILE
+    /// Send this prompt, or the content of @FILE, each time
     #[arg(long, value_name = "TEXT|@FILE", requires = "llm", conflicts_with_all = ["prompts", "prompt_words"], hide_short_help = true)]
     pub(crate) prompt: Option<String>,
-    // Not as a comment, where `[…]` would be read as a link.
+    // `help` instead of a doc comment, in which `[…]` would be read as a link.
     #[arg(
         long,
-        help = "Send the prompts of this file in turn: JSON Lines, each a text, {\"prompt\": …} or {\"messages\": […]}",
+        help = "Send the prompts of this JSON Lines file one after the other; each line is a string, {\"prompt\": …} or {\"messages\": […]}",
         value_name = "FILE",
         requires = "llm",
         conflicts_with = "prompt_words",
         hide_short_help = true
     )]
     pub(crate) prompts: Option<PathBuf>,
-    /// Send prompts of N words, or of A to B, of which no two begin alike; 100 unless told
+    /// Send generated prompts of N words, or of A to B, each with a different beginning [default: 100]
     #[arg(long, value_name = "N|A:B", requires = "llm", hide_short_help = true)]
-    pub(crate) prompt_words: Option<Words>,
-    /// Tokens of an answer, at most
+    pub(crate) prompt_words: Option<PromptLength>,
+    /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N", requires = "llm", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
 }
 
-/// So many words, or as many as drawn from a range.
+/// A number of words, or a range from which it is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Words {
+pub(crate) struct PromptLength {
     pub(crate) low: usize,
     pub(crate) high: usize,
 }
 
-/// Words of a prompt, at most.
+/// Maximum number of words in a prompt.
 const MOST_WORDS: usize = 1_000_000;
 
-impl Default for Words {
+impl Default for PromptLength {
     fn default() -> Self {
         Self { low: 100, high: 100 }
     }
 }
 
-impl std::fmt::Display for Words {
+impl std::fmt::Display for PromptLength {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.low == self.high {
             write!(formatter, "{}", self.low)
@@ -64,7 +64,7 @@ impl std::fmt::Display for Words {
     }
 }
 
-impl std::str::FromStr for Words {
+impl std::str::FromStr for PromptLength {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -72,12 +72,12 @@ impl std::str::FromStr for Words {
             let number = text.parse::<usize>().ok();
             number
                 .filter(|number| (1..=MOST_WORDS).contains(number))
-                .ok_or_else(|| format!("`{text}` is no number of words from 1 to {MOST_WORDS}"))
+                .ok_or_else(|| format!("`{text}` is not a number of words from 1 to {MOST_WORDS}"))
         };
         let (low, high) = text.split_once(':').unwrap_or((text, text));
         let (low, high) = (number(low)?, number(high)?);
         if low > high {
-            return Err("write it as N, or as A:B where A is not the larger one".to_owned());
+            return Err("write it as N, or as A:B with A not larger than B".to_owned());
         }
         Ok(Self { low, high })
     }
@@ -89,10 +89,10 @@ mod tests {
 
     #[test]
     fn words_are_a_number_or_a_range() {
-        assert_eq!("50".parse(), Ok(Words { low: 50, high: 50 }));
-        assert_eq!("50:200".parse(), Ok(Words { low: 50, high: 200 }));
+        assert_eq!("50".parse(), Ok(PromptLength { low: 50, high: 50 }));
+        assert_eq!("50:200".parse(), Ok(PromptLength { low: 50, high: 200 }));
         for wrong in ["", "0", "a", "1:", ":1", "2:1", "1:2:3", "-1", "1000001"] {
-            assert!(wrong.parse::<Words>().is_err(), "{wrong}");
+            assert!(wrong.parse::<PromptLength>().is_err(), "{wrong}");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! The log of requests, as it is typed.
+//! Options for the log of requests.
 
 use prony_load::{LogFormat, LogTo};
 
-/// A file for the log, with the format that its name asks for.
+/// A log file, with the format that its extension selects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LogFile {
     path: String,
@@ -10,7 +10,7 @@ pub(crate) struct LogFile {
 }
 
 impl LogFile {
-    /// The log of this share of the requests.
+    /// The log settings for this share of the requests.
     pub(crate) fn of(&self, share: Option<f64>) -> LogTo {
         LogTo {
             path: self.path.clone(),
@@ -27,7 +27,7 @@ impl std::str::FromStr for LogFile {
         let format = match text.rsplit_once('.').map(|(_, extension)| extension) {
             Some("csv") => LogFormat::Csv,
             Some("jsonl" | "ndjson") => LogFormat::JsonLines,
-            _ => return Err(format!("`{text}`: end the name in .csv, .jsonl or .ndjson")),
+            _ => return Err(format!("`{text}`: the name must end in .csv, .jsonl or .ndjson")),
         };
         Ok(Self {
             path: text.to_owned(),
@@ -36,11 +36,11 @@ impl std::str::FromStr for LogFile {
     }
 }
 
-/// A share in percent.
+/// Parses a share in percent.
 pub(super) fn log_share(text: &str) -> Result<f64, String> {
     text.strip_suffix('%')
         .and_then(|number| number.trim().parse::<f64>().ok())
         .filter(|percent| *percent > 0.0 && *percent <= 100.0)
         .map(|percent| percent / 100.0)
-        .ok_or_else(|| format!("`{text}`: give a share above 0% and at most 100%"))
+        .ok_or_else(|| format!("`{text}` is not a share above 0% and up to 100%"))
 }

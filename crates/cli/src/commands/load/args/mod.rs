@@ -1,4 +1,4 @@
-//! What can be typed after `prony load`.
+//! The command line of `prony load`.
 
 mod connect;
 mod cpus;
@@ -23,15 +23,15 @@ pub(crate) use tls::{TlsArgs, TrustArgs};
 pub(crate) use websocket::WebSocketArgs;
 
 use super::metrics::MetricsAddress;
-use crate::checkout::LabArgs;
+use crate::checkout::TestbedArgs;
 use clap::{ArgGroup, ValueEnum};
 use cpus::CpuList;
 use log::{LogFile, log_share};
-use prony_load::{Objective, Rate, TransportChoice, WrittenDuration};
+use prony_load::{DurationText, Objective, Rate, TransportChoice};
 use prony_telemetry::Collector;
 use std::path::PathBuf;
 
-/// Load a URL and say how it answered
+/// Load a URL and report how the server responds
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "prony load [OPTIONS] <URL|--urls <FILE>|--curl <LINE|@FILE>>")]
 #[command(group(ArgGroup::new("what").required(true).multiple(true).args(["url", "urls", "curl", "job"])))]
@@ -41,7 +41,7 @@ Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
   prony load http://127.0.0.1:8080/api/test --rate 2000 -d 30s --objective 'p99<10ms,errors<0.1%'
 
-These are the switches that most loads need; --help has all of them: users, files of URLs and data, gRPC, WebSocket, TLS, a log.",
+These are the options that most loads need; --help has all of them: users, files of URLs and data, gRPC, WebSocket, TLS, a log.",
     after_long_help = "\
 Examples:
   prony load http://127.0.0.1:8080/api/test -c 64 -d 10s
@@ -54,28 +54,28 @@ Examples:
   prony load ws://127.0.0.1:8080/ws/echo -c 100 --in-flight 8 --message-size 1KiB
   prony load http://127.0.0.1:8000/v1 --llm --rate 4 -d 60s --objective 'ttft<500ms,tpot<50ms'
 
-Places in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in turn, {n:random(1,100)},
-{id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, a value a line, and {column} with --data FILE."
+Placeholders in the URL, in headers and in bodies are filled for each request: {n:range(1,100)} in order, {n:random(1,100)},
+{id:counter(1)}, {key:hex(16)}, {name} with --feed name=FILE, one value per line, and {column} with --data FILE."
 )]
 pub(crate) struct Args {
-    /// Where the requests go: http://host:port/path, or messages: ws://…; redirects are not followed
+    /// Target URL: http://host:port/path, or ws://… for WebSocket messages; redirects are not followed
     pub(crate) url: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
     #[command(flatten)]
-    pub(crate) lab: LabArgs,
-    /// Load several URLs of one host, in a mix: a file with `[WEIGHT] METHOD URL [BODY]` a line
+    pub(crate) testbed: TestbedArgs,
+    /// Load a mix of URLs of one host: a file with `[WEIGHT] METHOD URL [BODY]` on each line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["grpc", "method", "body", "curl", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) urls: Option<PathBuf>,
-    /// Load what a line of curl asks for, as a browser copies it; or @FILE with it
+    /// Send the request in a curl command line that was copied from a browser, or in @FILE
     #[arg(long, value_name = "LINE|@FILE", conflicts_with_all = ["grpc", "method", "body", "url", "llm"], hide_short_help = true, help_heading = "Request")]
     pub(crate) curl: Option<String>,
-    /// Let each user send the steps of this file one after the other; values of replies go into later requests
+    /// Let each user send the steps of this file one after the other; later requests can use values of earlier replies
     #[arg(long, value_name = "FILE", requires = "url", conflicts_with_all = ["grpc", "method", "headers", "body", "curl", "urls", "data", "feeds", "expect", "decode", "StreamArgs", "LlmArgs"], hide_short_help = true, help_heading = "Request")]
     pub(crate) sequence: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) request: RequestArgs,
-    /// Fail (exit code 3) when this is missed, as in 'p99<10ms,errors<0.1%'
+    /// Fail (exit code 3) if this objective is missed, as in 'p99<10ms,errors<0.1%'
     #[arg(long, value_name = "LIST", help_heading = "Result")]
     pub(crate) objective: Option<Objective>,
     /// Print one JSON object instead of text
@@ -83,27 +83,28 @@ pub(crate) struct Args {
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) save: SaveArgs,
-    /// Write a line for each measured request to this file: .csv, or JSON Lines where it ends in .jsonl or .ndjson
+    /// Write a line for each measured request to this file: CSV if it ends in .csv, JSON Lines if in .jsonl or .ndjson
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "Result")]
     pub(crate) log: Option<LogFile>,
-    /// Share of the requests that --log takes, as in 1%
+    /// Share of the requests to log, such as 1% [default: 100%]
     #[arg(long, value_name = "SHARE", requires = "log", value_parser = log_share, hide_short_help = true, help_heading = "Result")]
     pub(crate) log_share: Option<f64>,
-    /// Serve live figures for Prometheus: a port of 127.0.0.1, or ADDR:PORT
+    /// Serve live metrics for Prometheus on this port of 127.0.0.1, or on ADDR:PORT
     #[arg(long, value_name = "ADDR", hide_short_help = true, help_heading = "Result")]
     pub(crate) metrics: Option<MetricsAddress>,
-    /// Send live metrics to a collector of OpenTelemetry (OTLP over HTTP), as `http://127.0.0.1:4318`
+    /// Send live metrics to an OpenTelemetry collector (OTLP over HTTP), such as `http://127.0.0.1:4318`
     #[arg(long, value_name = "URL", hide_short_help = true, help_heading = "Result")]
     pub(crate) otlp: Option<Collector>,
-    /// `-`: read a job as JSON from standard input, then commands; write events
+    /// `-`: read a job as JSON from standard input, then commands, and write events
     #[arg(long, hide = true, value_parser = ["-"], conflicts_with_all = NOT_BESIDE_A_JOB)]
     pub(crate) job: Option<String>,
 }
 
-/// What a job that is read says itself. The groups of structs that hold another one have no members, so those are named.
+/// Options that conflict with `--job` because the job has these settings. A struct that flattens another one has an empty
+/// clap group, so its options are listed one by one.
 #[rustfmt::skip]
 const NOT_BESIDE_A_JOB: [&str; 49] = [
-    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "staircase", "users",
+    "ScheduleArgs", "ReachArgs", "TlsArgs", "connections", "threads", "duration", "warmup", "rate", "ramp", "step_load", "users",
     "requests_per_user", "think", "max_users", "poisson", "in_flight", "backlog", "timeout", "transport", "cpus", "seed", "method",
     "headers", "body", "expect", "expect_json", "expect_body", "expect_status", "feeds", "data", "http2", "decode", "grpc", "proto", "message", "deadline", "url", "urls", "curl",
     "metrics", "otlp", "log", "json", "objective", "save", "StreamArgs", "WebSocketArgs", "LlmArgs", "CallArgs",
@@ -112,9 +113,9 @@ const NOT_BESIDE_A_JOB: [&str; 49] = [
 /// How requests arrive
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Load")]
-#[command(group(ArgGroup::new("arrival").args(["rate", "ramp", "staircase", "stages", "users"])))]
+#[command(group(ArgGroup::new("arrival").args(["rate", "ramp", "step_load", "stages", "users"])))]
 pub(crate) struct LoadArgs {
-    /// Connections held open; A:B:TIME: grow from A to B within a time, in a closed load
+    /// Number of connections; A:B:TIME grows it from A to B within TIME, in a closed load
     #[arg(
         short,
         long,
@@ -123,30 +124,30 @@ pub(crate) struct LoadArgs {
         conflicts_with = "users"
     )]
     pub(crate) connections: Connections,
-    /// Threads of the generator; auto: one for each CPU that it may use
+    /// Number of generator threads; auto: one for each CPU that it may use
     #[arg(short, long, value_name = "N|auto", default_value = "1")]
     pub(crate) threads: Threads,
     #[command(flatten)]
     pub(crate) schedule: ScheduleArgs,
     /// How long to measure
     #[arg(short, long, value_name = "TIME", default_value = "10s")]
-    pub(crate) duration: WrittenDuration,
-    /// Load before the measurement that is not part of the result
+    pub(crate) duration: DurationText,
+    /// Warm-up load before the measurement, not part of the result
     #[arg(long, value_name = "TIME", default_value = "0s")]
-    pub(crate) warmup: WrittenDuration,
-    /// Send this many requests per second, whatever comes back
+    pub(crate) warmup: DurationText,
+    /// Send this many requests per second, independently of replies
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     pub(crate) rate: Option<Rate>,
-    /// Let the rate rise or fall from A to B per second, then hold it: A:B or A:B:HOLD
+    /// Ramp the rate from A to B per second, then hold it: A:B or A:B:HOLD
     #[arg(long, value_name = "A:B[:HOLD]", hide_short_help = true)]
     pub(crate) ramp: Option<Ramp>,
-    /// Begin at A per second and add B each TIME: A:B:TIME
-    #[arg(long, value_name = "A:B:TIME", hide_short_help = true)]
-    pub(crate) staircase: Option<Staircase>,
-    /// Let users arrive, each with a connection of its own: RATE, or A:B[:HOLD] as in --ramp
+    /// Step load: start at A per second and add B every TIME: A:B:TIME
+    #[arg(long, alias = "staircase", value_name = "A:B:TIME", hide_short_help = true)]
+    pub(crate) step_load: Option<StepLoad>,
+    /// Let users arrive at a rate, each with a connection of its own: RATE, or A:B[:HOLD] as in --ramp
     #[arg(long, value_name = "RATE|RAMP", hide_short_help = true)]
     pub(crate) users: Option<Users>,
-    /// Requests of one user
+    /// Number of requests of each user
     #[arg(
         long,
         value_name = "N",
@@ -155,10 +156,10 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) requests_per_user: u32,
-    /// Pause between a reply and the next request, of a user or of a place in a closed load
-    #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "staircase", "stages"], hide_short_help = true)]
-    pub(crate) think: WrittenDuration,
-    /// Users present at once, at most; those beyond are not let in
+    /// Pause between a reply and the next request, of a user or of a slot in a closed load
+    #[arg(long, value_name = "TIME", default_value = "0s", conflicts_with_all = ["rate", "ramp", "step_load", "stages"], hide_short_help = true)]
+    pub(crate) think: DurationText,
+    /// Maximum number of users at the same time; further ones are dropped
     #[arg(
         long,
         value_name = "N",
@@ -167,10 +168,10 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) max_users: u32,
-    /// Send at random times of the same mean rate, as many independent users would
+    /// Send at random times with the same mean rate, like many independent users
     #[arg(long, requires = "arrival", hide_short_help = true)]
     pub(crate) poisson: bool,
-    /// Requests under way on one connection: pipelining in HTTP/1.1, streams in HTTP/2, messages of a WebSocket
+    /// Requests in flight on one connection: pipelining in HTTP/1.1, streams in HTTP/2, messages on a WebSocket
     #[arg(
         long,
         alias = "pipeline",
@@ -180,7 +181,7 @@ pub(crate) struct LoadArgs {
         hide_short_help = true
     )]
     pub(crate) in_flight: u32,
-    /// Requests that may wait for a free connection before they count as not sent
+    /// Maximum number of requests that wait for a free connection; further ones are dropped
     #[arg(
         long,
         value_name = "N",
@@ -192,60 +193,60 @@ pub(crate) struct LoadArgs {
     pub(crate) backlog: u64,
     /// How long to wait for a reply
     #[arg(long, value_name = "TIME", default_value = "10s")]
-    pub(crate) timeout: WrittenDuration,
-    /// How bytes are moved
+    pub(crate) timeout: DurationText,
+    /// I/O interface of the generator
     #[arg(long, value_enum, default_value_t = Transport::Auto, hide_short_help = true)]
     pub(crate) transport: Transport,
-    /// CPUs for the threads, as in 0,2-3
+    /// CPUs for the generator threads, as in 0,2-3
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) cpus: Option<CpuList>,
-    /// Seed of every random choice
+    /// Seed for all random choices
     #[arg(long, value_name = "N", default_value_t = 1, hide_short_help = true)]
     pub(crate) seed: u64,
 }
 
-/// What is sent and what must come back
+/// Requests and expected replies
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Request")]
 pub(crate) struct RequestArgs {
-    /// Method; of gRPC package.Service/method
+    /// Request method; for gRPC package.Service/method
     #[arg(short = 'X', long, value_name = "METHOD", default_value = "GET")]
     pub(crate) method: String,
-    /// A header: 'Name: value'; may be given again
+    /// Request header 'Name: value'; can be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub(crate) headers: Vec<String>,
-    /// The body, or @FILE
+    /// Request body, or @FILE
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) body: Option<String>,
-    /// The body that must come back, or @FILE; another one is a wrong reply. Of gRPC the message as JSON
+    /// Expected response body, or @FILE; any other is an unexpected reply. For gRPC the message as JSON
     #[arg(long, value_name = "TEXT|@FILE")]
     pub(crate) expect: Option<String>,
-    /// What a JSON reply must hold: /POINTER (there, not null), !/POINTER (absent or null), /POINTER=VALUE, /POINTER!=VALUE or
-    /// /POINTER~REGEX; may be given again
+    /// Rule for a JSON reply: /POINTER (present and not null), !/POINTER (absent or null), /POINTER=VALUE, /POINTER!=VALUE or
+    /// /POINTER~REGEX; can be repeated
     #[arg(long, value_name = "RULE", hide_short_help = true)]
     pub(crate) expect_json: Vec<String>,
-    /// A regular expression that must be found in the body
+    /// Regular expression that must match somewhere in the body
     #[arg(long, value_name = "REGEX", hide_short_help = true)]
     pub(crate) expect_body: Option<String>,
-    /// The statuses that are right, as in 200,404,500-599 [default: 200-299]
+    /// Expected statuses, as in 200,404,500-599 [default: 200-299]
     #[arg(long, value_name = "LIST", hide_short_help = true)]
     pub(crate) expect_status: Option<Statuses>,
-    /// Values for the place {NAME}, a line each; may be given again
+    /// Values for the placeholder {NAME}, one per line; can be repeated
     #[arg(long = "feed", value_name = "NAME=FILE", hide_short_help = true)]
-    pub(crate) feeds: Vec<Feed>,
-    /// Values for places from a table: CSV with a line of names, or JSON Lines (.jsonl); a request takes a row for its {COLUMN}s
+    pub(crate) feeds: Vec<FeedArgs>,
+    /// Table with values for placeholders: CSV with a header line, or JSON Lines (.jsonl); each request fills its {COLUMN}s from a row
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) data: Option<PathBuf>,
-    /// Speak HTTP/2
+    /// Use HTTP/2
     #[arg(long)]
     pub(crate) http2: bool,
-    /// Ask for bodies in gzip, br or zstd, and judge them when they are decoded
+    /// Ask for bodies in gzip, br or zstd, and decode them before they are checked
     #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
     pub(crate) decode: bool,
-    /// Call a method of gRPC; the URL has no path then
+    /// Call a gRPC method; the URL must not have a path
     #[arg(long, requires = "method", conflicts_with_all = ["http2", "body", "feeds"], hide_short_help = true, help_heading = "gRPC")]
     pub(crate) grpc: bool,
-    /// The file that describes the method; without it the service is asked (server reflection)
+    /// File that describes the method [default: ask the service (server reflection)]
     #[arg(
         long,
         value_name = "FILE",
@@ -254,7 +255,7 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) proto: Option<PathBuf>,
-    /// The message to send, or @FILE: of gRPC as JSON, the empty one without it; over ws:// a text, 16 random digits without it
+    /// Message to send, or @FILE: for gRPC JSON [default: the empty message]; over ws:// text [default: 16 random digits]
     #[arg(
         long,
         value_name = "TEXT|@FILE",
@@ -262,7 +263,7 @@ pub(crate) struct RequestArgs {
         help_heading = "gRPC"
     )]
     pub(crate) message: Option<String>,
-    /// Tell the service how long the caller of gRPC waits (grpc-timeout)
+    /// Deadline of gRPC calls, sent to the service (grpc-timeout)
     #[arg(
         long,
         value_name = "TIME",
@@ -270,7 +271,7 @@ pub(crate) struct RequestArgs {
         hide_short_help = true,
         help_heading = "gRPC"
     )]
-    pub(crate) deadline: Option<WrittenDuration>,
+    pub(crate) deadline: Option<DurationText>,
     #[command(flatten)]
     pub(crate) call: CallArgs,
     #[command(flatten)]
@@ -285,14 +286,14 @@ pub(crate) struct RequestArgs {
     pub(crate) tls: TlsArgs,
 }
 
-/// A transport, as it is typed.
+/// The value of `--transport`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
-    /// `io_uring` where the kernel allows it and a thread has 8,192 connections at most, else epoll
+    /// `io_uring` if the kernel allows it and no thread has more than 8,192 connections, else epoll
     Auto,
     /// epoll
     Epoll,
-    /// `io_uring`, or an error
+    /// `io_uring`; an error if it is not available
     IoUring,
 }
 
@@ -310,16 +311,16 @@ fn rate(text: &str) -> Result<Rate, String> {
     let number: f64 = text
         .trim()
         .parse()
-        .map_err(|_| format!("`{text}` is no number of events per second"))?;
+        .map_err(|_| format!("`{text}` is not a number of events per second"))?;
     Rate::per_second(number).map_err(|error| error.to_string())
 }
 
-/// A rate that goes from one value to another and is then held.
+/// A rate that changes from one value to another and is then held.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ramp {
     pub(crate) from: Rate,
     pub(crate) to: Rate,
-    pub(crate) hold: WrittenDuration,
+    pub(crate) hold: DurationText,
 }
 
 impl std::str::FromStr for Ramp {
@@ -335,21 +336,21 @@ impl std::str::FromStr for Ramp {
             from: rate(from)?,
             to: rate(to)?,
             hold: hold
-                .map_err(|error| format!("the hold is no duration: {error}"))?
+                .map_err(|error| format!("HOLD is not a duration: {error}"))?
                 .unwrap_or_default(),
         })
     }
 }
 
-/// A rate that rises by the same step each time.
+/// A step load: a rate that rises by the same step at equal intervals.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Staircase {
+pub(crate) struct StepLoad {
     pub(crate) from: Rate,
     pub(crate) step: Rate,
-    pub(crate) every: WrittenDuration,
+    pub(crate) every: DurationText,
 }
 
-impl std::str::FromStr for Staircase {
+impl std::str::FromStr for StepLoad {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -357,11 +358,11 @@ impl std::str::FromStr for Staircase {
         let [from, step, every] = parts.as_slice() else {
             return Err("write it as A:B:TIME, as in 1000:500:5s".to_owned());
         };
-        let every: WrittenDuration = every
+        let every: DurationText = every
             .parse()
-            .map_err(|error| format!("the time is no duration: {error}"))?;
+            .map_err(|error| format!("TIME is not a duration: {error}"))?;
         if every.0.is_zero() {
-            return Err("the time of a stair is 0: give it a length".to_owned());
+            return Err("the duration of a step must not be 0".to_owned());
         }
         Ok(Self {
             from: rate(from)?,
@@ -390,14 +391,14 @@ impl std::str::FromStr for Users {
     }
 }
 
-/// A file with the values of a place.
+/// A file with values of a placeholder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Feed {
+pub(crate) struct FeedArgs {
     pub(crate) name: String,
     pub(crate) path: PathBuf,
 }
 
-impl std::str::FromStr for Feed {
+impl std::str::FromStr for FeedArgs {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

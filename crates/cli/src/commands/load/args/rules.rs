@@ -1,8 +1,8 @@
-//! What replies must be, as it is typed.
+//! Options for the expected replies.
 
 use std::ops::RangeInclusive;
 
-/// Statuses of HTTP: `200,404,500-599`.
+/// HTTP statuses: `200,404,500-599`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Statuses(pub(crate) Vec<u16>);
 

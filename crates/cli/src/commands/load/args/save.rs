@@ -1,23 +1,23 @@
-//! Where a result is kept.
+//! Options for saving a result.
 
 use crate::checkout::StoreArgs;
 use prony_store::Store;
 use std::path::PathBuf;
 
-/// Where a result is kept
+/// Where a result is saved
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Result")]
 pub(crate) struct SaveArgs {
-    /// Keep the result by this name, for `prony compare NAME NAME`; further loads of one name are its repetitions
+    /// Save the result under this name, for `prony compare NAME NAME`; further loads under the name are repetitions
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) save: Option<String>,
-    /// The file that --save keeps results in [default: .prony/store.db of the project]
+    /// File in which --save stores results [default: .prony/store.db in the project]
     #[arg(long, value_name = "FILE", env = "PRONY_STORE", hide_short_help = true)]
     store: Option<PathBuf>,
 }
 
 impl SaveArgs {
-    /// The name with the store that keeps it.
+    /// The name of the result and the store for it; `None` without `--save`.
     pub(crate) fn wanted(&self) -> anyhow::Result<Option<(&str, Store)>> {
         let Some(name) = &self.save else {
             return Ok(None);

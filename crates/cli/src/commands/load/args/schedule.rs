@@ -1,17 +1,17 @@
-//! How many requests and connections there are, and when, as it is typed.
+//! Options for the number and timing of requests and connections.
 
 use super::rate;
-use prony_load::{Growth, Stage, WrittenDuration};
+use prony_load::{DurationText, Growth, Stage};
 use std::time::Duration;
 
-/// Where an end is set by numbers, and rates by stages
+/// Ends after a number of requests, and rates in stages
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Load")]
 pub(crate) struct ScheduleArgs {
-    /// Send so many requests instead of measuring for a time
+    /// Stop after this many requests instead of after a time
     #[arg(short = 'n', long, value_name = "N", conflicts_with_all = ["duration", "stages", "users"], value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) requests: Option<u64>,
-    /// Offer one rate after the other, each for its time, as in 10s:100,30s:500; they say how long to measure
+    /// Offer several rates one after the other, each for a time, as in 10s:100,30s:500; replaces --duration
     #[arg(
         long,
         value_name = "TIME:PER_S,…",
@@ -19,19 +19,19 @@ pub(crate) struct ScheduleArgs {
         conflicts_with = "duration",
         hide_short_help = true
     )]
-    pub(crate) stages: Vec<WrittenStage>,
-    /// Close each connection after so many requests, and make it again
+    pub(crate) stages: Vec<StageToml>,
+    /// Close each connection after this many requests, and open a new one
     #[arg(long, value_name = "N", conflicts_with = "users", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) requests_per_connection: Option<u32>,
-    /// Make a connection for each request (`Connection: close`)
+    /// Use a new connection for each request (`Connection: close`)
     #[arg(long, conflicts_with_all = ["requests_per_connection", "users"], hide_short_help = true)]
     pub(crate) no_keepalive: bool,
-    /// Count a request as an error that an idle connection lost, instead of sending it once more (GET, HEAD and OPTIONS)
+    /// Count a request that was lost on an idle connection as an error, instead of sending it again (GET, HEAD and OPTIONS)
     #[arg(long, hide_short_help = true)]
     pub(crate) no_retry: bool,
 }
 
-/// Longest measurement of so many requests, ns: a year.
+/// Limit of a measurement that ends after a number of requests, ns: a year.
 const LONGEST: u64 = 365 * 24 * 3_600 * 1_000_000_000;
 
 impl ScheduleArgs {
@@ -44,8 +44,8 @@ impl ScheduleArgs {
         }
     }
 
-    /// How long to measure, where nothing ends it before; `duration` is what was typed, or the default.
-    pub(crate) fn measurement_ns(&self, duration: WrittenDuration) -> u64 {
+    /// How long to measure if nothing else ends the load first; `duration` is the value of `--duration`, or its default.
+    pub(crate) fn measurement_ns(&self, duration: DurationText) -> u64 {
         if self.requests.is_some() {
             LONGEST
         } else if self.stages.is_empty() {
@@ -57,11 +57,11 @@ impl ScheduleArgs {
     }
 }
 
-/// `10s:100`.
+/// A stage: `10s:100`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct WrittenStage(pub(crate) Stage);
+pub(crate) struct StageToml(pub(crate) Stage);
 
-impl std::str::FromStr for WrittenStage {
+impl std::str::FromStr for StageToml {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -75,12 +75,12 @@ impl std::str::FromStr for WrittenStage {
     }
 }
 
-pub(super) fn some_time(text: &str) -> Result<WrittenDuration, String> {
-    let time: WrittenDuration = text
+pub(super) fn some_time(text: &str) -> Result<DurationText, String> {
+    let time: DurationText = text
         .parse()
-        .map_err(|error| format!("`{text}` is no duration: {error}"))?;
+        .map_err(|error| format!("`{text}` is not a duration: {error}"))?;
     if time.0 == Duration::ZERO {
-        return Err("a time of 0: give it a length".to_owned());
+        return Err("the time must not be 0".to_owned());
     }
     Ok(time)
 }
@@ -88,7 +88,7 @@ pub(super) fn some_time(text: &str) -> Result<WrittenDuration, String> {
 /// `64`, or `10:200:30s`: from 10 to 200 within 30 s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Connections {
-    /// All of them, or all in the end.
+    /// The number of connections, at the end of the growth if there is one.
     pub(crate) most: u32,
     pub(crate) growth: Option<Growth>,
 }
@@ -99,7 +99,7 @@ impl std::str::FromStr for Connections {
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |text: &str| {
             text.parse::<u32>()
-                .map_err(|_| format!("`{text}` is no number of connections"))
+                .map_err(|_| format!("`{text}` is not a number of connections"))
         };
         let parts: Vec<&str> = text.split(':').collect();
         match parts.as_slice() {
@@ -110,9 +110,7 @@ impl std::str::FromStr for Connections {
             [from, to, over] => {
                 let (from, most) = (number(from)?, number(to)?);
                 if from == 0 || from > most {
-                    return Err(
-                        "begin with at least 1, and with no more than there are in the end".to_owned(),
-                    );
+                    return Err("A must be at least 1, and not larger than B".to_owned());
                 }
                 let over_ns = some_time(over)?.as_ns();
                 Ok(Self {
@@ -120,7 +118,7 @@ impl std::str::FromStr for Connections {
                     growth: Some(Growth { from, over_ns }),
                 })
             }
-            _ => Err("write it as N, or as A:B:TIME for a number that grows, as in 10:200:30s".to_owned()),
+            _ => Err("write it as N, or as A:B:TIME for a growing number, as in 10:200:30s".to_owned()),
         }
     }
 }
@@ -132,11 +130,11 @@ pub(crate) enum Threads {
     Number(u32),
 }
 
-/// Fewest connections that are worth a thread of their own.
+/// The fewest connections that `auto` gives a thread.
 const WORTH_A_THREAD: u32 = 8;
 
 impl Threads {
-    /// How many threads: as many as CPUs that they may use, as long as each has connections enough to be busy.
+    /// The number of threads. `auto` is one for each usable CPU, but no more than have enough connections to be busy.
     pub(crate) fn number(self, cpus: Option<usize>, connections: u32) -> u32 {
         let usable = || std::thread::available_parallelism().map_or(1, usize::from);
         match self {
@@ -189,11 +187,11 @@ mod tests {
 
     #[test]
     fn stages_have_a_time_and_a_rate() {
-        let stage: WrittenStage = "10s:100".parse().expect("a stage");
+        let stage: StageToml = "10s:100".parse().expect("a stage");
         assert_eq!(stage.0.for_ns, 10_000_000_000);
         assert!((stage.0.rate.as_per_second() - 100.0).abs() < 1e-9);
         for wrong in ["", "100", "0s:100", "10s:0", "10s:x", "x:100"] {
-            assert!(wrong.parse::<WrittenStage>().is_err(), "{wrong}");
+            assert!(wrong.parse::<StageToml>().is_err(), "{wrong}");
         }
     }
 

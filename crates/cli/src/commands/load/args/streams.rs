@@ -1,48 +1,48 @@
-//! Replies that are streams, as they are typed.
+//! Options for replies that are streams.
 
 use super::schedule::some_time;
-use prony_load::WrittenDuration;
+use prony_load::DurationText;
 use prony_load::events::{EventRule, Events, LONGEST_EVENT};
 
 /// Replies that are streams
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Streams")]
 pub(crate) struct StreamArgs {
-    /// The reply is a stream (text/event-stream, application/x-ndjson or jsonl, of gRPC) that has ended well after N events
+    /// Expect a stream (text/event-stream, application/x-ndjson or jsonl, gRPC) that is complete after N events
     #[arg(long, value_name = "N", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) events: Option<u32>,
-    /// The reply is a stream that has ended well after this time; --timeout is the longest silence in it
+    /// Expect a stream that is complete after this time; --timeout limits the silence between its events
     #[arg(long = "for", value_name = "TIME", conflicts_with_all = ["decode", "expect"], hide_short_help = true, value_parser = some_time)]
-    pub(crate) for_time: Option<WrittenDuration>,
-    // Not as a comment, where `json:/…` would be read as a link.
+    pub(crate) for_time: Option<DurationText>,
+    // `help` instead of a doc comment, in which `json:/…` would be read as a link.
     #[arg(
         long,
-        help = "The reply is a stream that has such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; may be given again",
+        help = "Expect a stream with such an event: event:NAME, json:/POINTER[=VALUE], regex:PATTERN or a text in its data; can be repeated",
         value_name = "RULE",
         conflicts_with_all = ["grpc", "decode", "expect"],
         hide_short_help = true
     )]
     pub(crate) expect_event: Vec<EventRule>,
-    /// The longest event, or message of gRPC or a WebSocket, as in 64KiB; 1MiB unless told. A longer one is a wrong reply
+    /// Maximum size of an event, or of a gRPC or WebSocket message, such as 64KiB [default: 1MiB]; a longer one is an unexpected reply
     #[arg(long, value_name = "SIZE", hide_short_help = true, value_parser = size)]
     pub(crate) longest_event: Option<u64>,
 }
 
-/// What a stream asks a service for; whoever wants another type says so.
+/// The `Accept` header of a request for a stream, unless the user gives one.
 pub(crate) const ACCEPTED: &str = "text/event-stream, application/x-ndjson, application/jsonl";
 
 impl StreamArgs {
-    /// What the reply must be, where it must be a stream.
+    /// The expected stream; `None` if no option asks for a stream.
     pub(crate) fn expected(&self) -> Option<Events> {
         let is_wanted = self.events.is_some() || self.for_time.is_some() || !self.expect_event.is_empty();
         is_wanted.then(|| self.events())
     }
 
-    /// What a reply must be that is a stream.
+    /// The expectation of a reply that is known to be a stream.
     pub(crate) fn events(&self) -> Events {
         Events {
             until: self.events,
-            for_ns: self.for_time.map(WrittenDuration::as_ns),
+            for_ns: self.for_time.map(DurationText::as_ns),
             some: self.expect_event.clone(),
             longest: self.longest_event.unwrap_or(LONGEST_EVENT),
             whole: None,
@@ -51,7 +51,7 @@ impl StreamArgs {
     }
 }
 
-/// Bytes: `1000`, `64KiB`, `16MiB`.
+/// Parses a size in bytes: `1000`, `64KiB`, `16MiB`.
 pub(super) fn size(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|letter: char| !letter.is_ascii_digit());
     let unit: u64 = match &text[digits.len()..] {
@@ -67,7 +67,7 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
     bytes
         .filter(|&bytes| (1..=1 << 30).contains(&bytes))
         .ok_or_else(|| {
-            format!("`{text}` is no size from 1 byte to 1024MiB: write it as 1000, 64KiB or 16MiB")
+            format!("`{text}` is not a size from 1 byte to 1024MiB: write it as 1000, 64KiB or 16MiB")
         })
 }
 

@@ -1,22 +1,22 @@
-//! How TLS is spoken, as it is typed.
+//! Options for TLS.
 
 use clap::ValueEnum;
 use prony_load::TlsVersion;
 use std::path::PathBuf;
 
-/// Whom a connection with TLS trusts: the same words for every command that takes a URL
+/// Certificates that TLS connections trust: the same options for every command that takes a URL
 #[derive(Debug, clap::Args)]
 pub(crate) struct TrustArgs {
     /// Accept any certificate
     #[arg(long, conflicts_with = "cacert", help_heading = "TLS")]
     pub(crate) insecure: bool,
-    /// Trust the certificates in this file, in PEM, instead of the machine's own: as authorities, or as the server's itself
+    /// Trust the certificates in this PEM file instead of the machine's own: authorities, or the server's own certificate
     #[arg(long, value_name = "FILE", hide_short_help = true, help_heading = "TLS")]
     pub(crate) cacert: Option<PathBuf>,
 }
 
 impl TrustArgs {
-    /// The first switch that was typed.
+    /// The first of these options that was given.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         match (&self.cacert, self.insecure) {
             (Some(_), _) => Some("--cacert"),
@@ -26,31 +26,31 @@ impl TrustArgs {
     }
 }
 
-/// How TLS is spoken
+/// How TLS is used
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "TLS")]
 pub(crate) struct TlsArgs {
     #[command(flatten)]
     pub(crate) trust: TrustArgs,
-    /// The generator's own certificate, in PEM, for services that ask for one
+    /// Client certificate in PEM, for services that ask for one
     #[arg(long, value_name = "FILE", requires = "key", hide_short_help = true)]
     pub(crate) cert: Option<PathBuf>,
     /// The key of --cert, in PEM
     #[arg(long, value_name = "FILE", requires = "cert", hide_short_help = true)]
     pub(crate) key: Option<PathBuf>,
-    /// The name to ask for and to look for in the certificate, instead of the URL's
+    /// Server name to send and to look for in the certificate, instead of the URL's
     #[arg(long, value_name = "NAME", hide_short_help = true)]
     pub(crate) sni: Option<String>,
-    /// Speak this version alone
+    /// Use only this version
     #[arg(long, value_name = "VERSION", value_enum, hide_short_help = true)]
     pub(crate) tls: Option<Version>,
-    /// Make a whole handshake on each connection, instead of resuming an earlier session
+    /// Do a full handshake on each connection, instead of resuming an earlier session
     #[arg(long, hide_short_help = true)]
     pub(crate) no_resumption: bool,
 }
 
 impl TlsArgs {
-    /// The switches that mean nothing without TLS, of those that were typed.
+    /// The first given option that has no effect without TLS.
     pub(crate) fn typed(&self) -> Option<&'static str> {
         [
             ("--cacert", self.trust.cacert.is_some()),
@@ -64,7 +64,7 @@ impl TlsArgs {
     }
 }
 
-/// A version of TLS, as it is typed.
+/// The value of `--tls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Version {
     /// TLS 1.2

@@ -1,21 +1,23 @@
-//! From what was typed to a gRPC call.
+//! Builds a gRPC call from the command line.
 
 mod reflection;
 
+pub(super) use reflection::CallError;
+
 use super::args::RequestArgs;
 use super::input::{JobError, header, text};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use prony_config::contract::ProtoMethod;
 use prony_load::grpc::Messages;
 use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Operation, Part, Request, Target, Template};
 use prony_protocols::request_values::Parameters;
 
-/// The call that was typed; `path` is what the URL holds after the authority.
+/// The call that the options describe; `path` is the part of the URL after the authority.
 pub(super) fn operation(
     args: &RequestArgs,
     target: &Target,
     path: &str,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<Operation, JobError> {
     if path != "/" {
         return Err(JobError::GrpcPath(path.to_owned()));
@@ -71,7 +73,7 @@ pub(super) fn operation(
     })
 }
 
-/// Refuses switches that are about streams which the method does not have.
+/// Rejects options for streams that the method does not have.
 fn refuse(args: &RequestArgs, method: &ProtoMethod) -> Result<(), JobError> {
     let (sends, answers) = (method.is_client_streaming(), method.is_server_streaming());
     let switch = if args.stream.events.is_some() && !answers {
@@ -95,11 +97,15 @@ fn refuse(args: &RequestArgs, method: &ProtoMethod) -> Result<(), JobError> {
     }
 }
 
-/// Messages that are encoded before the load, at most: one with places is another one each time.
+/// Maximum number of messages that are encoded before the load: a message with placeholders differs each time.
 const PREPARED: u64 = 10_000;
 
-/// The message; where it has places, the messages that come of them in turn, each encoded.
-fn messages(method: &ProtoMethod, message: &Template, places: &mut Places) -> Result<Template, JobError> {
+/// The encoded message. With placeholders, the encoded messages for their successive values.
+fn messages(
+    method: &ProtoMethod,
+    message: &Template,
+    places: &mut PlaceholderTable,
+) -> Result<Template, JobError> {
     if message.is_constant() {
         let only = encoded(method, message, places, 1)?.pop();
         return Ok(Template::literal(only.unwrap_or_default().0));
@@ -108,11 +114,11 @@ fn messages(method: &ProtoMethod, message: &Template, places: &mut Places) -> Re
     Ok(Template(vec![Part::Value(places.messages(encoded))]))
 }
 
-/// So many messages, each with the next values of its places.
+/// `count` messages, each with the next values of its placeholders.
 fn encoded(
     method: &ProtoMethod,
     message: &Template,
-    places: &Places,
+    places: &PlaceholderTable,
     count: u64,
 ) -> Result<Vec<Bytes>, JobError> {
     let parameters = Parameters::new(&places.parameters, 0);

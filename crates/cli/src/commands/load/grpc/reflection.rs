@@ -1,27 +1,31 @@
-//! What a service says about its own methods, where no file describes them.
+//! Asks a service for the description of its methods, if no file describes them.
 
 use super::super::input::DescriptionError;
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
-use prony_generator::{CallError, exchange};
-use prony_load::{Body, Request, Target, Template};
-use std::time::Duration;
+use prony_generator::EngineError;
+use prony_load::{Body, Protocol, Request, Target, Template};
+use prony_protocols::client::{Client, ClientError};
+use prony_protocols::grpc::percent_decoded;
+use std::time::{Duration, Instant};
 
-/// How long a service may be silent when it is asked for its description.
+/// How long a service may take to send its description.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// The status of gRPC for a method that is not there, and for what was asked for.
+/// gRPC statuses for a method that does not exist, and for a symbol that was not found.
 const UNIMPLEMENTED: u32 = 12;
 const NOT_FOUND: u32 = 5;
 
 /// Asks the service for the method.
 pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, DescriptionError> {
-    // The first path that is there answers all questions.
+    // The first path that exists answers all questions.
     let mut paths = REFLECTION_PATHS.iter();
     let mut path = paths.next();
     reflect(name, |question| {
         while let Some(method) = path {
-            match exchange(target, &request(method, question), PATIENCE) {
+            match call(target, &request(method, question)) {
                 Err(CallError::Status { code, .. }) if code == UNIMPLEMENTED => path = paths.next(),
-                Err(CallError::Engine(error)) => return Err(error.into()),
+                Err(CallError::Client(ClientError::Unreachable(reason))) => {
+                    return Err(unreachable(target, reason).into());
+                }
                 // Some services say so, instead of answering that they do not have it.
                 Err(CallError::Status { code, said }) if code == NOT_FOUND => return Ok(Err(said)),
                 other => return other.map(Ok).map_err(DescriptionError::Call),
@@ -29,6 +33,45 @@ pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, Descrip
         }
         Err(DescriptionError::None)
     })
+}
+
+/// Why a call brought no message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no reply.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The service answered with a status other than 0.
+    #[error("grpc-status {code} {said}")]
+    Status { code: u32, said: String },
+    /// The reply is not one of gRPC.
+    #[error("it answers with HTTP status {0}")]
+    NotGrpc(u16),
+}
+
+/// Makes one unary call and gives the message that comes back.
+fn call(target: &Target, request: &Request) -> Result<Vec<u8>, CallError> {
+    let client = Client::new(target, Protocol::Grpc)?;
+    let reply = client.ask(request, Instant::now() + PATIENCE)?;
+    match reply.grpc_status {
+        Some(0) => Ok(reply.body),
+        Some(code) => Err(CallError::Status {
+            code,
+            said: prony_load::excerpt(&percent_decoded(&reply.grpc_message)),
+        }),
+        None => Err(CallError::NotGrpc(reply.status)),
+    }
+}
+
+fn unreachable(target: &Target, reason: String) -> EngineError {
+    EngineError::Unreachable {
+        address: target
+            .connect
+            .unix
+            .clone()
+            .unwrap_or_else(|| target.authority.clone()),
+        reason,
+    }
 }
 
 fn request(path: &str, question: &[u8]) -> Request {

@@ -1,20 +1,20 @@
-//! The key of an API. It comes from the environment alone, and nothing that prony says shows it: a server may say it back.
+//! The API key. It is read from the environment only, and masked in all output: a server may echo it.
 
 use crate::commands::load::input::JobError;
 use prony_records::Recording;
 
-/// Where the key comes from.
+/// The environment variable with the key.
 const VARIABLE: &str = "PRONY_API_KEY";
-/// What stands in its place.
+/// Replaces the key.
 const MASK: &str = "***";
-/// Of a text that was cut, so much of the begin of a key is known as one.
+/// Number of leading bytes by which the key is recognized in a text that was cut.
 const BEGIN: usize = 8;
 
 /// A key. It cannot be shown by mistake: it is not `Debug`.
 pub(super) struct Key(String);
 
 impl Key {
-    /// The key, where there is one.
+    /// Reads the key, if there is one.
     pub(super) fn of_environment() -> Result<Option<Self>, JobError> {
         let Some(value) = std::env::var_os(VARIABLE) else {
             return Ok(None);
@@ -36,7 +36,7 @@ impl Key {
         format!("Bearer {}", self.0)
     }
 
-    /// A text without the key in it, also where only its begin is there.
+    /// Masks the key in a text, even if only the start of the key is there.
     pub(super) fn mask(&self, text: &str) -> String {
         let mut masked = String::with_capacity(text.len());
         let mut rest = text;
@@ -55,12 +55,12 @@ impl Key {
     }
 }
 
-/// Takes the key out of what the server said.
+/// Masks the key in texts from the server.
 pub(in crate::commands::load) fn mask(recording: &mut Recording) {
     let Ok(Some(key)) = Key::of_environment() else {
         return;
     };
-    for wrong in &mut recording.wrong_replies {
+    for wrong in &mut recording.unexpected_replies {
         for text in [&mut wrong.what, &mut wrong.expected, &mut wrong.got] {
             *text = key.mask(text);
         }

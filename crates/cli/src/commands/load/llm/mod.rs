@@ -1,4 +1,4 @@
-//! From what was typed to the load of a language model: chat completions.
+//! Builds a load on a language model (chat completions) from the command line.
 
 mod key;
 mod models;
@@ -7,7 +7,7 @@ pub(in crate::commands::load) use key::mask;
 
 use super::args::RequestArgs;
 use super::input::{JobError, header, read, text};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use key::Key;
 use prony_config::input::prompts;
 use prony_load::events::{Chat, Events, LONGEST_EVENT};
@@ -16,13 +16,13 @@ use prony_load::{
     Source, Target, Template,
 };
 
-/// Where a server is asked, by the path that was typed.
+/// Paths of a server's API.
 struct Endpoint {
     completions: String,
     models: String,
 }
 
-/// The base of most servers, where the URL has no path.
+/// The base path of most servers, used if the URL has no path.
 const BASE: &str = "/v1";
 const COMPLETIONS: &str = "/chat/completions";
 
@@ -39,12 +39,13 @@ impl Endpoint {
     }
 }
 
-/// The request that was typed; `path` is what the URL holds after the authority. Says on standard error what it chose.
+/// The request that the options describe; `path` is the part of the URL after the authority. Prints on standard error what it
+/// chose.
 pub(super) fn operation(
     args: &RequestArgs,
     (target, protocol): (&Target, Protocol),
     path: &str,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<Operation, JobError> {
     let endpoint = Endpoint::of(path);
     let key = Key::of_environment()?;
@@ -53,7 +54,7 @@ pub(super) fn operation(
         model.clone()
     } else {
         let model = models::only_one((target, protocol), &endpoint, &headers, key.as_ref())?;
-        eprintln!("prony: the model is `{model}`, the only one of the server");
+        eprintln!("prony: the model is `{model}`, the only one on the server");
         model
     };
     let messages = messages(args, places)?;
@@ -78,7 +79,11 @@ pub(super) fn operation(
     })
 }
 
-fn headers(args: &RequestArgs, key: Option<&Key>, places: &mut Places) -> Result<Vec<Header>, JobError> {
+fn headers(
+    args: &RequestArgs,
+    key: Option<&Key>,
+    places: &mut PlaceholderTable,
+) -> Result<Vec<Header>, JobError> {
     let mut headers: Vec<Header> = args
         .headers
         .iter()
@@ -125,8 +130,8 @@ fn body(model: &str, messages: Vec<Part>, max_tokens: Option<u32>) -> Template {
     Template(parts)
 }
 
-/// The messages of each request. Says on standard error which they are, and whether a server may know them again.
-fn messages(args: &RequestArgs, places: &mut Places) -> Result<Vec<Part>, JobError> {
+/// The messages of each request. Describes them on standard error, and hints if a server may have cached them.
+fn messages(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Vec<Part>, JobError> {
     let mut value = |name: &str, source| {
         let name = format!("a prompt's {name}");
         places.parameters.push(Parameter { name, source });
@@ -135,8 +140,8 @@ fn messages(args: &RequestArgs, places: &mut Places) -> Result<Vec<Part>, JobErr
     if let Some(prompt) = &args.llm.prompt {
         let message = prompts::message_of(&text(prompt)?);
         eprintln!(
-            "hint: all prompts are the same one, and a server that keeps what it worked out for a prompt answers it sooner: \
-             --prompt-words N sends prompts that all begin differently"
+            "hint: all prompts are the same, and a server that caches prompts answers them faster: --prompt-words N sends prompts \
+             that all begin differently"
         );
         return Ok(vec![literal(&message.to_string())]);
     }
@@ -149,8 +154,10 @@ fn messages(args: &RequestArgs, places: &mut Places) -> Result<Vec<Part>, JobErr
         return Ok(vec![value("messages", Source::Lines(prompts.messages))]);
     }
     let words = args.llm.prompt_words.unwrap_or_default();
-    eprintln!("prony: prompts of {words} words, of which no two begin alike; another --seed sends others");
-    // What stands in front is a word, and differs in its first letters already; its second part never comes again in a load.
+    eprintln!(
+        "prony: prompts of {words} words, each with a different beginning; another --seed sends other prompts"
+    );
+    // The prefix counts as one word. Its first part is random; its second part never repeats within a load.
     let texts = prompts::made(words.low - 1, words.high - 1);
     Ok(vec![
         literal(r#"[{"role":"user","content":""#),
@@ -163,7 +170,7 @@ fn messages(args: &RequestArgs, places: &mut Places) -> Result<Vec<Part>, JobErr
     ])
 }
 
-/// What a file of prompts holds.
+/// Describes the prompts of a file.
 fn described(words: &[usize]) -> String {
     let mut sorted = words.to_vec();
     sorted.sort_unstable();
@@ -171,7 +178,7 @@ fn described(words: &[usize]) -> String {
     let at = |percent: usize| sorted[(count - 1) * percent / 100];
     let mean = sorted.iter().sum::<usize>() as f64 / count as f64;
     format!(
-        "{count} prompts of {} to {} words, mean {mean:.0}, p50 {}, p90 {}; they come again after {count} requests",
+        "{count} prompts of {} to {} words, mean {mean:.0}, p50 {}, p90 {}; they repeat after {count} requests",
         at(0),
         at(100),
         at(50),
@@ -179,13 +186,13 @@ fn described(words: &[usize]) -> String {
     )
 }
 
-/// Whether a load asks a language model.
+/// Whether the target of a load is a language model.
 pub(crate) fn is_asked(job: &Job) -> bool {
     let mut events = job.workload.operations.iter().map(|one| &one.expect.events);
     events.any(|events| events.as_ref().is_some_and(|events| events.chat.is_some()))
 }
 
-/// Says when an answer is good.
+/// Sets the limits within which an answer is good.
 pub(crate) fn aim(job: &mut Job, objective: Option<&Objective>) -> Result<(), JobError> {
     let Some(streams) = objective.and_then(Objective::streams) else {
         return Ok(());
@@ -203,12 +210,12 @@ pub(crate) fn aim(job: &mut Job, objective: Option<&Objective>) -> Result<(), Jo
     Ok(())
 }
 
-/// Advises an open load: users of a language model do not wait for each other.
+/// Recommends an open load: users of a language model do not wait for each other.
 pub(super) fn advise(job: &Job) {
     if matches!(job.load, Load::Closed { .. }) && is_asked(job) {
         eprintln!(
-            "hint: in a closed load the next prompt waits for an answer, so a slow server is asked less and looks faster than it \
-             is to its users: --rate N sends prompts as they come"
+            "hint: in a closed load each prompt waits for the previous answer, so a slow server gets fewer prompts and looks faster \
+             than it is for its users: --rate N sends prompts at a fixed rate"
         );
     }
 }
@@ -258,7 +265,7 @@ mod tests {
         let words: Vec<usize> = (1..=99).rev().collect();
         assert_eq!(
             described(&words),
-            "99 prompts of 1 to 99 words, mean 50, p50 50, p90 89; they come again after 99 requests"
+            "99 prompts of 1 to 99 words, mean 50, p50 50, p90 89; they repeat after 99 requests"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Which model is asked, where none is named.
+//! Finds the model to use if the user names none.
 
 use super::Endpoint;
 use super::key::Key;
@@ -8,10 +8,10 @@ use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{Body, Expectation, Header, Protocol, Request, Target, Template};
 use serde_json::Value;
 
-/// Models that are named where there are several, at most.
+/// Maximum number of models that an error lists.
 const NAMED: usize = 8;
 
-/// The only model that the server has.
+/// The only model of the server; an error if it has none or several.
 pub(super) fn only_one(
     (target, protocol): (&Target, Protocol),
     endpoint: &Endpoint,
@@ -34,7 +34,7 @@ pub(super) fn only_one(
                 body: Body::None,
             },
             expect: Expectation::default(),
-            talk: Vec::new(),
+            script: Vec::new(),
             within: None,
             until: None,
         },
@@ -56,7 +56,7 @@ pub(super) fn only_one(
                 several.len()
             )))
         }
-        None => Err(unknown("the answer is no list of models".to_owned())),
+        None => Err(unknown("the reply is not a list of models".to_owned())),
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is shown on a terminal while a load runs: one line, written again each interval.
+//! The live view of a load: one line, rewritten each interval.
 
 pub(super) mod result;
 
@@ -9,26 +9,25 @@ use prony_runner::{number, percent_down};
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
 
-/// Intervals in the sparkline, at most.
+/// Maximum number of intervals in the sparkline.
 const BARS: usize = 30;
-/// Columns of a terminal that does not say how wide it is.
+/// Assumed width of a terminal that does not report its width.
 const USUAL_WIDTH: usize = 80;
 
-/// Without a terminal a line is written this often, s.
+/// How often a line is written if standard error is not a terminal, s.
 const SELDOM_S: f64 = 30.0;
 
-/// The view.
 pub(super) struct View {
-    /// Whether standard error is a terminal, where the line can be written over.
+    /// Whether standard error is a terminal, on which the line can be overwritten.
     terminal: bool,
     colour: bool,
-    /// How long it lasts, where that is known.
+    /// Length of the load, if it is known.
     total_s: Option<f64>,
     recent: Vec<f64>,
     valid: u64,
     errors: u64,
     written: bool,
-    /// When the last line was written that stays, s.
+    /// When the last permanent line was written, s.
     last_s: f64,
 }
 
@@ -63,7 +62,7 @@ impl View {
     }
 
     fn interval(&mut self, phase: Phase, interval: &Interval) {
-        // A stream that lasts gives messages long before it is a reply.
+        // A long stream delivers messages long before it is complete.
         let counted = interval.messages.unwrap_or(interval.completed);
         let rate = counted as f64 / interval.length_s.max(1e-9);
         if self.recent.len() == BARS {
@@ -78,7 +77,7 @@ impl View {
                 .map_or(USUAL_WIDTH, |(width, _)| width.0.into());
             let alarming = self.errors > 0 && self.colour;
             let line = line(&self.texts(phase, interval), &self.recent, width, alarming);
-            // A terminal that is gone is no reason to stop measuring.
+            // A lost terminal is no reason to stop measuring.
             let _ = write!(std::io::stderr(), "\r\x1b[2K{line}");
             self.written = true;
         } else if end_s - self.last_s >= SELDOM_S {
@@ -87,7 +86,7 @@ impl View {
         }
     }
 
-    /// What a line says, the most important first.
+    /// The parts of the line, the most important first.
     fn texts(&self, phase: Phase, interval: &Interval) -> [String; 5] {
         let rate = self.recent.last().copied().unwrap_or(0.0);
         let unit = if interval.messages.is_some() {
@@ -120,7 +119,7 @@ impl View {
         ]
     }
 
-    /// A line that stays.
+    /// Prints a permanent line.
     pub(super) fn says(&mut self, text: &str) {
         self.finish();
         eprintln!("{text}");
@@ -134,11 +133,11 @@ impl View {
     }
 }
 
-/// Which of the texts says how many requests succeeded.
+/// The index of the text with the share of requests that succeeded.
 const SUCCESS: usize = 2;
 
-/// The texts, that of success in red where it is `alarming`, and a sparkline, in less than `width` columns: a line that
-/// wraps could not be written over. What does not fit is left out, from the right.
+/// The texts, with the success in red if `alarming`, and a sparkline, in less than `width` columns: a line that wraps could
+/// not be overwritten. What does not fit is left out, from the right.
 fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> String {
     let room = width.saturating_sub(1);
     let columns = |text: &String| text.chars().count();
@@ -172,7 +171,7 @@ fn line(texts: &[String], values: &[f64], width: usize, alarming: bool) -> Strin
 mod tests {
     use super::*;
 
-    /// What a terminal shows of a line.
+    /// The visible part of a line.
     fn shown(line: &str) -> String {
         line.replace("\x1b[31m", "").replace("\x1b[0m", "")
     }

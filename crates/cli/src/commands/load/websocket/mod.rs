@@ -1,18 +1,22 @@
-//! From what was typed to the messages of a WebSocket.
+//! Builds the messages of a WebSocket from the command line.
 
 use super::args::RequestArgs;
 use super::input::{JobError, header, text_or_file};
-use super::template::Places;
+use super::template::PlaceholderTable;
 use prony_load::events::LONGEST_EVENT;
 use prony_load::{
     Body, BodyRule, Expectation, Generated, Operation, Parameter, Part, Request, Source, Template,
 };
 
-/// Digits of the message that is sent where none was typed.
+/// Number of digits in the default message.
 const DIGITS: u8 = 16;
 
-/// The message that was typed, which must come back as it is; `path` is what the URL holds after the authority.
-pub(super) fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> Result<Operation, JobError> {
+/// The message that the options describe, which must come back unchanged; `path` is the part of the URL after the authority.
+pub(super) fn operation(
+    args: &RequestArgs,
+    path: &str,
+    places: &mut PlaceholderTable,
+) -> Result<Operation, JobError> {
     refuse(args)?;
     if args.web_socket.members.is_some() && path.contains("{room}") && !path.contains("{room:") {
         places.room()?;
@@ -45,7 +49,7 @@ pub(super) fn operation(args: &RequestArgs, path: &str, places: &mut Places) -> 
     })
 }
 
-/// The longest message that may come back: what was typed, else a usual one, or what is sent where that is longer.
+/// Maximum length of a received message: as given, else the default, or the length of what is sent if that is longer.
 pub(super) fn longest(args: &RequestArgs, operation: &Operation, parameters: &[Parameter]) -> u64 {
     let longest = |part: &Part| match part {
         Part::Literal(bytes) => bytes.as_slice().len(),
@@ -71,7 +75,7 @@ fn longest_value(source: &Source) -> usize {
     }
 }
 
-/// What is typed about messages is for a WebSocket, or for gRPC.
+/// Rejects options for messages if the target is neither a WebSocket nor gRPC.
 pub(super) fn refuse_elsewhere(args: &RequestArgs) -> Result<(), JobError> {
     let typed = [
         (args.web_socket.message_size.is_some(), "--message-size"),
@@ -85,7 +89,7 @@ pub(super) fn refuse_elsewhere(args: &RequestArgs) -> Result<(), JobError> {
     }
 }
 
-/// What is typed about requests and replies of HTTP is not for a WebSocket.
+/// Rejects options for HTTP requests and replies on a WebSocket.
 fn refuse(args: &RequestArgs) -> Result<(), JobError> {
     let stream = &args.stream;
     let typed = [
@@ -108,7 +112,7 @@ fn refuse(args: &RequestArgs) -> Result<(), JobError> {
 fn typed_message(
     typed: &str,
     is_binary: bool,
-    places: &mut Places,
+    places: &mut PlaceholderTable,
 ) -> Result<(&'static str, Template), JobError> {
     let message = text_or_file(typed, places)?;
     if is_binary {
@@ -120,8 +124,8 @@ fn typed_message(
     Ok(("TEXT", message))
 }
 
-/// Bytes that do not compress, and an end that is another one each time.
-fn of_size(bytes: u64, places: &mut Places) -> Result<Template, JobError> {
+/// Incompressible bytes, with an end that is different each time.
+fn of_size(bytes: u64, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     let end = digits(Generated::end_length(bytes), places)?;
     let generated = Generated {
         bytes,
@@ -137,8 +141,8 @@ fn of_size(bytes: u64, places: &mut Places) -> Result<Template, JobError> {
     Ok(Template(parts))
 }
 
-/// So many random hexadecimal digits.
-fn digits(count: u8, places: &mut Places) -> Result<Template, JobError> {
+/// `count` random hexadecimal digits.
+fn digits(count: u8, places: &mut PlaceholderTable) -> Result<Template, JobError> {
     Ok(places.template(&format!("{{message:hex({count})}}"))?)
 }
 

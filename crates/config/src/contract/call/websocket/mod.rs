@@ -1,12 +1,12 @@
-//! Messages of a WebSocket, and talks in cases, from the words of a contract.
+//! Messages of a WebSocket, and scripts in cases, built from a contract.
 
 mod turn;
 
 pub use turn::{Frame, FrameKind, Heard, Member, Turn};
 
-use super::{Call, Filling};
+use super::{Call, PlaceholderValues};
 use crate::contract::template::{Builder, constant};
-use crate::contract::toml::{OneOrMany, WrittenCall};
+use crate::contract::toml::{CallToml, OneOrMany};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
 use std::ops::Range;
@@ -15,46 +15,39 @@ use std::ops::Range;
 const SWITCHED: u16 = 101;
 
 impl Contract {
-    /// What is said of a WebSocket must be about one, and nothing else.
-    pub(super) fn verify_web_socket(
-        &self,
-        span: Range<usize>,
-        call: &WrittenCall,
-    ) -> Result<(), ContractError> {
+    /// Keys for WebSockets need a WebSocket call, and a WebSocket call allows only these.
+    pub(super) fn verify_web_socket(&self, span: Range<usize>, call: &CallToml) -> Result<(), ContractError> {
         let Some(expect) = call.expect.as_ref() else {
             return Ok(());
         };
         let says = expect.get_ref();
         if call.websocket.is_none() {
-            return match &call.talk {
-                Some(talk) => {
-                    Err(self.invalid(talk.span(), "`talk` goes over a WebSocket: give `websocket`"))
-                }
+            return match &call.script {
+                Some(talk) => Err(self.invalid(talk.span(), "`script` needs a WebSocket: give `websocket`")),
                 None if says.echoed => {
-                    let message = "`expect.echoed` is about a message of a WebSocket: give `websocket`";
+                    let message = "`expect.echoed` needs a WebSocket: give `websocket`";
                     Err(self.invalid(expect.span(), message))
                 }
                 None => Ok(()),
             };
         }
         if call.http.is_some() || call.grpc.is_some() {
-            let message = "`websocket` beside `http` or `grpc`: an operation is called over a WebSocket, or over the others";
+            let message = "`websocket` together with `http` or `grpc`: give only one of them";
             return Err(self.invalid(span, message));
         }
         let mut other = says.clone();
         (other.status, other.echoed) = (None, false);
         if other.speaks_of_http() || other.speaks_of_grpc() {
-            let message =
-                "of a WebSocket `expect` says `echoed`, or the `status` of a handshake that is refused";
+            let message = "for a WebSocket, `expect` has `echoed`, or the `status` of a rejected handshake";
             return Err(self.invalid(expect.span(), message));
         }
-        if says.status.is_some() && (says.echoed || call.talk.is_some()) {
-            let message = "`status` is that of a handshake that is refused: nothing is said after it";
+        if says.status.is_some() && (says.echoed || call.script.is_some()) {
+            let message = "`status` is for a rejected handshake: remove the messages after it";
             return Err(self.invalid(expect.span(), message));
         }
         match &call.generated {
             Some(generated) if generated.get_ref().chunk.is_some() => {
-                Err(self.invalid(generated.span(), "`generated.chunk` is about bodies of HTTP/1.1"))
+                Err(self.invalid(generated.span(), "`generated.chunk` is for bodies of HTTP/1.1"))
             }
             _ => Ok(()),
         }
@@ -62,8 +55,11 @@ impl Contract {
 }
 
 impl Call<'_> {
-    /// The message with the handshake of its connection, and that it comes back.
-    pub(super) fn web_socket(&self, filling: &Filling<'_>) -> Result<(Request, Expectation), ContractError> {
+    /// The message, the handshake of its connection, and the expectation of the echo.
+    pub(super) fn web_socket(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<(Request, Expectation), ContractError> {
         let request = self.web_socket_request(filling)?;
         let expect = self.expect().get_ref();
         let status = match &expect.status {
@@ -79,7 +75,10 @@ impl Call<'_> {
         Ok((request, expectation))
     }
 
-    pub(super) fn web_socket_request(&self, filling: &Filling<'_>) -> Result<Request, ContractError> {
+    pub(super) fn web_socket_request(
+        &self,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Request, ContractError> {
         let path = self.written.websocket.as_ref();
         let path = path.expect("invariant: the call speaks WebSocket");
         let (body, _) = self.http_body(filling)?;
@@ -92,10 +91,14 @@ impl Call<'_> {
         })
     }
 
-    /// What is said and heard on a connection of its own: what is written, or the message and its echo. Nothing where the
-    /// call is not over a WebSocket, or its handshake is refused.
-    pub(crate) fn talk(&self, request: &Request, filling: &Filling<'_>) -> Result<Vec<Turn>, ContractError> {
-        let Some(talk) = &self.written.talk else {
+    /// The frames that a case sends and expects on its own connection: those of `script`, or the message and its echo. Empty if
+    /// the call is not over a WebSocket, or if the handshake must be rejected.
+    pub(crate) fn script(
+        &self,
+        request: &Request,
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Vec<Turn>, ContractError> {
+        let Some(talk) = &self.written.script else {
             if !self.expect().get_ref().echoed {
                 return Ok(Vec::new());
             }
@@ -107,21 +110,24 @@ impl Call<'_> {
             return Ok(vec![Turn::Say(said), Turn::Hear(Heard::Echo)]);
         };
         let has_members = talk.get_ref().iter().any(|written| written.by.is_some());
-        // Whose connections are over, by the names of their members.
+        // The members whose connections have ended.
         let mut over = Vec::new();
         let mut known = Vec::new();
         let mut turns = Vec::new();
         for (number, written) in talk.get_ref().iter().enumerate() {
-            let at =
-                |reason: String| self.invalid(talk.span(), format!("`talk`, turn {}: {reason}", number + 1));
+            let at = |reason: String| {
+                self.invalid(talk.span(), format!("`script`, turn {}: {reason}", number + 1))
+            };
             if has_members && written.by.is_none() {
-                return Err(at("whose turn is it? Others say `by`".to_owned()));
+                return Err(at(
+                    "no `by`: other turns name their member, so give it here too".to_owned()
+                ));
             }
             if over.contains(&&written.by) {
-                return Err(at("nothing is said after the end of the connection".to_owned()));
+                return Err(at("the connection has already ended: remove this turn".to_owned()));
             }
             if known.contains(&&written.by) && written.at.is_some() {
-                return Err(at("`at` stands in the first turn of a member".to_owned()));
+                return Err(at("`at` is only for the first turn of a member".to_owned()));
             }
             known.push(&written.by);
             turn::read(written, (&at, filling), &mut turns)?;
@@ -139,7 +145,7 @@ impl Call<'_> {
 /// All bytes of a message.
 fn message(body: &Body) -> Template {
     match body {
-        // Streams of messages are of gRPC.
+        // Only gRPC has streams of messages.
         Body::None | Body::Messages(_) => Template::default(),
         Body::Bytes(template) => template.clone(),
         Body::Generated(generated) => {

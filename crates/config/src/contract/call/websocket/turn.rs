@@ -1,55 +1,52 @@
-//! What is said and heard on a WebSocket, step by step.
+//! The steps of a WebSocket script: frames to send and to expect.
 
 use crate::contract::ContractError;
-use crate::contract::call::Filling;
+use crate::contract::call::PlaceholderValues;
 use crate::contract::template::constant;
-use crate::contract::toml::{OneOrMany, TextOrNumber, WrittenHeard, WrittenPayload, WrittenTurn};
+use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
 use prony_load::{Generated, Template};
 
-/// Longest payload of a frame in a talk, bytes.
+/// Longest payload of a frame in a script, bytes.
 const LONGEST: usize = 16 << 20;
 /// Longest payload of a control frame, bytes (RFC 6455, section 5.5).
 const LONGEST_CONTROL: usize = 125;
 
-/// One step of a talk over a WebSocket.
+/// One step of a WebSocket script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Turn {
-    /// This frame is sent.
+    /// Send this frame.
     Say(Frame),
-    /// This must come.
+    /// Wait for this.
     Hear(Heard),
-    /// What follows is said and heard by this member, who comes in where it is not there yet.
+    /// The following steps are on this member's connection, which is opened if it is not open yet.
     By(Member),
-    /// The member reads nothing any more: nothing is expected of its connection.
+    /// The member stops reading: nothing is expected on its connection from now on.
     Deaf,
     /// The member's connection ends without a close.
     Cut,
 }
 
-/// One of several clients in a talk.
+/// One of several clients of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its name in the talk.
     pub name: String,
-    /// The path that it comes in by, where that is not the call's: who came in by the same one hears the same.
+    /// The path of its handshake, if it is not the path of the call. Members with the same path receive the same messages.
     pub path: Option<Vec<u8>>,
 }
 
-/// A frame as a client sends it, rightly or not.
+/// A frame that a client sends, valid or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
     pub kind: FrameKind,
-    /// What it carries.
     pub payload: Vec<u8>,
-    /// Whether its message ends with it.
+    /// Whether it is the last frame of its message.
     pub is_final: bool,
-    /// Whether it has a mask, as frames of clients must.
+    /// Whether the frame is masked, as required of clients.
     pub is_masked: bool,
 }
 
 impl Frame {
-    /// A whole frame as it must be.
+    /// A valid, complete frame.
     pub const fn new(kind: FrameKind, payload: Vec<u8>) -> Self {
         Self {
             kind,
@@ -60,39 +57,38 @@ impl Frame {
     }
 }
 
-/// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameKind {
-    /// A text, or its first fragment.
+    /// A text message, or its first fragment.
     Text,
     /// A binary message, or its first fragment.
     Binary,
     /// The next fragment of a message.
     More,
-    /// A ping, which is answered by a pong.
+    /// A ping, which must be answered with a pong.
     Ping,
-    /// A pong that nobody asked for.
+    /// An unsolicited pong.
     Pong,
-    /// The end of the connection.
+    /// The close of the connection.
     Close,
 }
 
-/// What must come.
+/// What a client must receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Heard {
-    /// All messages that were sent and have not come back yet, equal and in their order; and a pong for each ping.
+    /// All messages that were sent and not echoed yet, unchanged and in order; and a pong for each ping.
     Echo,
     /// The end of the connection, with one of these codes; `None`: without a code.
     Close(Vec<Option<u16>>),
 }
 
-/// How a turn is filled: the text of each error gets its place.
-pub(super) type Place<'a> = (&'a dyn Fn(String) -> ContractError, &'a Filling<'a>);
+/// A function that adds the position of a turn to an error, and the values of the placeholders.
+pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ContractError, &'a PlaceholderValues<'a>);
 
-/// Reads a turn as it is written: one or two steps.
+/// Parses a turn into one or two steps.
 pub(super) fn read(
-    written: &WrittenTurn,
-    place: Place<'_>,
+    written: &ScriptStepToml,
+    place: ErrorLocation<'_>,
     turns: &mut Vec<Turn>,
 ) -> Result<(), ContractError> {
     if let Some(name) = &written.by {
@@ -106,28 +102,28 @@ pub(super) fn read(
         }));
     } else if written.at.is_some() || written.deaf || written.cut {
         return Err(place.0(
-            "`at`, `deaf` and `cut` are about a member: say whose turn it is with `by`".to_owned(),
+            "`at`, `deaf` and `cut` need a member: name it with `by`".to_owned(),
         ));
     }
     let said = frame(written, place)?;
     let ends = usize::from(written.deaf) + usize::from(written.cut) + usize::from(written.expect.is_some());
     if ends > 1 {
         return Err(place.0(
-            "more than one of `expect`, `deaf` and `cut`: a turn ends in one way".to_owned(),
+            "more than one of `expect`, `deaf` and `cut`: give only one".to_owned(),
         ));
     }
     let idle = said.is_none() && written.expect.is_none();
     let enters = written.by.is_some() || written.deaf || written.cut;
     if idle && (!enters || written.unfinished || written.unmasked) {
-        return Err(place.0("it says nothing: give a frame, or `expect`".to_owned()));
+        return Err(place.0("it is empty: give a frame, or `expect`".to_owned()));
     }
     turns.extend(said.map(Turn::Say));
     turns.extend(written.deaf.then_some(Turn::Deaf));
     turns.extend(written.cut.then_some(Turn::Cut));
     let heard = match &written.expect {
         None => None,
-        Some(WrittenHeard::Word(_)) => Some(Heard::Echo),
-        Some(WrittenHeard::Close(close)) => {
+        Some(ExpectedFrameToml::Word(_)) => Some(Heard::Echo),
+        Some(ExpectedFrameToml::Close(close)) => {
             let OneOrMany(codes) = &close.close;
             let codes = codes.iter().map(|code| code_of(code, place));
             Some(Heard::Close(codes.collect::<Result<_, _>>()?))
@@ -137,8 +133,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// The frame that a turn sends, if it does.
-fn frame(written: &WrittenTurn, (at, filling): Place<'_>) -> Result<Option<Frame>, ContractError> {
+/// The frame that a turn sends, if any.
+fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<Option<Frame>, ContractError> {
     let payloads = [
         (FrameKind::Text, &written.text),
         (FrameKind::Binary, &written.binary),
@@ -160,7 +156,7 @@ fn frame(written: &WrittenTurn, (at, filling): Place<'_>) -> Result<Option<Frame
     };
     if !frames.is_empty() {
         let known = "`text`, `binary`, `more`, `ping`, `pong` and `close`";
-        return Err(at(format!("more than one of {known}: a turn sends one frame")));
+        return Err(at(format!("more than one of {known}: give only one")));
     }
     let is_control = matches!(kind, FrameKind::Ping | FrameKind::Pong | FrameKind::Close);
     if is_control && (written.unfinished || payload.len() > LONGEST_CONTROL) {
@@ -176,8 +172,8 @@ fn frame(written: &WrittenTurn, (at, filling): Place<'_>) -> Result<Option<Frame
     }))
 }
 
-/// What a close frame carries: a code and a reason.
-fn close(written: &WrittenTurn, place: Place<'_>) -> Result<Option<Vec<u8>>, ContractError> {
+/// The payload of a close frame: a code and a reason.
+fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ContractError> {
     let Some(code) = &written.close else {
         return match written.reason {
             Some(_) => Err(place.0("`reason` without `close`".to_owned())),
@@ -187,37 +183,37 @@ fn close(written: &WrittenTurn, place: Place<'_>) -> Result<Option<Vec<u8>>, Con
     let code = code_of(code, place)?.map(u16::to_be_bytes);
     let reason = text(written.reason.as_deref().unwrap_or_default(), place)?;
     if code.is_none() && !reason.is_empty() {
-        return Err(place.0("a `reason` stands behind a code".to_owned()));
+        return Err(place.0("a `reason` needs a code".to_owned()));
     }
     Ok(Some([code.as_slice().as_flattened(), &reason].concat()))
 }
 
 /// The path of a member's handshake.
-fn path_of(path: &str, place: Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     let path = text(path, place)?;
     if path.starts_with(b"/") && path.iter().all(u8::is_ascii_graphic) {
         return Ok(path);
     }
     let shown = path.escape_ascii();
     Err(place.0(format!(
-        "`at` is `{shown}`: a path begins with `/` and has no blanks"
+        "`at` is `{shown}`: a path starts with `/` and has no spaces"
     )))
 }
 
-fn text(text: &str, (at, filling): Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     let filled = filling.fill(text, str::to_owned).map_err(at)?;
     Ok(constant(&filled))
 }
 
-fn payload(written: &WrittenPayload, place: Place<'_>) -> Result<Vec<u8>, ContractError> {
+fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
     Ok(match written {
-        WrittenPayload::Text(written) => text(written, place)?,
-        WrittenPayload::Letters(made) => {
+        PayloadToml::Text(written) => text(written, place)?,
+        PayloadToml::Letters(made) => {
             let made = made_up(length(&made.letters, place)?);
             made.into_iter().map(|byte| b'a' + byte % 26).collect()
         }
-        WrittenPayload::Bytes(made) => made_up(length(&made.bytes, place)?),
-        WrittenPayload::Hex(digits) => {
+        PayloadToml::Bytes(made) => made_up(length(&made.bytes, place)?),
+        PayloadToml::Hex(digits) => {
             let digits = text(&digits.hex, place)?;
             let pairs = digits.chunks(2).map(|pair| match pair {
                 [_, _] => std::str::from_utf8(pair)
@@ -226,12 +222,12 @@ fn payload(written: &WrittenPayload, place: Place<'_>) -> Result<Vec<u8>, Contra
                 _ => None,
             });
             let bytes: Option<Vec<u8>> = pairs.collect();
-            bytes.ok_or_else(|| place.0("`hex` is pairs of hexadecimal digits".to_owned()))?
+            bytes.ok_or_else(|| place.0("`hex` must be pairs of hexadecimal digits".to_owned()))?
         }
     })
 }
 
-/// So many bytes that do not compress.
+/// Bytes that do not compress.
 fn made_up(length: usize) -> Vec<u8> {
     let generated = Generated {
         bytes: length as u64 + u64::from(Generated::end_length(u64::MAX)),
@@ -241,24 +237,24 @@ fn made_up(length: usize) -> Vec<u8> {
     generated.filler()
 }
 
-fn length(written: &TextOrNumber, place: Place<'_>) -> Result<usize, ContractError> {
+fn length(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<usize, ContractError> {
     let shown = shown(written, place)?;
     let length = shown.parse::<usize>().ok().filter(|length| *length <= LONGEST);
-    length.ok_or_else(|| place.0(format!("`{shown}` is no number of bytes up to {LONGEST}")))
+    length.ok_or_else(|| place.0(format!("`{shown}` is not a number of bytes up to {LONGEST}")))
 }
 
-/// A code; an empty text: none.
-fn code_of(written: &TextOrNumber, place: Place<'_>) -> Result<Option<u16>, ContractError> {
+/// A close code; `None` for an empty text.
+fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u16>, ContractError> {
     let shown = shown(written, place)?;
     if shown.is_empty() {
         return Ok(None);
     }
     let code = shown.parse::<u16>();
     code.map(Some)
-        .map_err(|_| place.0(format!("`{shown}` is no code of a close")))
+        .map_err(|_| place.0(format!("`{shown}` is not a close code")))
 }
 
-fn shown(written: &TextOrNumber, place: Place<'_>) -> Result<String, ContractError> {
+fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, ContractError> {
     Ok(match written {
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(written) => String::from_utf8_lossy(&text(written, place)?).into_owned(),

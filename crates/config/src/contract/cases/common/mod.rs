@@ -1,4 +1,4 @@
-//! Cases that every contract has without writing them: how requests may be delivered, and what no service may do.
+//! Implicit cases of every contract: how requests may be delivered, and what no service may do.
 
 mod websocket;
 
@@ -6,14 +6,14 @@ use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
 use crate::contract::call::Call;
 use crate::contract::error::known;
 use crate::contract::template::constant;
-use crate::contract::toml::{HeaderText, WrittenCall};
+use crate::contract::toml::{CallToml, HeaderText};
 use crate::contract::{Contract, ContractError};
 use prony_load::{Body, Expectation, Header, Protocol, Template};
 use rand::rngs::SmallRng;
 use std::collections::BTreeSet;
 use toml::Spanned;
 
-/// The common cases, by the names that `without` knows.
+/// The common cases, by the names that `without` accepts.
 const COMMON: [&str; 10] = [
     FIRST,
     "single bytes",
@@ -26,16 +26,16 @@ const COMMON: [&str; 10] = [
     "unknown path",
     "wrong method",
 ];
-/// The case that stands before those that the contract writes itself.
+/// The case before those of the contract.
 pub(super) const FIRST: &str = "keep-alive";
-/// The last one.
+/// The last case.
 const MANY: &str = "many connections";
 
 /// Requests of an operation on one connection.
 const IN_TURN: usize = 4;
-/// Requests on each of them, per operation.
+/// Requests on each of many connections, per operation.
 const ON_EACH: usize = 8;
-/// Headers of the request with many, `Host` included.
+/// Headers of the request with many, including `Host`.
 const HEADERS: usize = 100;
 
 /// `UNIMPLEMENTED` of gRPC.
@@ -96,7 +96,7 @@ impl Contract {
         Ok(cases)
     }
 
-    /// The methods and paths of all operations, also of those that are called in cases of their own only.
+    /// The methods and paths of all operations, including those that only their own cases call.
     fn known_lines(&self) -> BTreeSet<String> {
         let operations = self.written.operation.values();
         operations
@@ -105,14 +105,14 @@ impl Contract {
             .collect()
     }
 
-    /// Each operation as a call of its own.
+    /// Each operation that common cases call, as a call.
     fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ContractError> {
         let mut calls = Vec::new();
         for (_, operation) in crate::contract::toml::in_order(&self.written.operation) {
             if !operation.get_ref().common {
                 continue;
             }
-            let written: WrittenCall = operation.get_ref().into();
+            let written: CallToml = operation.get_ref().into();
             let call = self.call(&Spanned::new(operation.span(), written))?;
             if call.speaks(protocol) {
                 calls.push(call);
@@ -122,15 +122,15 @@ impl Contract {
     }
 }
 
-/// Draws exchanges with random values.
+/// Creates exchanges with random values.
 struct Draw<'a> {
     protocol: Protocol,
     random: &'a mut SmallRng,
-    /// Methods and paths that the contract has.
+    /// Methods and paths of the contract.
     known: &'a BTreeSet<String>,
 }
 
-type Drawn = Result<Vec<Exchange>, ContractError>;
+type CaseResult = Result<Vec<Exchange>, ContractError>;
 
 impl Draw<'_> {
     fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
@@ -167,16 +167,16 @@ impl Draw<'_> {
         call.drawn(self.protocol, self.random)
     }
 
-    /// Each call so many times.
-    fn times(&mut self, calls: &[Call<'_>], times: usize) -> Drawn {
+    /// Each call this number of times.
+    fn times(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
         (0..times)
             .flat_map(|_| calls)
             .map(|call| self.one(call))
             .collect()
     }
 
-    /// Each call changed, where it can be.
-    fn changed(&mut self, calls: &[Call<'_>], change: fn(&mut WrittenCall) -> bool) -> Drawn {
+    /// Each call after `change`, if it can be changed.
+    fn changed(&mut self, calls: &[Call<'_>], change: fn(&mut CallToml) -> bool) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let mut changed = call.clone();
@@ -187,8 +187,8 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    /// HEAD may be refused, but must leave the connection in step for the request after it.
-    fn heads(&mut self, calls: &[Call<'_>]) -> Drawn {
+    /// HEAD may be rejected, but the connection must stay in sync for the next request.
+    fn heads(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -201,8 +201,8 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    /// No service may answer every path; and one that does not know a path must go on to serve those that it knows.
-    fn unknown_paths(&mut self, calls: &[Call<'_>]) -> Drawn {
+    /// A service may not answer every path, and must go on to serve known paths after an unknown one.
+    fn unknown_paths(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -221,7 +221,7 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    fn wrong_methods(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn wrong_methods(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut exchanges = Vec::new();
         for call in calls {
             let right = self.one(call)?;
@@ -250,7 +250,7 @@ impl Draw<'_> {
         Ok(exchanges)
     }
 
-    fn unknown_method(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn unknown_method(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
@@ -273,7 +273,7 @@ fn path_of(exchange: &Exchange) -> String {
     String::from_utf8_lossy(&constant(&exchange.request.path)).into_owned()
 }
 
-/// The exchange with nothing expected but one of these status codes.
+/// The exchange, expecting only one of these status codes.
 fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
     exchange.label = format!("{} {}", exchange.request.method, path_of(&exchange));
     exchange.expect = Expectation {
@@ -283,8 +283,8 @@ fn refused(mut exchange: Exchange, status: &[u16]) -> Exchange {
     exchange
 }
 
-fn with_many_headers(call: &mut WrittenCall) -> bool {
-    // Beside its own the request has a Host, and with a body a Content-Length, and with JSON a Content-Type.
+fn with_many_headers(call: &mut CallToml) -> bool {
+    // The request also has a Host header, and with a body a Content-Length, and with JSON a Content-Type.
     let body = call.json.is_some() || call.text.is_some() || call.file.is_some() || call.generated.is_some();
     let own = call.headers.len() + 1 + usize::from(body) + usize::from(call.json.is_some());
     for number in own + 1..=HEADERS {
@@ -295,7 +295,7 @@ fn with_many_headers(call: &mut WrittenCall) -> bool {
     true
 }
 
-/// A method and a path without what follows `?`, and with all places called the same.
+/// A method and a path without the query, with the same name for all placeholders.
 fn form(http: &str) -> String {
     let mut out = String::new();
     for (number, piece) in without_query(http).split('{').enumerate() {
@@ -310,20 +310,20 @@ fn form(http: &str) -> String {
     out
 }
 
-/// A path, or a method and a path, without what follows `?`.
+/// A path, or a method and a path, without the query.
 fn without_query(path: &str) -> &str {
     path.split('?').next().unwrap_or_default()
 }
 
-fn with_query(call: &mut WrittenCall) -> bool {
+fn with_query(call: &mut CallToml) -> bool {
     change_path(call, |path| {
         let joint = if path.contains('?') { '&' } else { '?' };
         Some(format!("{path}{joint}page=1&text=%20a"))
     })
 }
 
-/// Writes the last letter of the first segment as `%xx`, which RFC 3986, section 6.2.2.2, makes the same path.
-fn percent_encoded(call: &mut WrittenCall) -> bool {
+/// Writes the last letter of the first segment as `%xx`, which is the same path according to RFC 3986, section 6.2.2.2.
+fn percent_encoded(call: &mut CallToml) -> bool {
     change_path(call, |path| {
         let segment = path.get(1..)?.split(['/', '?']).next()?;
         let letter = segment.chars().last().filter(char::is_ascii_alphabetic)?;
@@ -337,7 +337,7 @@ fn percent_encoded(call: &mut WrittenCall) -> bool {
     })
 }
 
-fn change_path(call: &mut WrittenCall, change: impl FnOnce(&str) -> Option<String>) -> bool {
+fn change_path(call: &mut CallToml, change: impl FnOnce(&str) -> Option<String>) -> bool {
     let Some(http) = &mut call.http else {
         return false;
     };

@@ -1,16 +1,16 @@
 //! The common cases over WebSocket.
 
-use super::{Draw, Drawn, FIRST, MANY, ON_EACH, refused};
+use super::{CaseResult, Draw, FIRST, MANY, ON_EACH, refused};
 use crate::contract::ContractError;
 use crate::contract::call::Call;
 use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
 use prony_load::Template;
 
-/// Messages of each operation on one connection: a service may not tire of it.
+/// Messages of each operation on one connection: a service must not stop after some of them.
 const ON_ONE: usize = 50;
-/// The same where each comes in single bytes.
+/// The same if each message is sent in single bytes.
 const IN_BYTES: usize = 2;
-/// What a handshake at an unknown path is answered with.
+/// The allowed statuses of a handshake at an unknown path.
 const REFUSED: [u16; 3] = [400, 403, 404];
 
 impl Draw<'_> {
@@ -28,8 +28,8 @@ impl Draw<'_> {
         })
     }
 
-    /// What is said on many connections.
-    fn connections(&mut self, calls: &[Call<'_>]) -> Drawn {
+    /// The scripts of many connections.
+    fn connections(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let mut all = Vec::new();
         for _ in 0..CONNECTIONS {
             all.extend(joined(self.times(calls, ON_EACH)?));
@@ -37,25 +37,25 @@ impl Draw<'_> {
         Ok(all)
     }
 
-    fn unknown_web_socket(&mut self, calls: &[Call<'_>]) -> Drawn {
+    fn unknown_web_socket(&mut self, calls: &[Call<'_>]) -> CaseResult {
         let Some(call) = calls.first() else {
             return Ok(Vec::new());
         };
         let right = self.one(call)?;
         let mut unknown = right.clone();
         unknown.request.path = Template::literal("/no/such/path");
-        unknown.talk.clear();
+        unknown.script.clear();
         Ok(vec![refused(unknown, &REFUSED), right])
     }
 }
 
-/// What is said on connections of the same handshake, on one of them.
+/// Joins the scripts of connections with the same handshake into one connection.
 fn joined(exchanges: Vec<Exchange>) -> Vec<Exchange> {
     let mut all: Vec<Exchange> = Vec::new();
     for exchange in exchanges {
         let handshake = |one: &Exchange| (one.request.path.clone(), one.request.headers.clone());
         match all.iter_mut().find(|one| handshake(one) == handshake(&exchange)) {
-            Some(one) => one.talk.extend(exchange.talk),
+            Some(one) => one.script.extend(exchange.script),
             None => all.push(exchange),
         }
     }

@@ -4,14 +4,14 @@ use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
 
 /// The message being received.
 #[derive(Debug)]
-pub struct Framed {
+pub struct LengthPrefixedReader {
     longest: u64,
     keeps: bool,
     length: u64,
     held: Vec<u8>,
 }
 
-impl Framed {
+impl LengthPrefixedReader {
     pub(super) const fn new(longest: u64, keeps: bool) -> Self {
         Self {
             longest,

@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 
 /// A reader of JSON Lines. Empty lines are skipped; the last line may lack its newline.
 #[derive(Debug)]
-pub struct Lines {
+pub struct JsonLinesReader {
     longest: u64,
     /// The start of an incomplete line.
     begun: Vec<u8>,
 }
 
-impl Lines {
+impl JsonLinesReader {
     pub(super) const fn new(longest: u64) -> Self {
         Self {
             longest,

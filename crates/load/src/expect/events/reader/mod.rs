@@ -5,8 +5,8 @@ mod lines;
 pub(super) mod sse;
 
 use super::message::{EventFault, Message};
-use framed::Framed;
-use lines::Lines;
+use framed::LengthPrefixedReader;
+use lines::JsonLinesReader;
 use sse::Sse;
 use std::ops::ControlFlow;
 
@@ -55,9 +55,9 @@ pub enum Reader {
     /// Server-sent events.
     Sse(Sse),
     /// JSON Lines.
-    Lines(Lines),
+    Lines(JsonLinesReader),
     /// gRPC messages.
-    Messages(Framed),
+    Messages(LengthPrefixedReader),
 }
 
 impl Reader {
@@ -66,8 +66,8 @@ impl Reader {
     pub const fn new(format: Format, longest: u64, keeps: bool) -> Self {
         match format {
             Format::ServerSentEvents => Self::Sse(Sse::new(longest, keeps)),
-            Format::JsonLines => Self::Lines(Lines::new(longest)),
-            Format::Messages => Self::Messages(Framed::new(longest, keeps)),
+            Format::JsonLines => Self::Lines(JsonLinesReader::new(longest)),
+            Format::Messages => Self::Messages(LengthPrefixedReader::new(longest, keeps)),
         }
     }
 

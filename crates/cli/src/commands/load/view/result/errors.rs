@@ -1,27 +1,27 @@
-//! Wrong replies: each different error once, with its count.
+//! Unexpected replies: each distinct error once, with its count.
 
 use super::LoadResult;
 use crate::text;
-use prony_records::{Recording, WrongReply, count, verdict};
+use prony_records::{Recording, UnexpectedReply, count, verdict};
 
-/// Errors that are shown, at most.
+/// Maximum number of errors that are shown.
 const MOST: usize = 5;
 
-/// One kind of error: the replies of the sample that have it.
+/// One kind of error, and how many replies of the sample have it.
 struct Kind<'a> {
-    first: &'a WrongReply,
+    first: &'a UnexpectedReply,
     seen: u64,
 }
 
 impl LoadResult<'_> {
     pub(super) fn errors(&self, columns: usize) -> Option<String> {
-        let kinds = kinds(&self.recording.wrong_replies);
+        let kinds = kinds(&self.recording.unexpected_replies);
         let lines: Vec<String> = kinds
             .iter()
             .take(MOST)
             .enumerate()
             .map(|(place, kind)| {
-                // The advice is about all of them: it is given once.
+                // The advice applies to all of them and is given once.
                 let advice = verdict(self.recording).advice().filter(|_| place == 0);
                 let text = describe(self.recording, &kinds, kind);
                 text::marked('✗', &text, advice, columns)
@@ -31,8 +31,8 @@ impl LoadResult<'_> {
     }
 }
 
-/// The different errors of a sample. What differs in their bodies alone is one.
-fn kinds(sample: &[WrongReply]) -> Vec<Kind<'_>> {
+/// The distinct errors of a sample. Errors that differ only in their bodies are the same.
+fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
     let mut kinds: Vec<Kind<'_>> = Vec::new();
     for wrong in sample {
         let same = |kind: &&mut Kind<'_>| {
@@ -50,13 +50,13 @@ fn kinds(sample: &[WrongReply]) -> Vec<Kind<'_>> {
     kinds
 }
 
-/// The status that came, where that was wrong.
-fn status(wrong: &WrongReply) -> Option<&str> {
+/// The received status, if the status was wrong.
+fn status(wrong: &UnexpectedReply) -> Option<&str> {
     let of_status = matches!(wrong.what.as_str(), "status" | "grpc-status");
     wrong.got.split(' ').next().filter(|_| of_status)
 }
 
-/// How often an error was seen. A sample knows it exactly only where nothing else went wrong.
+/// How often an error occurred. A sample gives the exact number only if nothing else went wrong.
 fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
     let operation = &kind.first.operation;
     let is_status = status(kind.first).is_some();
@@ -73,7 +73,7 @@ fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
         if is_status {
             outcomes.status
         } else {
-            outcomes.wrong_reply
+            outcomes.unexpected
         }
     });
     let by_code = status(kind.first)
@@ -106,7 +106,7 @@ fn describe(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> Strin
     ))
 }
 
-/// Without characters that a terminal would obey.
+/// Escapes control characters, which a terminal would interpret.
 fn one_line(text: &str) -> String {
     let escape = |letter: char| {
         if letter.is_control() {

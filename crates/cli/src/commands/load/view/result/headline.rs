@@ -1,4 +1,4 @@
-//! The first line: the verdict, and the figures that people look for.
+//! The headline: the verdict, and the most important figures.
 
 use super::{LoadResult, Word, kind, llm};
 use crate::format_value::{duration, quantile};
@@ -6,7 +6,7 @@ use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
 use prony_runner::{number, percent_down};
 
-/// Percentiles that a headline may have, highest first, with the fewest requests of which ten lie beyond it.
+/// Percentiles that a headline may show, highest first, each with the smallest number of requests of which ten lie beyond it.
 const PERCENTILES: [(&str, f64, u64); 5] = [
     ("p99", 0.99, 1_000),
     ("p95", 0.95, 200),
@@ -72,7 +72,7 @@ impl LoadResult<'_> {
         }
     }
 
-    /// What was reached per second.
+    /// The rate that was reached.
     fn rate(&self) -> String {
         let recording = self.recording;
         match &recording.messages {

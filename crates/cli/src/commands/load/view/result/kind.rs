@@ -1,4 +1,4 @@
-//! What differs between kinds of loads: how one is described, what is counted, and which times it has.
+//! The differences between kinds of loads: their description, the unit that is counted, and their times.
 
 use crate::format_value::duration;
 use crate::text::{self, plural};
@@ -14,7 +14,7 @@ pub(super) fn is_users(recording: &Recording) -> bool {
     recording.load["kind"] == "users"
 }
 
-/// What is answered.
+/// The unit of replies.
 pub(super) fn reply(recording: &Recording) -> &'static str {
     match recording.protocol.as_str() {
         "grpc" => "calls",
@@ -23,7 +23,7 @@ pub(super) fn reply(recording: &Recording) -> &'static str {
     }
 }
 
-/// What a stream consists of.
+/// The unit of a stream.
 pub(super) fn message(recording: &Recording) -> &'static str {
     match recording.protocol.as_str() {
         "grpc" | "websocket" => "messages",
@@ -33,16 +33,16 @@ pub(super) fn message(recording: &Recording) -> &'static str {
 
 fn protocol(recording: &Recording) -> &'static str {
     let known: Option<Protocol> = serde_json::from_value(recording.protocol.as_str().into()).ok();
-    known.map_or("another protocol", Protocol::title)
+    known.map_or("unknown protocol", Protocol::title)
 }
 
-/// Where the requests went, and how they arrived: two lines.
+/// Two lines: the target of the requests, and how they arrived.
 pub(super) fn describe(recording: &Recording, columns: usize) -> String {
     let target = format!("{}, {}", recording.target, protocol(recording));
     let generator = &recording.generator;
     let mut parts = match load(recording) {
         Some(load) => arrivals(&load, recording),
-        None => vec!["load of another version".to_owned()],
+        None => vec!["unknown load".to_owned()],
     };
     parts.push(format!("{:.1} s", recording.duration_s));
     parts.push(format!(
@@ -129,7 +129,7 @@ fn rates(profile: &Profile) -> String {
                 duration(*over_ns)
             )
         }
-        Profile::Staircase { from, step, every_ns } => {
+        Profile::StepLoad { from, step, every_ns } => {
             format!(
                 "from {}/s, {} more every {}",
                 shown(*from),
@@ -141,7 +141,7 @@ fn rates(profile: &Profile) -> String {
     }
 }
 
-/// Connections, and what is in flight on each.
+/// Connections, and how many requests are in flight on each.
 fn held((connections, in_flight): (u32, u32), recording: &Recording) -> String {
     let connections = plural(u64::from(connections), "connection");
     let what = match recording.protocol.as_str() {
@@ -155,7 +155,7 @@ fn held((connections, in_flight): (u32, u32), recording: &Recording) -> String {
     }
 }
 
-/// The rows of the latency table, most important first. `response` is that of all requests.
+/// The rows of the latency table, most important first. `response` covers all requests.
 pub(super) fn times(
     recording: &Recording,
     response: Option<ResponseTimes>,
@@ -216,7 +216,7 @@ fn first_message(recording: &Recording) -> &'static str {
     }
 }
 
-/// Times of valid replies alone, where some requests had none.
+/// Times of valid replies only; `None` if all requests had one.
 fn valid(recording: &Recording) -> Option<ResponseTimes> {
     recording
         .valid_time_ns
@@ -224,14 +224,14 @@ fn valid(recording: &Recording) -> Option<ResponseTimes> {
         .map(ResponseTimes::from)
 }
 
-/// Times from the send, where they are not those from when a request was due.
+/// Times from the send; `None` if requests are due when they are sent.
 fn service(recording: &Recording) -> Option<Latency> {
     recording
         .service_time_ns
         .filter(|_| recording.schedule_lag_ns.is_some())
 }
 
-/// Whether connecting is part of what a reader looks for: of an open load that keeps its connections it is not.
+/// Whether connect times are of interest: not in an open load that keeps its connections.
 fn shows_connects(recording: &Recording) -> bool {
     let is_open = matches!(load(recording), Some(Load::Open { .. }));
     !is_open || recording.connections.reconnects > 0

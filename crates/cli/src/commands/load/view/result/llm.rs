@@ -1,11 +1,11 @@
-//! What is different about the answers of a language model.
+//! The rows that are specific to language models.
 
 use crate::format_value::duration;
 use crate::text::row;
 use prony_records::{Llm, Messages, Recording, Warning, WarningKind, count};
 use prony_runner::number;
 
-/// Longest wait of a prompt in the generator that needs no hint, ns.
+/// How long a prompt may wait in the generator before a hint is shown, ns.
 const WAITED: u64 = 10_000_000;
 
 /// Tokens per second.
@@ -54,7 +54,7 @@ pub(super) fn rows(recording: &Recording, messages: &Messages, llm: &Llm, column
     lines
 }
 
-/// Advises more connections where prompts waited for one: each stream holds one over HTTP/1.1.
+/// Recommends more connections if prompts waited for one: over HTTP/1.1 each stream occupies one.
 pub(super) fn hint(recording: &Recording) -> Option<Warning> {
     recording.messages?.llm?;
     let lag = recording.schedule_lag_ns.filter(|lag| lag.p99 > WAITED)?;

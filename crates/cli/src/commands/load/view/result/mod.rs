@@ -1,4 +1,4 @@
-//! What a load gave, as text for people and as JSON: the verdict first. Pure: a recording goes in, text comes out.
+//! Renders the result of a load as text and as JSON, the verdict first. Pure functions of a recording.
 
 mod errors;
 mod headline;
@@ -15,10 +15,10 @@ use prony_records::{Figures, Level, Recording, Verdict, Warning, verdict};
 use prony_runner::{Judged, judge};
 use serde_json::{Value, json};
 
-/// The first word about a load: of those that apply, the first.
+/// The verdict of a load. If several apply, the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
-    /// Somebody ended it.
+    /// The load was stopped early.
     Interrupted,
     /// There is no result.
     Failed,
@@ -26,7 +26,7 @@ pub(crate) enum Word {
     ObjectiveMissed,
     /// Some requests had no valid reply.
     Errors,
-    /// Something else than the service was the limit.
+    /// Something other than the service was the limit.
     LowerBound,
     /// None of these.
     Ok,
@@ -44,7 +44,7 @@ impl Word {
         }
     }
 
-    /// The word in JSON.
+    /// The verdict in JSON.
     pub(crate) const fn key(self) -> &'static str {
         match self {
             Self::Interrupted => "interrupted",
@@ -65,7 +65,7 @@ impl Word {
     }
 }
 
-/// A load that is over.
+/// A finished load.
 pub(in super::super) struct LoadResult<'a> {
     recording: &'a Recording,
     objective: Vec<Judged>,
@@ -74,7 +74,7 @@ pub(in super::super) struct LoadResult<'a> {
 
 impl<'a> LoadResult<'a> {
     pub(in super::super) fn new(recording: &'a Recording, objective: Option<&Objective>) -> Self {
-        // Of half a measurement nothing is judged.
+        // A measurement that was stopped early is not judged.
         let judged = objective.filter(|_| !recording.interrupted);
         let objective = judged.map_or_else(Vec::new, |objective| judge(objective, recording));
         let is_missed = objective.iter().any(|one| one.missed.is_some());
@@ -93,17 +93,17 @@ impl<'a> LoadResult<'a> {
         }
     }
 
-    /// How the command ends.
+    /// The exit code of the command.
     pub(in super::super) const fn exit(&self) -> Exit {
         self.word.exit()
     }
 
-    /// Whether the figures are a result.
+    /// Whether the figures are a valid result.
     fn has_result(&self) -> bool {
         !matches!(verdict(self.recording), Verdict::Invalid(_))
     }
 
-    /// All that people see.
+    /// The whole text for people.
     pub(in super::super) fn text(&self, columns: usize) -> String {
         let mut parts = vec![
             text::headline(&self.headline(), columns),
@@ -118,8 +118,8 @@ impl<'a> LoadResult<'a> {
         parts.join("\n\n")
     }
 
-    /// Warnings, then notes. Without a result only those that may be its cause: what affects nothing but
-    /// times, or bounds a rate, says nothing.
+    /// Warnings, then notes. Without a result, only those that may be the cause: not those that affect only times or limit a
+    /// rate.
     fn warnings(&self, columns: usize) -> Option<String> {
         let has_result = self.has_result();
         let own = &self.recording.warnings;
@@ -141,7 +141,7 @@ impl<'a> LoadResult<'a> {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// The recording with what was judged.
+    /// The recording with the verdict and the objectives.
     pub(in super::super) fn json(&self) -> Value {
         let mut all = serde_json::to_value(self.recording).expect("invariant: a recording is plain data");
         all["verdict"] = self.word.key().into();

@@ -7,13 +7,13 @@ use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
 use prony_runner::{number, percent_down};
 
-/// Operations that are shown, at most.
+/// Maximum number of operations that are shown.
 const MOST_OPERATIONS: usize = 30;
 
 impl LoadResult<'_> {
     pub(super) fn rows(&self, columns: usize) -> String {
         let recording = self.recording;
-        // Where there is no result, no figure is held against an objective.
+        // Without a result no objective is judged.
         let mut lines = if self.has_result() {
             self.objectives(columns)
         } else {
@@ -51,7 +51,7 @@ impl LoadResult<'_> {
         lines.collect()
     }
 
-    /// Requests without a reply, and what to do about it where that is all there is.
+    /// Requests without a reply, with advice if there was no other error.
     fn no_reply(&self, columns: usize) -> Vec<String> {
         let recording = self.recording;
         let outcomes = recording.outcomes;
@@ -60,9 +60,9 @@ impl LoadResult<'_> {
             .map_or_else(String::new, |ns| format!(", after {:.1} s", ns as f64 / 1e9));
         let rows = [
             ("timeout", outcomes.timeout, after.as_str()),
-            ("refused", outcomes.refused, ""),
+            ("connect error", outcomes.connect_error, ""),
             ("reset", outcomes.reset, ""),
-            ("not sent", outcomes.not_sent, ""),
+            ("dropped", outcomes.dropped, ""),
         ];
         let shown = rows.iter().filter(|(_, number, _)| *number > 0);
         let mut lines: Vec<String> = shown
@@ -74,7 +74,7 @@ impl LoadResult<'_> {
             .collect();
         let advice = verdict(recording)
             .advice()
-            .filter(|_| recording.wrong_replies.is_empty());
+            .filter(|_| recording.unexpected_replies.is_empty());
         lines.extend(advice.map(|advice| format!("    → {}", text::wrapped(advice, columns, 6, 6))));
         lines
     }
@@ -93,7 +93,7 @@ fn success(recording: &Recording, columns: usize) -> Option<String> {
 fn statuses(recording: &Recording, columns: usize) -> Vec<String> {
     let is_grpc = recording.protocol == "grpc";
     let codes = recording.status_codes.iter();
-    // Of gRPC every good reply has the status 200 of HTTP: it says nothing.
+    // Every good gRPC reply has the HTTP status 200, which says nothing.
     let shown = codes.filter(|(code, _)| !(is_grpc && code.as_str() == "200"));
     let mut lines: Vec<String> = shown
         .enumerate()
@@ -105,7 +105,7 @@ fn statuses(recording: &Recording, columns: usize) -> Vec<String> {
             row(label, &name, &count(*number), columns)
         })
         .collect();
-    let unexpected = recording.outcomes.wrong_reply;
+    let unexpected = recording.outcomes.unexpected;
     if unexpected > 0 {
         lines.push(row(
             "unexpected",
@@ -117,7 +117,7 @@ fn statuses(recording: &Recording, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A status of gRPC by name and number.
+/// A gRPC status by name and number.
 fn grpc_status(code: &str) -> String {
     let name = code.parse().ok().and_then(grpc_code_name);
     name.map_or_else(|| format!("gRPC {code}"), |name| format!("{name} ({code})"))
@@ -145,14 +145,14 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
     };
     lines.extend(offered(recording, columns));
     if kind::is_users(recording) {
-        let present = format!("at most {} present", count(recording.connections.established));
+        let present = format!("up to {} at once", count(recording.connections.established));
         lines.insert(0, row("users", &present, "", columns));
     }
     if let Some(rate) = recording.sequences_per_s {
         lines.push(row(
             "sequences",
             &format!("{}/s", number(rate)),
-            "whole ones",
+            "complete",
             columns,
         ));
     }
@@ -162,7 +162,7 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What was offered and what was sent, where these differ.
+/// The offered and the sent rate, if they differ.
 fn offered(recording: &Recording, columns: usize) -> Option<String> {
     let (offered, sent) = recording.offered_per_s.zip(recording.sent_per_s)?;
     let (offered, sent) = (number(offered), number(sent));
@@ -206,7 +206,7 @@ fn streams(recording: &Recording, messages: &Messages, columns: usize) -> Vec<St
     lines
 }
 
-/// How far the messages came that were said in rooms.
+/// How many members of rooms the messages reached.
 fn rooms(messages: &Messages, columns: usize) -> Vec<String> {
     let rate = format!("{}/s", number(messages.per_s));
     let mut lines = vec![row(
@@ -231,11 +231,11 @@ fn rooms(messages: &Messages, columns: usize) -> Vec<String> {
     lines
 }
 
-/// What went on below the protocol, where it is not what one expects.
+/// What happened below the protocol, if it is unusual.
 fn network(recording: &Recording, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(decoded) = recording.decoded {
-        let sizes = format!("{} once they were decoded", size(decoded.decoded_bytes as f64));
+        let sizes = format!("{} after decoding", size(decoded.decoded_bytes as f64));
         lines.push(row(
             "decoded",
             &size(decoded.encoded_bytes as f64),
@@ -274,7 +274,7 @@ fn network(recording: &Recording, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A row for each operation, where there are several.
+/// One row for each operation, if there are several.
 fn operations(recording: &Recording) -> Option<String> {
     let all = &recording.operations;
     if all.len() < 2 {

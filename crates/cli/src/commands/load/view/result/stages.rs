@@ -4,7 +4,7 @@ use super::times::{in_unit, unit_of};
 use prony_records::{Quantile, Recording, StageRecording};
 use prony_runner::{number, percent_down};
 
-/// Stages at most; a ramp has ten parts.
+/// Maximum number of stages that are shown; a ramp has ten parts.
 const MOST: usize = 40;
 
 /// One column: its title, its cells, its width, and how important it is.
@@ -15,7 +15,7 @@ struct Column {
     level: u8,
 }
 
-/// The table, without its least important columns where the terminal is narrow.
+/// The table, without its least important columns if the terminal is narrow.
 pub(super) fn table(recording: &Recording, columns: usize) -> Option<String> {
     let stages = &recording.stages[..recording.stages.len().min(MOST)];
     if stages.is_empty() {
@@ -88,7 +88,7 @@ fn success(stage: &StageRecording) -> String {
     }
 }
 
-/// A time in s: whole where it is.
+/// A time in s, without a fraction if it is whole.
 fn second(time: f64) -> String {
     let tenths = (time * 10.0).round() / 10.0;
     format!("{tenths}")

@@ -44,10 +44,10 @@ const RESPONSE: [(f64, f64); 6] = [
 
 /// A recording with these outcomes; counts and warnings follow from them as they do in the generator.
 fn recording(outcomes: Value, more: Value) -> Recording {
-    let mut counted = json!({ "valid": 0, "wrong_reply": 0, "status": 0, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 });
+    let mut counted = json!({ "valid": 0, "unexpected": 0, "status": 0, "timeout": 0, "connect_error": 0, "reset": 0, "dropped": 0 });
     merge(&mut counted, outcomes);
     let outcomes: Outcomes = serde_json::from_value(counted).expect("outcomes");
-    let completed = outcomes.valid + outcomes.status + outcomes.wrong_reply;
+    let completed = outcomes.valid + outcomes.status + outcomes.unexpected;
     let sent = completed + outcomes.timeout + outcomes.reset;
     let times = histogram(outcomes.valid, &RESPONSE);
     let response = Responses::new(times.clone(), None, &outcomes).times();
@@ -82,7 +82,7 @@ fn open(rate: f64) -> Value {
     })
 }
 
-/// Every width, one below the other.
+/// The texts for every width, one below the other.
 fn shown(recording: &Recording, objective: Option<&str>) -> String {
     let objective = objective.map(|text| text.parse().expect("an objective"));
     let result = LoadResult::new(recording, objective.as_ref());
@@ -126,9 +126,9 @@ fn nothing_but_404() {
         "got": "404 with the body `<html>\\r\\n<head><title>404 Not Found</title></head>\\r\\n<body>\\r\\n<center>`" });
     let recording = recording(
         json!({ "status": 41_872 }),
-        json!({ "target": "http://127.0.0.1:8080/nothere", "status_codes": { "404": 41_872 }, "wrong_replies": [wrong, wrong],
+        json!({ "target": "http://127.0.0.1:8080/nothere", "status_codes": { "404": 41_872 }, "unexpected_replies": [wrong, wrong],
                 "operations": [{ "name": "GET /nothere", "requests": { "offered": 41_872, "sent": 41_872, "completed": 41_872, "valid": 0 },
-                    "outcomes": { "valid": 0, "wrong_reply": 0, "status": 41_872, "timeout": 0, "refused": 0, "reset": 0, "not_sent": 0 },
+                    "outcomes": { "valid": 0, "unexpected": 0, "status": 41_872, "timeout": 0, "connect_error": 0, "reset": 0, "dropped": 0 },
                     "response_time_ns": null, "histogram": "" }] }),
     );
     assert_eq!(word_and_exit(&recording), ("failed", 3));
@@ -246,7 +246,7 @@ fn a_generator_at_its_limit() {
     let saturated = warning(
         "generator_saturated",
         "The busiest generator thread used 97 % of a CPU; the service may be faster.",
-        "Use more threads (-t), CPUs of its own (--cpus) or more hosts (--lab).",
+        "Use more threads (-t), dedicated CPUs (--cpus) or more hosts (--testbed).",
     );
     let limited = recording(json!({ "valid": 1_607_900 }), json!({ "warnings": [saturated] }));
     assert_eq!(word_and_exit(&limited), ("lower_bound", 0));

@@ -1,4 +1,4 @@
-//! The latency table: one unit a row, no wider than the terminal.
+//! The latency table: one unit per row, no wider than the terminal.
 
 use super::{LoadResult, kind};
 use prony_records::{Outcomes, Quantile, Recording, ResponseTimes, Responses};
@@ -19,14 +19,14 @@ const UNITS: [Unit; 4] = [
     Unit { name: "ns", ns: 1.0 },
 ];
 
-/// The unit of these times: that of the first that has a bound.
+/// The unit of these times: that of the first one with a bound.
 pub(super) fn unit_of(times: &[Quantile]) -> Unit {
     let first = times.iter().find_map(|time| time.at_least()).unwrap_or(1_000_000) as f64;
     let fitting = UNITS.into_iter().find(|unit| first >= unit.ns);
     fitting.unwrap_or(UNITS[3])
 }
 
-/// The unit of a row of the table: that of its first time, or a larger one where a time has too many digits.
+/// The unit of a row of the table: that of its first time, or a larger one if a time has too many digits.
 fn fitting_unit(times: &ResponseTimes) -> Unit {
     let first = unit_of(&[times.mean, times.p50, times.p90, times.p99, times.min]);
     let fits = |unit: Unit| {
@@ -49,7 +49,7 @@ pub(super) fn in_unit(time: Quantile, unit: Unit) -> String {
 
 type Column = (&'static str, fn(&ResponseTimes) -> Quantile);
 
-/// Every column, and how important it is: of a narrow table the least important are left out.
+/// Every column with its level: the highest levels are left out of a narrow table first.
 const COLUMNS: [(Column, u8); 10] = [
     (("min", |times| times.min), 5),
     (("mean", |times| times.mean), 2),
@@ -62,12 +62,12 @@ const COLUMNS: [(Column, u8); 10] = [
     (("p99.99", |times| times.p99_99), 5),
     (("max", |times| times.max), 0),
 ];
-/// Columns of a cell.
+/// Width of a cell.
 const CELL: usize = 9;
-/// Columns of the labels, at least.
+/// Minimum width of the labels.
 const LABEL: usize = 16;
 
-/// The columns that fit behind labels.
+/// The columns that fit next to the labels.
 fn columns_within(label: usize, columns: usize) -> Vec<Column> {
     let fitting = |most: u8| {
         COLUMNS
@@ -80,7 +80,6 @@ fn columns_within(label: usize, columns: usize) -> Vec<Column> {
     fitting(most.unwrap_or(0)).collect()
 }
 
-/// A table of these rows.
 pub(super) fn table(rows: &[(&str, ResponseTimes)], columns: usize) -> String {
     let labelled: Vec<(String, Unit, ResponseTimes)> = rows
         .iter()
@@ -106,7 +105,7 @@ pub(super) fn table(rows: &[(&str, ResponseTimes)], columns: usize) -> String {
 }
 
 impl LoadResult<'_> {
-    /// The latency table, and what has no bound in it.
+    /// The latency table, with a sentence on the percentiles that have no bound.
     pub(super) fn times(&self, columns: usize) -> Option<String> {
         let recording = self.recording;
         let response = Responses::of(recording)
@@ -129,7 +128,7 @@ impl LoadResult<'_> {
     }
 }
 
-/// From which percentile on there is no bound, and why.
+/// The first percentile without a bound, and the reason.
 fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
     let named = [
         ("p50", times.p50),
@@ -162,5 +161,5 @@ fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
 }
 
 const fn unanswered(outcomes: &Outcomes) -> u64 {
-    outcomes.timeout + outcomes.refused + outcomes.reset + outcomes.not_sent
+    outcomes.timeout + outcomes.connect_error + outcomes.reset + outcomes.dropped
 }

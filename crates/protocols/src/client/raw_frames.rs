@@ -1,0 +1,172 @@
+//! Frames of a WebSocket: those that are sent are written as given, right or wrong, and those that come are read strictly.
+
+use super::ClientError;
+use super::replies::Replies;
+use crate::http1::head;
+use crate::protocol::{End, ProtocolError, ReplySink as _, Token};
+use crate::protocol::{Framing, Head, HeaderList};
+use crate::request_values::Values;
+use crate::websocket::frame::{self, check_close};
+use crate::websocket::handshake::Handshake;
+use crate::websocket::reader::{Reader, Seen};
+use crate::websocket::{Prepared, frame::Kind};
+
+/// Longest message that is waited for, bytes.
+const LONGEST: u64 = 64 << 20;
+
+/// A frame to be sent as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawFrame {
+    /// What it is (RFC 6455, section 5.2).
+    pub opcode: u8,
+    /// Whether its message ends with it.
+    pub is_final: bool,
+    /// Whether it is masked, as all frames of a client must be.
+    pub is_masked: bool,
+    /// Its payload, not masked.
+    pub payload: Vec<u8>,
+}
+
+impl RawFrame {
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let key = self.is_masked.then(rand::random);
+        frame::write_as_given((self.is_final, self.opcode), key, &self.payload, out);
+    }
+}
+
+/// What came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// A whole message of text.
+    Text(Vec<u8>),
+    /// A whole binary message.
+    Binary(Vec<u8>),
+    /// A ping.
+    Ping(Vec<u8>),
+    /// A pong.
+    Pong(Vec<u8>),
+    /// The end, with its code where it has one.
+    Close(Option<u16>),
+}
+
+/// The frames of a connection, and the handshake before them.
+#[derive(Debug)]
+pub(super) struct WebSocketFrames {
+    handshake: Option<(Handshake, Token)>,
+    was_asked: bool,
+    reader: Reader,
+    /// Bytes that came and were not read as frames yet.
+    received: Vec<u8>,
+    /// The message that is coming.
+    message: Vec<u8>,
+    kind: Kind,
+}
+
+impl Default for WebSocketFrames {
+    fn default() -> Self {
+        Self {
+            handshake: None,
+            was_asked: false,
+            reader: Reader::new(),
+            received: Vec::new(),
+            message: Vec::new(),
+            kind: Kind::Text,
+        }
+    }
+}
+
+impl WebSocketFrames {
+    /// Whether the one request that there is, for the handshake, was not sent yet.
+    pub(super) const fn awaits_handshake(&self) -> bool {
+        !self.was_asked
+    }
+
+    /// Bytes that were not read as frames.
+    pub(super) const fn unread(&self) -> usize {
+        self.received.len()
+    }
+
+    pub(super) fn start(&mut self, prepared: &Prepared, values: Values<'_>, token: Token, out: &mut Vec<u8>) {
+        let asked = prepared.handshake();
+        let random: [u8; 16] = rand::random();
+        let handshake = Handshake::begin(&random, (&asked.request(values), asked), out);
+        self.handshake = Some((handshake, token));
+        self.was_asked = true;
+    }
+
+    pub(super) fn receive(&mut self, mut bytes: &[u8], replies: &mut Replies) -> Result<(), ProtocolError> {
+        if let Some((handshake, token)) = &mut self.handshake {
+            let token = *token;
+            replies.first_byte(token);
+            let Some(answer) = handshake.read(&mut bytes).map_err(ProtocolError)? else {
+                return Ok(());
+            };
+            let mut headers = HeaderList::new();
+            // It was read before.
+            let _ = head::parse(&answer.head, |name, value| headers.push((name, value)));
+            let head = Head {
+                status: answer.status,
+                headers: &headers,
+                version: answer.version,
+                framing: Framing::NoBody,
+                closes: answer.status != 101,
+            };
+            replies.head(token, head);
+            replies.end(token, End { grpc_status: None });
+            self.handshake = None;
+        }
+        if !self.was_asked {
+            return Err(ProtocolError("bytes came before the handshake"));
+        }
+        self.received.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The next frame, or the next message as a whole; `None`: it goes on.
+    pub(super) fn next(&mut self) -> Result<Option<Frame>, ClientError> {
+        let mut bytes = self.received.as_slice();
+        let frame = next(&mut self.reader, &mut bytes, (&mut self.kind, &mut self.message));
+        let read = self.received.len() - bytes.len();
+        self.received.drain(..read);
+        frame
+    }
+}
+
+fn next(
+    reader: &mut Reader,
+    bytes: &mut &[u8],
+    (kind, message): (&mut Kind, &mut Vec<u8>),
+) -> Result<Option<Frame>, ClientError> {
+    let broken =
+        |fault: crate::websocket::Fault| ClientError::Malformed(format!("no WebSocket: {}", fault.reason));
+    while let Some(seen) = reader.next(bytes, LONGEST).map_err(broken)? {
+        match seen {
+            Seen::Begin(begun) => {
+                *kind = begun;
+                message.clear();
+            }
+            Seen::Piece(piece) => message.extend_from_slice(piece),
+            Seen::End => {
+                let message = std::mem::take(message);
+                return Ok(Some(match kind {
+                    Kind::Text => Frame::Text(message),
+                    Kind::Binary => Frame::Binary(message),
+                }));
+            }
+            Seen::Ping => return Ok(Some(Frame::Ping(reader.control().to_vec()))),
+            Seen::Pong => return Ok(Some(Frame::Pong(reader.control().to_vec()))),
+            Seen::Close if reader.is_within_message() => {
+                return Err("no WebSocket: a close in the middle of a message".into());
+            }
+            Seen::Close => {
+                check_close(reader.control()).map_err(broken)?;
+                let code = reader
+                    .control()
+                    .first_chunk()
+                    .map(|code| u16::from_be_bytes(*code));
+                return Ok(Some(Frame::Close(code)));
+            }
+        }
+    }
+    Ok(None)
+}

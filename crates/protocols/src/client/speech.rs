@@ -1,0 +1,127 @@
+//! What is spoken on a connection: the state machines that the generator uses, one of them.
+
+use super::PreparedRequest;
+use super::raw_frames::WebSocketFrames;
+use super::replies::Replies;
+use crate::grpc::Grpc;
+use crate::http1::{self, Http1};
+use crate::http2::{self, Http2};
+use crate::protocol::{Call, Protocol as _, ProtocolError, Token};
+use crate::request_values::Values;
+use prony_load::Protocol;
+
+/// Requests that may be under way at once: more than a case of a contract has.
+const PIPELINED: u32 = 4096;
+/// The same where each has a stream.
+const STREAMS: u32 = 16;
+
+/// The state of what is spoken on a connection.
+#[derive(Debug)]
+pub(super) enum Speech {
+    Http1(Http1, http1::Shared),
+    Http2(Box<Http2>, http2::Shared),
+    Grpc(Box<Grpc>, http2::Shared),
+    WebSocket(Box<WebSocketFrames>),
+}
+
+macro_rules! with_protocol {
+    ($speech:expr, $state:ident, $shared:ident => $result:expr, $frames:ident => $other:expr) => {
+        match $speech {
+            Speech::Http1($state, $shared) => $result,
+            Speech::Http2($state, $shared) => $result,
+            Speech::Grpc($state, $shared) => $result,
+            Speech::WebSocket($frames) => $other,
+        }
+    };
+}
+
+impl Speech {
+    /// The state of a new connection; `out` gets what is said before any request.
+    pub(super) fn open(protocol: Protocol, out: &mut Vec<u8>) -> Self {
+        let mut shared = http2::Shared::default();
+        match protocol {
+            Protocol::Http1 => {
+                let mut shared = Http1::shared();
+                Self::Http1(Http1::new(&mut shared, PIPELINED), shared)
+            }
+            Protocol::Http2 => {
+                http2::write_preface(out);
+                Self::Http2(Box::new(Http2::new(&mut shared, STREAMS)), shared)
+            }
+            Protocol::Grpc => {
+                http2::write_preface(out);
+                Self::Grpc(Box::new(Grpc::new(&mut shared, STREAMS)), shared)
+            }
+            Protocol::WebSocket => Self::WebSocket(Box::default()),
+        }
+    }
+
+    /// Whether requests may be started, or will never be.
+    pub(super) fn is_ready(&self) -> bool {
+        with_protocol!(self, state, _shared => state.is_ready() || state.is_closing(), _frames => true)
+    }
+
+    /// Whether a request may be started now.
+    pub(super) fn has_place(&self) -> bool {
+        with_protocol!(self, state, _shared => state.places() > 0, frames => frames.awaits_handshake())
+    }
+
+    /// Whether the service has said that the connection ends, so that it reads no more of HTTP/1.1.
+    pub(super) fn reads_no_more(&self) -> bool {
+        matches!(self, Self::Http1(state, _) if state.is_closing())
+    }
+
+    pub(super) fn start(
+        &mut self,
+        request: &PreparedRequest,
+        values: Values<'_>,
+        token: Token,
+        out: &mut Vec<u8>,
+    ) {
+        match (self, request) {
+            (Self::Http1(state, shared), PreparedRequest::Http1(prepared)) => {
+                state.start(shared, &call(token, prepared, values), out);
+            }
+            (Self::Http2(state, shared), PreparedRequest::Http2(prepared)) => {
+                state.start(shared, &call(token, prepared, values), out);
+            }
+            (Self::Grpc(state, shared), PreparedRequest::Http2(prepared)) => {
+                state.start(shared, &call(token, prepared, values), out);
+            }
+            (Self::WebSocket(frames), PreparedRequest::WebSocket(prepared)) => {
+                frames.start(prepared, values, token, out);
+            }
+            _ => unreachable!("invariant: a client prepares requests for its own connections"),
+        }
+    }
+
+    pub(super) fn receive(
+        &mut self,
+        bytes: &[u8],
+        out: &mut Vec<u8>,
+        replies: &mut Replies,
+    ) -> Result<(), ProtocolError> {
+        with_protocol!(self, state, shared => state.receive(shared, bytes, out, replies),
+            frames => frames.receive(bytes, replies))
+    }
+
+    /// The service closed its side. `is_clean`: nobody on the way can have cut it.
+    pub(super) fn end_of_stream(&mut self, is_clean: bool, replies: &mut Replies) {
+        with_protocol!(self, state, shared => state.end_of_stream(shared, is_clean, replies), _frames => {});
+    }
+
+    /// Gives a request up, which the service learns where the protocol can say it.
+    pub(super) fn cancel(&mut self, token: Token, out: &mut Vec<u8>) {
+        with_protocol!(self, state, _shared => { state.cancel(token, out); }, _frames => {});
+    }
+}
+
+const fn call<'a, Prepared>(token: Token, prepared: &'a Prepared, values: Values<'a>) -> Call<'a, Prepared> {
+    Call {
+        token,
+        prepared,
+        values,
+        wants_headers: true,
+        is_last: false,
+    }
+}

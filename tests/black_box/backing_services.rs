@@ -1,0 +1,241 @@
+//! Services with a real database and a real cache, which prony creates, starts, kills and removes.
+
+use crate::common::{Checkout, Ended, until};
+use crate::shopfront;
+use crate::skip::skipped;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SCHEMA: &str = "create table item(id int primary key, name text not null);\n";
+pub(crate) const DATA: &str =
+    "insert into item\n  select i, md5((i * 7 + :seed)::text)\n  from generate_series(1, 1000) i;\n";
+
+pub(crate) const CONTRACT: &str = r#"name = "shop"
+title = "Shop"
+summary = "Names of items in a database."
+without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
+
+[backing.db]
+use = "postgresql"
+seed = ["schema.sql", "data.sql"]
+SETTINGS
+
+[rows.item]
+query = "select id, name from item order by id limit 50"
+
+[operation.item]
+summary = "The name of an item."
+http = "GET /item/{id}"
+with = { id = { row = "item", column = "id" }, name = { row = "item", column = "name" } }
+expect = { status = 200, text = "{name}" }
+
+[workload.item]
+summary = "Names of items."
+mix = [{ operation = "item" }]
+load = { kind = "closed", connections = 2 }
+"#;
+
+const CACHE: &str = r#"name = "shop"
+title = "Shop"
+summary = "The answer of a cache."
+without = ["unknown path", "wrong method", "percent-encoded path", "query string", "HEAD", "100 headers"]
+
+[backing.cache]
+use = "redis"
+
+[operation.item]
+summary = "Whether the cache is available."
+http = "GET /item/1"
+expect = { status = 200, text = "PONG" }
+
+[workload.item]
+summary = "Whether the cache is available."
+mix = [{ operation = "item" }]
+load = { kind = "closed", connections = 2 }
+"#;
+
+pub(crate) const HANDLER: &str = r#"
+def ask(item):
+    if "REDIS_URL" in os.environ:
+        return ["redis-cli", "-u", os.environ["REDIS_URL"], "ping"]
+    return query(f"select name from item where id = {int(item)}")
+
+
+class Handler(Shop):
+    def do_GET(self):
+        told = subprocess.run(ask(self.path.rsplit("/", 1)[1]), capture_output=True)
+        self.answer(200 if told.returncode == 0 else 500, told.stdout.strip())
+"#;
+
+const SUITE: &str = r#"title = "Shop"
+rounds = 1
+warm_up = "300ms"
+duration = "1s"
+
+[[group]]
+contract = "shop"
+services = ["shop"]
+"#;
+
+/// A project with a service that uses a database; `None`, with a message, without a database.
+pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
+    let contract = CONTRACT.replace("SETTINGS", settings);
+    let files = [
+        ("contract.toml", &*contract),
+        ("schema.sql", SCHEMA),
+        ("data.sql", data),
+    ];
+    let checkout = shopfront::project(&files, SUITE)?;
+    shopfront::add(&checkout, "shop", "right", HANDLER);
+    Some(checkout)
+}
+
+pub(crate) fn run(checkout: &Checkout) -> Ended {
+    checkout.prony(&["run", "shop", "--json", "--keep-disturbed"])
+}
+
+fn live(checkout: &Checkout) -> Vec<PathBuf> {
+    let entries = fs::read_dir(checkout.path(".prony/backing-services/live"));
+    entries
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect()
+}
+
+pub(crate) fn nothing_is_left(checkout: &Checkout) {
+    until("nothing is left behind", || checkout.processes().is_empty());
+    assert_eq!(live(checkout), [] as [&Path; 0], "copies of the data");
+}
+
+/// The process id of the command with this prefix that runs in this checkout.
+pub(crate) fn process(checkout: &Checkout, command: &str) -> Option<i32> {
+    let inside = checkout.path(".").canonicalize().expect("the folder");
+    let pids = fs::read_dir("/proc").expect("/proc").flatten();
+    let mut pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.find(|pid| {
+        let cwd = fs::read_link(format!("/proc/{pid}/cwd"));
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        cwd.is_ok_and(|cwd| cwd.starts_with(&inside)) && line.contains(command)
+    })
+}
+
+fn kill(pid: i32) {
+    let status = Command::new("kill").args(["-KILL", &pid.to_string()]).status();
+    assert!(status.expect("kill runs").success());
+}
+
+#[test]
+fn a_service_is_measured_beside_its_database() {
+    let Some(checkout) = shop("shared_buffers = \"64MB\"", DATA) else {
+        return;
+    };
+    // A leftover of a killed prony: no process has this number and start time.
+    checkout.write(".prony/backing-services/live/4194305-1/data/leftover", "");
+    let ended = run(&checkout);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let row = &report["groups"][0]["services"][0];
+    assert_eq!(row["trials"], 1, "{row}");
+    let beside = &row["details"]["points"][0]["backing_services"][0];
+    assert_eq!(
+        (&beside["name"], &beside["title"]),
+        (&"db".into(), &"PostgreSQL".into()),
+        "{beside}"
+    );
+    assert_eq!(beside["settings"]["shared_buffers"], "64MB", "the contract's own");
+    assert_eq!(beside["settings"]["synchronous_commit"], "off");
+    assert!(beside["version"].is_string(), "{beside}");
+    assert!(beside["cpu_ns"].as_u64().is_some_and(|used| used > 0), "{beside}");
+    assert!(
+        beside["memory_bytes_peak"].as_u64().is_some_and(|used| used > 0),
+        "{beside}"
+    );
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn a_database_that_is_killed_is_no_fault_of_the_service() {
+    let Some(checkout) = shop("", DATA) else { return };
+    let child = checkout.start(&["run", "shop", "--keep-disturbed"]);
+    until("the load has started", || {
+        process(&checkout, "load --job").is_some()
+    });
+    kill(process(&checkout, "bin/postgres -D").expect("the database"));
+    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let said = format!("{}{}", ended.out, ended.err);
+    let why = "infrastructure failure: backing service `db` (PostgreSQL) was killed by SIGKILL";
+    assert!(said.contains(why), "{said}");
+    let report = checkout.prony(&["report", "--format", "json"]).json();
+    assert_eq!(
+        report["groups"][0]["services"][0]["trials"], 1,
+        "done again: {report}"
+    );
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn a_seed_with_an_error_names_file_and_line() {
+    let broken = "insert into item values (1, 'one');\n\ninsert into items values (2, 'two');\n";
+    let Some(checkout) = shop("", broken) else { return };
+    let ended = checkout.prony(&["check", "shop"]);
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+    let said = format!("{}{}", ended.out, ended.err)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(said.contains("contracts/shop/data.sql:3: ERROR:"), "{said}");
+    assert!(said.contains("items"), "{said}");
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn too_many_connections_are_named() {
+    // Three of them are reserved for the superuser.
+    let Some(checkout) = shop("max_connections = 4", DATA) else {
+        return;
+    };
+    let ended = run(&checkout);
+    let said = format!("{}{}", ended.out, ended.err);
+    assert!(
+        said.contains("the service opened more connections than PostgreSQL allows"),
+        "{said}"
+    );
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn killed_prony_leaves_no_database_and_the_next_one_removes_its_data() {
+    let Some(checkout) = shop("", DATA) else { return };
+    let mut child = checkout.start(&["run", "shop", "--keep-disturbed"]);
+    until("the service runs", || process(&checkout, "shop.py").is_some());
+    child.kill().expect("KILL");
+    child.wait().expect("it is gone");
+    until("no process is left", || checkout.processes().is_empty());
+    // Two at once in one project, which both find the leftovers.
+    let pair = [0, 1].map(|_| checkout.start(&["check", "shop"]));
+    for one in pair {
+        let ended = Ended::of(&one.wait_with_output().expect("it ends"));
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    nothing_is_left(&checkout);
+}
+
+#[test]
+fn a_service_is_checked_beside_its_cache() {
+    if Command::new("redis-server").arg("--version").output().is_err() {
+        return skipped("no Redis: `prony doctor --install` brings it");
+    }
+    let Some(checkout) = shop("", DATA) else { return };
+    checkout.write("contracts/shop/contract.toml", CACHE);
+    let ended = run(&checkout);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report = ended.json();
+    let beside = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
+    assert_eq!(beside["title"], "Redis", "{beside}");
+    nothing_is_left(&checkout);
+}

@@ -1,0 +1,149 @@
+// An interleaved ranking: the CPU time per request of each service in each cycle, and the cycles that neighbours
+// disturbed.
+
+import { idOf, type Row, type Services, type Window } from "../data.ts";
+import { human, inUnit, percent, unitFor } from "../format.ts";
+import { DASHES, MOST_LINES, SYMBOLS, type Theme } from "../theme.ts";
+import { axis, base, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+
+/** Share of the machine above which a cycle is marked: the limit at which prony itself considers a trial disturbed. */
+const DISTURBED = 0.05;
+
+interface Line {
+  name: string;
+  /** Position among all cycles of all rounds, and CPU time of a request in ns. */
+  points: [number, number][];
+  usual: number;
+}
+
+interface Cycle {
+  round: number;
+  cycle: number;
+  /** Share of the machine that neighbours used, the median over the services; null if it is not known. */
+  others: number | null;
+}
+
+const median = (values: number[]): number | null => {
+  const sorted = values.slice().sort((left, right) => left - right);
+  const half = Math.floor(sorted.length / 2);
+  if (sorted.length === 0) return null;
+  return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2;
+};
+
+const keyOf = (window: { round: number; cycle: number }): string => `${window.round} ${window.cycle}`;
+
+/** All cycles in chronological order. */
+function cyclesOf(windows: Window[], cpus: number): Cycle[] {
+  const others = new Map<string, number[]>();
+  const cycles = new Map<string, Cycle>();
+  for (const window of windows) {
+    const key = keyOf(window);
+    cycles.set(key, { round: window.round, cycle: window.cycle, others: null });
+    if (window.others_cpus !== null) others.set(key, [...(others.get(key) ?? []), window.others_cpus / cpus]);
+  }
+  const sorted = [...cycles.values()].sort((left, right) => left.round - right.round || left.cycle - right.cycle);
+  return sorted.map((one) => ({ ...one, others: median(others.get(keyOf(one)) ?? []) }));
+}
+
+/** Adjacent cycles that neighbours disturbed, as ranges of positions. */
+function disturbed(cycles: Cycle[]): [number, number][] {
+  const ranges: [number, number][] = [];
+  cycles.forEach(({ others }, place) => {
+    if (others === null || others <= DISTURBED) return;
+    const last = ranges.at(-1);
+    if (last && last[1] === place - 1) last[1] = place;
+    else ranges.push([place, place]);
+  });
+  return ranges;
+}
+
+export function interleaved(rows: Row[], services: Services, cpus: number): Chart | null {
+  const taking = rows.filter((row) => (row.details?.interleaved?.length ?? 0) > 0);
+  if (taking.length === 0) return null;
+  const cycles = cyclesOf(taking.flatMap((row) => row.details!.interleaved!), cpus);
+  const places = new Map(cycles.map((cycle, place) => [keyOf(cycle), place]));
+  const lines = taking.map((row): Line => {
+    const points = row.details!.interleaved!.flatMap((window): [number, number][] =>
+      window.cpu_ns_per_request === null ? [] : [[places.get(keyOf(window))!, window.cpu_ns_per_request]],
+    );
+    return { name: services.name(idOf(row)), points, usual: median(points.map(([, cost]) => cost)) ?? 0 };
+  });
+  const known = lines.filter((line) => line.points.length > 0);
+  if (known.length === 0) return null;
+  const marked = disturbed(cycles);
+  const noisy = marked.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  const usual = median(cycles.flatMap(({ others }) => (others === null || others <= DISTURBED ? [] : [others])));
+  const unit = unitFor("time", known.map((line) => line.usual));
+  const told =
+    noisy === 0
+      ? "No cycle was disturbed."
+      : `Shaded: the ${noisy} of ${cycles.length} cycles in which neighbours used more than a twentieth of the machine (usually ${percent(usual ?? 0)}).`;
+  return {
+    id: "interleaved",
+    title: `CPU time per request in each cycle, ${unit.symbol}`,
+    reading: `Each point is a window. Movement that all lines share comes from the machine; only the distances between them are compared. ${told}`,
+    height: 380 + legendHeight(known.slice(0, MOST_LINES).map((line) => line.name), 1080),
+    table: {
+      head: ["Service", `CPU per request, ${unit.symbol}, median window`, "Replies per second of CPU", "Windows"],
+      rows: known.map((line) => [
+        line.name,
+        inUnit(line.usual, unit),
+        human(1e9 / line.usual, "rate"),
+        String(line.points.length),
+      ]),
+    },
+    option: (theme, width) => optionOf(theme, width, known.slice(0, MOST_LINES), cycles, marked),
+  };
+}
+
+function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], marked: [number, number][]) {
+  const costs = lines.flatMap((line) => line.points.map(([, cost]) => cost));
+  const unit = unitFor("time", lines.map((line) => line.usual));
+  const { height, legend: names } = legend(theme, lines.map((line) => line.name), width);
+  const starts = cycles.flatMap((one, place) => (place > 0 && cycles[place - 1]!.round !== one.round ? [place - 0.5] : []));
+  return {
+    ...base(theme),
+    color: theme.lines,
+    legend: names,
+    grid: { left: 72, right: 20, top: height + 18, bottom: 48 },
+    tooltip: {
+      ...tooltip(theme),
+      trigger: "axis",
+      formatter: (hovered: Hovered[]) => {
+        const place = (hovered[0]?.value as [number, number] | undefined)?.[0] ?? 0;
+        const cycle = cycles[place];
+        const costs = hovered.map((one): [string, string] => [
+          one.seriesName ?? "",
+          human((one.value as [number, number])[1] * unit.factor, "time"),
+        ]);
+        const others: [string, string][] = cycle?.others == null ? [] : [["neighbours, of the machine", percent(cycle.others)]];
+        return tip(cycle ? `round ${cycle.round + 1}, cycle ${cycle.cycle + 1}` : "", [...costs, ...others]);
+      },
+    },
+    xAxis: { ...axis(theme, "cycles of all rounds"), type: "value", min: -0.5, max: cycles.length - 0.5, minInterval: 1, nameGap: 28, splitLine: { show: false } },
+    yAxis: { ...axis(theme, `CPU per request, ${unit.symbol}`), type: "log", logBase: logBase(costs), nameGap: 48 },
+    series: lines.map((line, index) => ({
+      type: "line",
+      name: line.name,
+      showSymbol: true,
+      symbol: SYMBOLS[index]!,
+      symbolSize: 4,
+      lineStyle: { width: 1.2, type: DASHES[index]! },
+      data: line.points.map(([place, cost]) => [place, cost / unit.factor]),
+      ...(index === 0 && {
+        markArea: {
+          silent: true,
+          itemStyle: { color: theme.shade },
+          data: marked.map(([from, to]) => [{ xAxis: from - 0.5 }, { xAxis: to + 0.5 }]),
+        },
+        markLine: {
+          silent: true,
+          symbol: "none",
+          label: { show: false },
+          lineStyle: { color: theme.muted, type: "dashed" },
+          data: starts.map((place) => ({ xAxis: place })),
+        },
+      }),
+    })),
+  };
+}
