@@ -386,7 +386,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
     assert_eq!(none.stage, Stage::Measure);
     assert_eq!(
         none.reason,
-        "none of 7 requests had a valid reply; 5 replies are unexpected (5 wrong reply, 2 timeout)"
+        "none of 7 requests had a valid reply; 5 replies are unexpected (5 unexpected, 2 timeout)"
     );
     let silent = reason(Outcomes::default(), false).expect_err("excluded");
     assert_eq!(
