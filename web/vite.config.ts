@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
 import { defineConfig, type Plugin } from "vite";
 
-/** Where prony writes the data of a report: the only part of the page that is replaced. */
+/** Where prony writes the table of its metrics. */
+const METRICS = '<script id="prony-metrics" type="application/json">{}</script>';
+/** Where prony writes the data of a report. Nothing else of the page is replaced. */
 const DATA = '<script id="prony-data" type="application/json">null</script>';
 
 /**
@@ -39,7 +41,7 @@ function oneFile(): Plugin {
         .replace(/<link rel="stylesheet"[^>]*>/, "")
         .replace("<!--policy-->", () => `<meta http-equiv="Content-Security-Policy" content="${policy}">`)
         .replace("<!--style-->", () => `<style>${style}</style>`)
-        .replace("<!--script-->", () => `${DATA}\n<script type="module">${script}</script>`);
+        .replace("<!--script-->", () => `${METRICS}\n${DATA}\n<script type="module">${script}</script>`);
       const loads = html.replace(script, "").match(/<(script|link)[^>]+(src|href)="(?!data:)[^>]*>/);
       if (loads) throw new Error(`the page would load something: ${loads[0]}`);
       page.source = html;

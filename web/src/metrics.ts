@@ -1,37 +1,34 @@
-// The name, the unit and the direction of each metric.
+// The name, the unit and the direction of each metric, as prony declares them: it writes their table into the page.
 
-import type { Metric } from "./data.ts";
+import type { Metric, MetricTable } from "./data.ts";
 import type { Dimension } from "./format.ts";
 
 export interface MetricInfo {
+  /** Short where the column says what it is a time of: `p99` in place of `response time, p99`. */
   title: string;
   dimension: Dimension;
   better: "higher" | "lower" | "neither";
 }
 
-export const METRIC: Record<Metric, MetricInfo> = {
-  throughput_per_s: { title: "Throughput", dimension: "rate", better: "higher" },
-  goodput_per_s: { title: "Goodput", dimension: "rate", better: "higher" },
-  offered_per_s: { title: "Offered", dimension: "rate", better: "neither" },
-  sequences_per_s: { title: "Sequences", dimension: "rate", better: "higher" },
-  response_time_ns_mean: { title: "Mean", dimension: "time", better: "lower" },
-  response_time_ns_p50: { title: "p50", dimension: "time", better: "lower" },
-  response_time_ns_p75: { title: "p75", dimension: "time", better: "lower" },
-  response_time_ns_p90: { title: "p90", dimension: "time", better: "lower" },
-  response_time_ns_p95: { title: "p95", dimension: "time", better: "lower" },
-  response_time_ns_p99: { title: "p99", dimension: "time", better: "lower" },
-  response_time_ns_p99_9: { title: "p99.9", dimension: "time", better: "lower" },
-  response_time_ns_max: { title: "Longest", dimension: "time", better: "lower" },
-  cpu_ns_per_request: { title: "CPU / request", dimension: "time", better: "lower" },
-  backing_service_cpu_ns_per_request: { title: "Backing CPU / request", dimension: "time", better: "lower" },
-  cpus_busy: { title: "CPU", dimension: "cpus", better: "lower" },
-  memory_bytes_peak: { title: "Memory, peak", dimension: "bytes", better: "lower" },
-  memory_bytes_mean: { title: "Memory, mean", dimension: "bytes", better: "lower" },
-  start_ms: { title: "Start-up", dimension: "time", better: "lower" },
-  messages_per_s: { title: "Messages", dimension: "rate", better: "higher" },
-  first_message_ns_p50: { title: "First message, p50", dimension: "time", better: "lower" },
-  first_message_ns_p99: { title: "First message, p99", dimension: "time", better: "lower" },
-};
+const DIMENSION: Record<string, Dimension> = { "1/s": "rate", ns: "time", ms: "time", s: "time", bytes: "bytes", cpus: "cpus" };
+const RESPONSE_TIME = "response time, ";
+/** p50 and the like are written as they are. */
+const capitalised = (text: string): string => (/^p\d/.test(text) ? text : text.replace(/^[a-z]/, (first) => first.toUpperCase()));
+
+function read(): Record<Metric, MetricInfo> {
+  const table = JSON.parse(document.getElementById("prony-metrics")?.textContent ?? "{}") as MetricTable;
+  const info = Object.entries(table).map(([key, { title, unit, better }]): [string, MetricInfo] => [
+    key,
+    {
+      title: capitalised(title.replace(RESPONSE_TIME, "")),
+      dimension: DIMENSION[unit] ?? "count",
+      better: better as MetricInfo["better"],
+    },
+  ]);
+  return Object.fromEntries(info) as Record<Metric, MetricInfo>;
+}
+
+export const METRIC: Record<Metric, MetricInfo> = read();
 
 /** The name of a metric where the context does not say that it is a response time. */
 export const metricName = (metric: Metric): string =>

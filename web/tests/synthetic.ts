@@ -1,5 +1,6 @@
 // Made-up reports, identical for the same seed: for tests and screenshots, never for a claim about a service.
 
+import { readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import type { Details, Estimate, Group, Metric, MetricTable, PackedPairs, Report, Row, ServiceCheck, ServiceInfo } from "../src/data.ts";
 import { METRICS, positionOf } from "../src/data.ts";
@@ -418,6 +419,9 @@ function shortened(value: unknown, key = "", digits = 0): unknown {
 /** Data with more bytes than this is compressed by prony. */
 const LONG = 512 * 1024;
 
+/** The metrics as prony declares them, from a report that it wrote. */
+const METRIC_TABLE = (JSON.parse(readFileSync(new URL("sample.json", import.meta.url), "utf8")) as { metrics: MetricTable }).metrics;
+
 /** The page with a report inside, as prony writes it. */
 export function pageWith(page: string, report: unknown): string {
   const json = JSON.stringify(shortened(report));
@@ -425,5 +429,7 @@ export function pageWith(page: string, report: unknown): string {
     json.length > LONG
       ? `type="application/gzip">${gzipSync(json, { level: 9 }).toString("base64")}</script>`
       : `type="application/json">${json.replaceAll("<", "\\u003c")}</script>`;
-  return page.replace('type="application/json">null</script>', () => element);
+  return page
+    .replace('"prony-metrics" type="application/json">{}</script>', () => `"prony-metrics" type="application/json">${JSON.stringify(METRIC_TABLE)}</script>`)
+    .replace('type="application/json">null</script>', () => element);
 }

@@ -247,7 +247,7 @@ fn wrong_frames() -> Vec<Wrong> {
             reply.status = reply.status.filter(|status| *status != OK);
         }),
         wrong("its `content-type` is not `application/grpc`", |_, _, reply| {
-            reply.kind = "application/json"
+            reply.kind = "application/json";
         }),
         wrong(
             "a message is compressed though that was not offered",
@@ -259,7 +259,7 @@ fn wrong_frames() -> Vec<Wrong> {
             reply.change = |body| body[4] ^= 1;
         }),
         wrong("no message where a unary call has one", |_, _, reply| {
-            reply.change = Vec::clear
+            reply.change = Vec::clear;
         }),
         wrong("body: field 15 is not in", |_, _, reply| {
             reply.change = |body| {

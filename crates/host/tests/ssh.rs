@@ -60,7 +60,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
     let last = Cell::new(None);
     let began = Instant::now();
     let first = Remote::connect(&to("h1"), &ssh(&testbed, "h1"), &|progress| {
-        last.set(Some(progress))
+        last.set(Some(progress));
     });
     let first = first.expect("connected");
     println!("connected, with the binary copied: {:?}", began.elapsed());
@@ -74,7 +74,7 @@ fn the_binary_is_copied_once_and_everything_works_there() {
     drop(first);
     let began = Instant::now();
     let h1 = Remote::connect(&to("h1"), &ssh(&testbed, "h1"), &|progress| {
-        last.set(Some(progress))
+        last.set(Some(progress));
     });
     let h1 = h1.expect("connected");
     println!("connected, with the binary there: {:?}", began.elapsed());

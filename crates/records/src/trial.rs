@@ -35,8 +35,8 @@ pub struct TrialRecord {
     /// The process start, if it is shared with other trials; `None` if the trial had its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
-    /// Whether it was stored when its window ended, before its service was checked again and stopped. The trial that is complete
-    /// takes its place; one stays where prony was killed in between.
+    /// Whether it was stored when its window ended, before its service was checked again and stopped. The complete record takes its
+    /// place; it stays only if prony was killed in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provisional: bool,
     /// Service and variant under test.
@@ -209,8 +209,8 @@ impl Fault {
 }
 
 /// Returns the record that counts for each trial number of a plan, in ascending order: the last successful one, else the last one
-/// that failed because of the service, else the last one. A failed repetition never replaces a valid trial.
-/// A provisional one counts if there is no other.
+/// that failed because of the service, else the last one. A failed repetition never replaces a valid trial, and a provisional
+/// record counts only if there is no other.
 pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
     let worth = |trial: &TrialRecord| match &trial.result {
         _ if trial.provisional => 0,

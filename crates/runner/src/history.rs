@@ -165,8 +165,7 @@ impl<'a> History<'a> {
         match tried.last()? {
             Tried::Infrastructure(reason) => {
                 let retries = count(|one| matches!(one, Tried::Infrastructure(_))) <= INFRASTRUCTURE_RETRIES;
-                (retries && self.hopeless < HOPELESS)
-                    .then(|| format!("the infrastructure failed, not the service: {reason}"))
+                (retries && self.hopeless < HOPELESS).then(|| format!("infrastructure failure: {reason}"))
             }
             Tried::OwnFailure => {
                 let failed = count(|one| *one == Tried::OwnFailure) < OWN_FAILURES;

@@ -43,7 +43,7 @@ impl Store {
         Ok(())
     }
 
-    /// Appends a trial with its JSON, which may have keys that this version does not know.
+    /// Appends a trial whose JSON is known, with what it holds beyond the words of this version.
     pub(crate) fn append_record(
         &self,
         run: &str,

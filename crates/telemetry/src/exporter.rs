@@ -128,10 +128,10 @@ impl ExporterState {
 
     /// Sends one request; says whether another one makes sense.
     fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
-        let posted = poster.post(body);
-        lock(&self.trouble).lasts = matches!(posted, Err(Refusal::ForNow(_) | Refusal::ForGood(_)));
+        let sent = poster.post(body);
+        lock(&self.trouble).lasts = matches!(sent, Err(Refusal::ForNow(_) | Refusal::ForGood(_)));
         let to = poster.collector();
-        match posted {
+        match sent {
             Ok(()) => true,
             Err(Refusal::Partly(reason)) => {
                 self.warn(&format!("{to} does not accept all live metrics: {reason}"));

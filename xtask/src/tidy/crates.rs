@@ -27,6 +27,7 @@ const EDGES: &[(&str, &[&str])] = &[
             "kubernetes",
             "load",
             "merge",
+            "protocols",
             "records",
             "statistics",
             "store",

@@ -41,7 +41,6 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
             });
         }
     });
-    drop(waiting);
     for (case, report) in cases.iter().zip(&reports).filter(|(case, _)| case.alone) {
         *report.lock().expect(NO_PANIC) = alone(&CaseClient::of(&client, case), case);
     }

@@ -147,7 +147,7 @@ fn wrong_streams() -> Vec<Mutant> {
         }),
         // No status, another one after all messages.
         ticked("the stream ends without `grpc-status`", |reply| {
-            reply.status = None
+            reply.status = None;
         }),
         ticked("grpc-status: expected 0, got 2", |reply| {
             reply.status = Some(UNKNOWN);

@@ -249,7 +249,7 @@ impl Session {
                     .begin(id, process, ProcessStart::Start(spec, streams));
             }
             AgentRequest::Attach { process, spec } => {
-                self.processes.begin(id, process, ProcessStart::Attach(spec))
+                self.processes.begin(id, process, ProcessStart::Attach(spec));
             }
             _ => {}
         }

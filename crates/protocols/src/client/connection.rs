@@ -144,7 +144,7 @@ impl Connection {
         let token = Token(self.next_token);
         self.next_token += 1;
         // The service may have said meanwhile that it closes the connection.
-        let _ = self.read_available();
+        self.read_available();
         self.replies.begin(token);
         if self.end.is_some() {
             self.replies.fail(token, ClientError::Closed);
@@ -291,11 +291,11 @@ impl Connection {
                         // The service gets its turn to read the byte alone.
                         std::thread::yield_now();
                     }
-                    self.read_available()?;
+                    self.read_available();
                 }
                 Err(error) if is_not_yet(&error) => {
                     self.socket.wait(true, deadline)?;
-                    self.read_available()?;
+                    self.read_available();
                 }
                 // A service that closes while it is sent to may have said why: reading shows it.
                 Err(_) => self.cannot_write = true,
@@ -322,16 +322,17 @@ impl Connection {
     /// Waits for bytes and reads them.
     fn read_more(&mut self, deadline: Instant) -> Result<(), ClientError> {
         self.socket.wait(false, deadline)?;
-        self.read_available()
+        self.read_available();
+        Ok(())
     }
 
     /// Reads what is there, or a part of it where that is much: a deadline must be seen meanwhile.
-    fn read_available(&mut self) -> Result<(), ClientError> {
+    fn read_available(&mut self) {
+        let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..READS {
             if self.end.is_some() {
                 break;
             }
-            let mut buffer = std::mem::take(&mut self.buffer);
             let read = self.socket.read(&mut buffer);
             self.replies.now = Instant::now();
             match read {
@@ -340,18 +341,14 @@ impl Connection {
                     self.end_of_stream(is_clean);
                 }
                 Ok(count) => self.take(&buffer[..count]),
-                Err(error) if is_not_yet(&error) => {
-                    self.buffer = buffer;
-                    return Ok(());
-                }
+                Err(error) if is_not_yet(&error) => break,
                 Err(_) => {
                     self.end = Some(EndOfConnection::Closed);
                     self.replies.end_all(None);
                 }
             }
-            self.buffer = buffer;
         }
-        Ok(())
+        self.buffer = buffer;
     }
 
     fn end_of_stream(&mut self, is_clean: bool) {

@@ -13,6 +13,7 @@ mod replies;
 mod socket;
 mod speech;
 
+pub use crate::http1::BodyFraming;
 pub use connection::Connection;
 pub use delivery::Delivery;
 pub use error::ClientError;
@@ -47,15 +48,6 @@ pub enum PreparedRequest {
     Http2(http2::Prepared),
     /// For the handshake of a WebSocket.
     WebSocket(websocket::Prepared),
-}
-
-/// How a request of HTTP/1.1 says where its body ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFraming {
-    /// By its length, unless the body itself is described in chunks.
-    Length,
-    /// In chunks of this many bytes.
-    Chunked(usize),
 }
 
 impl Client {

@@ -18,7 +18,7 @@ const STREAMS: u32 = 16;
 /// The state of what is spoken on a connection.
 #[derive(Debug)]
 pub(super) enum Speech {
-    Http1(Http1, http1::Shared),
+    Http1(Box<Http1>, Box<http1::Shared>),
     Http2(Box<Http2>, http2::Shared),
     Grpc(Box<Grpc>, http2::Shared),
     WebSocket(Box<WebSocketFrames>),
@@ -42,7 +42,7 @@ impl Speech {
         match protocol {
             Protocol::Http1 => {
                 let mut shared = Http1::shared();
-                Self::Http1(Http1::new(&mut shared, PIPELINED), shared)
+                Self::Http1(Box::new(Http1::new(&mut shared, PIPELINED)), Box::new(shared))
             }
             Protocol::Http2 => {
                 http2::write_preface(out);

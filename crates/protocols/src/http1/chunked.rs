@@ -197,8 +197,7 @@ impl Extension {
 impl Trailer {
     fn next(self, byte: u8) -> Result<Self, &'static str> {
         Ok(match (self, byte) {
-            (Self::Start { first: false }, b' ' | b'\t') => Self::Value,
-            (Self::Name, b':') => Self::Value,
+            (Self::Start { first: false }, b' ' | b'\t') | (Self::Name, b':') => Self::Value,
             (Self::Start { .. } | Self::Name, _) if is_token(byte) => Self::Name,
             (Self::Name, b'\r') => return Err("a field of the trailer has no colon"),
             (Self::Start { .. } | Self::Name | Self::Value, b'\n') => return Err(TRAILER_LINE),

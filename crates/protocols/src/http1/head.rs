@@ -113,7 +113,7 @@ impl PartialHead {
             }
             if self.line == 0 {
                 status_line(content, is_whole)?;
-            } else if content.first().is_some_and(is_space) {
+            } else if content.first().copied().is_some_and(is_space) {
                 let status_line = memchr::memchr(b'\n', &self.bytes);
                 if status_line.is_some_and(|at| at + 1 == self.line) {
                     return Err(NOTHING_TO_CONTINUE);
@@ -144,22 +144,22 @@ pub(crate) fn may_be_request_timeout(bytes: &[u8]) -> bool {
 /// Joins folded header lines, if there are any: white space around a fold becomes one space (RFC 9112, section 5.2).
 /// White space before the first field is not a fold; [`parse`] rejects it.
 pub(crate) fn unfolded(bytes: &[u8]) -> Option<Vec<u8>> {
-    let folds = |at: &usize| bytes[at - 1] == b'\r' && bytes.get(at + 1).is_some_and(is_space);
+    let folds = |at: &usize| bytes[at - 1] == b'\r' && bytes.get(at + 1).copied().is_some_and(is_space);
     let mut line_ends = memchr::memchr_iter(b'\n', bytes).skip(1).filter(folds).peekable();
     line_ends.peek()?;
     let mut head = Vec::with_capacity(bytes.len());
     let mut copied = 0;
     for at in line_ends {
         head.extend_from_slice(&bytes[copied..at - 1]);
-        while head.pop_if(|byte| is_space(byte)).is_some() {}
+        while head.pop_if(|byte| is_space(*byte)).is_some() {}
         head.push(b' ');
-        copied = at + 1 + bytes[at + 1..].iter().take_while(|byte| is_space(byte)).count();
+        copied = at + 1 + bytes[at + 1..].iter().take_while(|byte| is_space(**byte)).count();
     }
     head.extend_from_slice(&bytes[copied..]);
     Some(head)
 }
 
-const fn is_space(byte: &u8) -> bool {
+const fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }
 
@@ -251,8 +251,11 @@ fn status_line(line: &[u8], is_whole: bool) -> Result<(u8, u16), &'static str> {
 const NOTHING_TO_CONTINUE: &str =
     "the line after the status line begins with white space: there is no field that it continues";
 
+/// Name and value.
+type Field<'a> = (&'a [u8], &'a [u8]);
+
 /// A whole field line as name and value (RFC 9112, section 5).
-pub(crate) fn split(line: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
+pub(crate) fn split(line: &[u8]) -> Result<Field<'_>, &'static str> {
     match split_partial(line)? {
         Some(field) => Ok(field),
         None => Err("a header field has no colon"),
@@ -260,10 +263,10 @@ pub(crate) fn split(line: &[u8]) -> Result<(&[u8], &[u8]), &'static str> {
 }
 
 /// The same of a line as far as it has come; `None`: its name goes on.
-fn split_partial(line: &[u8]) -> Result<Option<(&[u8], &[u8])>, &'static str> {
+fn split_partial(line: &[u8]) -> Result<Option<Field<'_>>, &'static str> {
     let colon = memchr::memchr(b':', line);
     let name = &line[..colon.unwrap_or(line.len())];
-    if name.first().is_some_and(is_space) {
+    if name.first().copied().is_some_and(is_space) {
         return Err(NOTHING_TO_CONTINUE);
     }
     if (name.is_empty() && colon.is_some()) || !name.iter().all(|&byte| is_token(byte)) {

@@ -14,7 +14,7 @@ use head::{Heads, Length, ParsedHead, PartialHead};
 use prony_load::{Request, Target};
 use std::collections::VecDeque;
 
-pub use request::Prepared;
+pub use request::{BodyFraming, Prepared};
 
 const UNASKED: &str = "bytes came without a request";
 

@@ -1,11 +1,19 @@
 //! Requests as bytes: adjacent constant parts are merged into one piece.
 
-use crate::client::BodyFraming;
 use crate::protocol::{PrepareError, expects_content};
 use crate::request_rules::{self, Reserved};
 use crate::request_values::Values;
 use prony_load::{Body, Generated, Header, Part, Request, Target, Template};
 use std::io::Write as _;
+
+/// How a request of HTTP/1.1 says where its body ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFraming {
+    /// By its length, unless the body itself is described in chunks.
+    Length,
+    /// In chunks of this many bytes.
+    Chunked(usize),
+}
 
 /// A request serialised as far as possible before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]

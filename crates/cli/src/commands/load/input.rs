@@ -1,12 +1,12 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
-use super::grpc::CallError;
 use super::template::{PlaceholderTable, TemplateError};
 use prony_config::contract::{ContractError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;
 use prony_load::{Header, Template};
+use prony_protocols::client::ClientError;
 use std::path::Path;
 
 /// Why a command line describes no job.
@@ -123,6 +123,20 @@ pub(crate) enum JobError {
     GrowingOpen,
     #[error("--ramp: a hold of {hold} leaves no time for the ramp itself within {duration}")]
     NoRamp { hold: String, duration: String },
+}
+
+/// Why a call brought no message.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// There is no reply.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// The service answered with a status other than 0.
+    #[error("grpc-status {code} {said}")]
+    Status { code: u32, said: String },
+    /// The reply is not one of gRPC.
+    #[error("it answers with HTTP status {0}")]
+    NotGrpc(u16),
 }
 
 /// Why a method is unknown.

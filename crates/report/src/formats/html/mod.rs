@@ -7,6 +7,7 @@ pub(crate) use data::drawn;
 pub use data::page_data;
 
 use super::write;
+use crate::model::MetricTable;
 use crate::{Report, ReportError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,10 +15,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
 use std::io::Write as _;
+use std::sync::LazyLock;
 
 /// The page without data, as `web/` builds it.
 const PAGE: &str = include_str!(concat!(env!("OUT_DIR"), "/page.html"));
-/// The only part of the page that is replaced.
+/// Where the table of metrics goes.
+const METRICS: &str = "<script id=\"prony-metrics\" type=\"application/json\">{}</script>";
+/// Where the report goes. Nothing else of the page is replaced.
 const SLOT: &str = "type=\"application/json\">null</script>";
 /// Longer data is compressed, bytes; shorter data stays readable in the file.
 const LONG: usize = 512 * 1024;
@@ -35,7 +39,7 @@ pub(crate) fn page_of(data: &Value) -> Result<String, ReportError> {
     } else {
         format!("type=\"application/json\">{}</script>", quoted(&data))
     };
-    Ok(PAGE.replacen(SLOT, &element, 1))
+    Ok(served_page().replacen(SLOT, &element, 1))
 }
 
 /// Compressed and encoded in characters that cannot end an element.
@@ -47,7 +51,12 @@ fn packed(json: &str) -> Result<String, ReportError> {
 
 /// The page without a report: when served, it requests its data from its server.
 pub fn served_page() -> &'static str {
-    PAGE
+    static WITH_METRICS: LazyLock<String> = LazyLock::new(|| {
+        let table =
+            serde_json::to_string(&MetricTable).expect("invariant: the table of metrics is plain data");
+        PAGE.replacen(METRICS, &METRICS.replace("{}", &quoted(&table)), 1)
+    });
+    &WITH_METRICS
 }
 
 /// Escapes JSON so that it cannot end its script element: `<` occurs only in strings, where it may be escaped.

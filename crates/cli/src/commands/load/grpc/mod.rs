@@ -2,8 +2,6 @@
 
 mod reflection;
 
-pub(super) use reflection::CallError;
-
 use super::args::RequestArgs;
 use super::input::{JobError, header, text};
 use super::template::PlaceholderTable;

@@ -1,6 +1,6 @@
 //! Asks a service for the description of its methods, if no file describes them.
 
-use super::super::input::DescriptionError;
+use super::super::input::{CallError, DescriptionError};
 use prony_config::contract::{ProtoMethod, REFLECTION_PATHS, reflect};
 use prony_generator::EngineError;
 use prony_load::{Body, Protocol, Request, Target, Template};
@@ -33,20 +33,6 @@ pub(super) fn method(target: &Target, name: &str) -> Result<ProtoMethod, Descrip
         }
         Err(DescriptionError::None)
     })
-}
-
-/// Why a call brought no message.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum CallError {
-    /// There is no reply.
-    #[error(transparent)]
-    Client(#[from] ClientError),
-    /// The service answered with a status other than 0.
-    #[error("grpc-status {code} {said}")]
-    Status { code: u32, said: String },
-    /// The reply is not one of gRPC.
-    #[error("it answers with HTTP status {0}")]
-    NotGrpc(u16),
 }
 
 /// Makes one unary call and gives the message that comes back.
