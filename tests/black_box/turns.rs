@@ -45,7 +45,7 @@ fn the_cheaper_service_ranks_first_by_cpu_time_per_request() {
             .unwrap_or_else(|| panic!("no cost: {metric}"))
     };
     assert!(cost("toy-heavy") > 2.0 * cost("toy-right"), "{report}");
-    let windows = row(&report, "toy-heavy")["details"]["turns"].as_array();
+    let windows = row(&report, "toy-heavy")["details"]["interleaved"].as_array();
     let windows = windows.unwrap_or_else(|| panic!("no windows: {report}"));
     assert_eq!(windows.len(), 12, "{windows:?}");
     for window in windows {

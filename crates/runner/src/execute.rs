@@ -49,9 +49,9 @@ fn all_rounds(
     loop {
         history.set_elapsed(began.elapsed());
         let Some(block) = design.next_block(&history) else {
-            round
-                .into_iter()
-                .for_each(|round| journal.saw(Progress::Round { round }));
+            if let Some(round) = round {
+                journal.saw(Progress::Round { round });
+            }
             return Ok(RunEnd::Complete);
         };
         if round.is_none_or(|round| round < block.round) {
@@ -80,10 +80,9 @@ fn all_rounds(
                 journal.saw(Progress::Ended(Box::new(attempt.record.clone())));
             }
             history.add(attempt);
-            let warning = history.take_warning();
-            warning
-                .into_iter()
-                .for_each(|warning| journal.saw(Progress::Warning(warning)));
+            if let Some(warning) = history.take_warning() {
+                journal.saw(Progress::Warning(warning));
+            }
         }
         if let Some(end) = limits::lost_host(context, &history) {
             return Ok(end);
@@ -126,8 +125,8 @@ fn run_block(
 
 /// Says why trials are tried again.
 fn announce_repeats(block: &Block, history: &History<'_>, journal: &mut dyn Journal) {
-    let trials = block.slots.iter().flat_map(|start| &start.trials);
-    let reason = trials.filter_map(|planned| history.again(planned.place)).next();
+    let mut trials = block.slots.iter().flat_map(|start| &start.trials);
+    let reason = trials.find_map(|planned| history.again(planned.place));
     if let Some(reason) = reason {
         journal.saw(Progress::Repeats { reason });
     }

@@ -107,7 +107,7 @@ impl Window {
         self.service.machine.map(|machine| machine.steal_ns)
     }
 
-    /// What the cpu_speed_probe took on the service's CPUs, ns.
+    /// Time that the CPU speed probe took on the service's CPUs, ns.
     pub(crate) const fn cpu_speed_probe_ns(&self) -> Option<f64> {
         self.service.cpu_speed_probe_ns
     }

@@ -79,7 +79,7 @@ impl Recipe {
         let member = bench.testbed.backing_service().clone();
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
-            Some(reached) => reached.remote().hello().cache.join("backing_services"),
+            Some(reached) => reached.remote().hello().cache.join("backing-services"),
         };
         let tools = tools(bench, &definition, member.is_here());
         let tools = tools.map_err(|reason| failed(format!("{} cannot run: {reason}", definition.title)))?;

@@ -31,7 +31,7 @@ impl Design for Sequence<'_> {
 }
 
 impl Sequence<'_> {
-    fn trial(&self, planned: PlannedTrial) -> Block {
+    fn trial(self, planned: PlannedTrial) -> Block {
         if (Capacity { plan: self.plan }).searches(&planned) {
             return Capacity::block(planned);
         }

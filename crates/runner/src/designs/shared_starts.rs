@@ -71,7 +71,7 @@ fn is_probe(step: &Step) -> bool {
 }
 
 impl SharedStarts<'_> {
-    fn start(&self, trials: Vec<PlannedTrial>) -> Block {
+    fn start(self, trials: Vec<PlannedTrial>) -> Block {
         let mut steps = vec![Step::Start(0), Step::Check(0)];
         // Warmed by all loads before the first is measured: else a runtime that compiles is fast under the last of them and slow
         // under the first, and which is first is chance.
@@ -98,7 +98,7 @@ impl SharedStarts<'_> {
         }
     }
 
-    fn run(&self, planned: &PlannedTrial, purpose: Purpose) -> LoadRun {
+    fn run(self, planned: &PlannedTrial, purpose: Purpose) -> LoadRun {
         let group = self.plan.group_of(&self.plan.entries[planned.entry]);
         LoadRun {
             slot: 0,
@@ -110,7 +110,7 @@ impl SharedStarts<'_> {
         }
     }
 
-    fn warm_up(&self, run: LoadRun) -> Step {
+    fn warm_up(self, run: LoadRun) -> Step {
         let group = self.plan.group_of(&self.plan.entries[run.load]);
         Step::WarmUp(vec![run], WarmUp::Planned(group.warm_up))
     }

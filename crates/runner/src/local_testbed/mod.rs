@@ -53,7 +53,7 @@ impl Workbench {
         let program = executable.to_str().ok_or_else(|| {
             BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
-        let seeds = Seeds::new(&logs.join("backing_services"));
+        let seeds = Seeds::new(&logs.join("backing-services"));
         let host = local(program);
         let testbed = Testbed::here(Member::new("", Arc::new(host), vec![program.to_owned()], logs));
         Ok(Self {
@@ -80,7 +80,7 @@ impl Workbench {
         let begun = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{begun}-{}", std::process::id());
         Ok(Self {
-            seeds: Seeds::new(&checkout.state().join("backing_services")),
+            seeds: Seeds::new(&checkout.state().join("backing-services")),
             ..Self::new(checkout.state().join("log").join(name), cancel)?
         })
     }

@@ -39,6 +39,13 @@ pub(crate) struct RunningServices<'a, 'j> {
     is_over: bool,
 }
 
+/// A load that was measured.
+struct MeasuredRun {
+    run: LoadRun,
+    recording: Recording,
+    usage: Window,
+}
+
 impl<'a, 'j> RunningServices<'a, 'j> {
     pub(crate) fn new(
         block: &'a Block,
@@ -225,7 +232,12 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             Err((number, failure)) => return Ok(self.fail(number, failure)),
         };
         let mut recordings = Vec::new();
-        for (run, recording, usage) in measured {
+        for MeasuredRun {
+            run,
+            recording,
+            usage,
+        } in measured
+        {
             recordings.push(recording.clone());
             if let Err(failure) = self.slots[run.slot].keep(&run, (recording, usage), self.run.plan) {
                 return Ok(self.fail(run.slot, failure));
@@ -238,10 +250,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     }
 
     /// Until the recordings of all are there. Resources count until the drain begins.
-    fn until_recorded(
-        &mut self,
-        runs: &[LoadRun],
-    ) -> Result<Vec<(LoadRun, Recording, Window)>, (Slot, Failure)> {
+    fn until_recorded(&mut self, runs: &[LoadRun]) -> Result<Vec<MeasuredRun>, (Slot, Failure)> {
         let monitor = LoadMonitor::new(&self.run.context, Stage::Measure, runs.len());
         let journal = &mut *self.journal;
         let mut usages: BTreeMap<Slot, Window> = BTreeMap::new();
@@ -291,7 +300,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         for run in runs {
             self.slots[run.slot].load = None;
             let both = recordings.remove(&run.slot).zip(usages.remove(&run.slot));
-            measured.extend(both.map(|(recording, usage)| (*run, recording, usage)));
+            measured.extend(both.map(|(recording, usage)| MeasuredRun {
+                run: *run,
+                recording,
+                usage,
+            }));
         }
         Ok(measured)
     }
@@ -390,8 +403,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             return self.fail(number, failure);
         }
         let told = self.slots[number].stop();
-        told.into_iter()
-            .for_each(|warning| self.journal.saw(Progress::Warning(warning)));
+        for warning in told {
+            self.journal.saw(Progress::Warning(warning));
+        }
         Outcome::Done
     }
 

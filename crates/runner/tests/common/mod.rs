@@ -120,7 +120,7 @@ impl Testbed {
                 silence: Duration::from_secs(30),
             },
             cancel: Cancel::new(),
-            seeds: Seeds::new(&folder.path().join("backing_services")),
+            seeds: Seeds::new(&folder.path().join("backing-services")),
             built,
             folder,
         }

@@ -35,7 +35,7 @@ impl Design for Capacity<'_> {
 
 impl Capacity<'_> {
     /// Whether the load of a trial has no rate of its own.
-    pub(super) fn searches(&self, planned: &PlannedTrial) -> bool {
+    pub(super) fn searches(self, planned: &PlannedTrial) -> bool {
         let group = self.plan.group_of(&self.plan.entries[planned.entry]);
         group.search.is_some()
     }
