@@ -1,4 +1,4 @@
-//! RunPair services or revisions, measured now: in the same rounds, or at the same time.
+//! Two services or revisions, measured now: in the same rounds, or at the same time.
 
 use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
