@@ -139,7 +139,7 @@ mod tests {
         let good = judge(StatusCode::NOT_FOUND, b"\x08\x05\x12\x04none");
         assert_eq!(
             good,
-            Err(Refusal::ForGood("it answered 404 Not DataPoint none".to_owned()))
+            Err(Refusal::ForGood("it answered 404 Not Found none".to_owned()))
         );
     }
 
