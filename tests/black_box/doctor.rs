@@ -123,7 +123,7 @@ fn an_install_that_fails_is_told() {
     assert!(
         ended
             .err
-            .contains("cannot install Capacitor: `exit 9` ended with"),
+            .contains("cannot install Capacitor: `exit 9` failed: "),
         "{}",
         ended.err
     );

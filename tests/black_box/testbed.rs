@@ -78,7 +78,7 @@ fn a_testbed_measures_as_one_machine_does() {
     assert_eq!(hosts["app"]["roles"], serde_json::json!(["service"]));
     assert_eq!(
         hosts["one"]["roles"],
-        serde_json::json!(["load", "backing_service"])
+        serde_json::json!(["load", "backing service"])
     );
     assert_eq!(hosts["two"]["roles"], serde_json::json!(["load"]));
     assert!(hosts["two"]["environment"]["kernel"].is_string(), "{hosts}");

@@ -30,7 +30,7 @@ env = { MODE = "tires" }
 "#;
 
 const SUITE: &str = r#"title = "Sockets"
-rounds = 2
+rounds = 1
 warm_up = "200ms"
 duration = "600ms"
 

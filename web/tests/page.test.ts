@@ -71,7 +71,7 @@ describe("the report", () => {
     await drawAll(page);
     const heads = await page.locator(".ranking > thead th").allInnerTexts();
     const at = (word: string) => heads.findIndex((head) => head.includes(word));
-    assert.ok(at("CPU / request") > 0 && at("CPU / request") < at("Goodput"), heads.join(" | "));
+    assert.ok(at("CPU per request") > 0 && at("CPU per request") < at("Goodput"), heads.join(" | "));
     const figure = page.locator("#chart-interleaved");
     assert.match(await figure.locator("figcaption").innerText(), /Shaded: the 10 of 30 cycles .* \(usually [\d.]+ %\)/);
     assert.ok((await colours(page, "#chart-interleaved")) > 8);
@@ -133,7 +133,7 @@ describe("the report", () => {
     report.groups[0]!.load = { kind: "users" };
     const { page } = await browser.open(report);
     const heads = await page.locator(".ranking > thead button").evaluateAll((all) => all.map((one) => one.firstChild?.textContent));
-    assert.deepEqual(heads, ["Rank", "Service", "p75", "p95", "p99", "Longest", "CPU", "Memory, peak"]);
+    assert.deepEqual(heads, ["Rank", "Service", "p75", "p95", "p99", "Longest", "CPUs busy", "Memory, peak"]);
     await page.close();
   });
 

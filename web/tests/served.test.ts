@@ -99,7 +99,7 @@ describe("a run in progress", () => {
   test("names the hosts of a testbed with their state", async () => {
     const report: Report = { ...synthetic({ services: 3, contracts: ["hello"] }), state: "running", ended_at: null };
     const host = (...roles: string[]) => ({ roles, address: "10.0.0.7", cpus: [0, 1], environment: { ...report.environment, hosts: {} } });
-    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "backing_service") } };
+    report.environment = { ...report.environment, hosts: { app: host("service"), one: host("load"), two: host("load", "backing service") } };
     server.answers.set(`/api/runs/${report.run}`, report);
     const { page, said } = await browser.visit(`${server.address}/run/${report.run}`);
     await eventually(async () => server.listening, 1);

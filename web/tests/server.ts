@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { built } from "./browser.ts";
+import { withMetrics } from "./synthetic.ts";
 
 export class FakeServer {
   /** The answer of each URL under /api. */
@@ -37,7 +38,7 @@ export class FakeServer {
         response.end(JSON.stringify(answer ?? { error: `there is no ${path}` }));
       } else {
         response.writeHead(200, { "content-type": "text/html; charset=utf-8", "content-security-policy": `${policy}; frame-ancestors 'none'`, "referrer-policy": "no-referrer" });
-        response.end(built());
+        response.end(withMetrics(built()));
       }
     });
   }

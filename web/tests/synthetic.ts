@@ -422,6 +422,10 @@ const LONG = 512 * 1024;
 /** The metrics as prony declares them, from a report that it wrote. */
 const METRIC_TABLE = (JSON.parse(readFileSync(new URL("sample.json", import.meta.url), "utf8")) as { metrics: MetricTable }).metrics;
 
+/** The page with the table of metrics, as prony serves it. */
+export const withMetrics = (page: string): string =>
+  page.replace('"prony-metrics" type="application/json">{}</script>', () => `"prony-metrics" type="application/json">${JSON.stringify(METRIC_TABLE)}</script>`);
+
 /** The page with a report inside, as prony writes it. */
 export function pageWith(page: string, report: unknown): string {
   const json = JSON.stringify(shortened(report));
@@ -429,7 +433,5 @@ export function pageWith(page: string, report: unknown): string {
     json.length > LONG
       ? `type="application/gzip">${gzipSync(json, { level: 9 }).toString("base64")}</script>`
       : `type="application/json">${json.replaceAll("<", "\\u003c")}</script>`;
-  return page
-    .replace('"prony-metrics" type="application/json">{}</script>', () => `"prony-metrics" type="application/json">${JSON.stringify(METRIC_TABLE)}</script>`)
-    .replace('type="application/json">null</script>', () => element);
+  return withMetrics(page).replace('type="application/json">null</script>', () => element);
 }

@@ -190,7 +190,7 @@ for (const width of WIDTHS) {
       const { page, said } = await browser.open(inTurns(synthetic(SMALL)), { width });
       await drawAll(page);
       const figure = page.locator("#chart-ratios");
-      assert.match(await figure.innerText(), /CPU \/ request, times that of axum/i);
+      assert.match(await figure.innerText(), /CPU per request, times that of axum/i);
       await figure.locator("summary").click();
       await figure.locator("tbody tr").first().waitFor();
       const rows = await figure.locator("tbody tr").allInnerTexts();

@@ -81,7 +81,7 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
     let url = server();
     let wrong_url = |url: &'static str| vec![url];
     for (arguments, part) in [
-        (wrong_url("localhost:80"), "no URL"),
+        (wrong_url("localhost:80"), "not a URL"),
         (wrong_url("ftp://h/"), "not ftp"),
         (wrong_url("http://h/#top"), "fragment"),
         (wrong_url("http://user:word@h/"), "Authorization"),

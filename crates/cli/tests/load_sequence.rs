@@ -294,7 +294,7 @@ fn what_is_wrong_with_a_file_of_steps_is_told_with_its_line() {
         (
             SEQUENCE.replace("json:/auth", "jsn:/auth"),
             "user\na\n",
-            vec!["shop.toml:8", "take.token", "json, header"],
+            vec!["shop.toml:8", "capture.token", "json, header"],
         ),
         (
             SEQUENCE.replace("data", "date"),

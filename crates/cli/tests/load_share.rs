@@ -151,28 +151,3 @@ fn two_processes_make_one_load_and_one_recording() {
         "{json}"
     );
 }
-
-#[test]
-fn a_share_of_a_search_is_refused() {
-    let mut job = serde_json::to_value(job(&forgetful())).expect("plain data");
-    job["share"] = json!({ "worker": "one", "first_thread": 0, "of_threads": 2 });
-    job["search"] =
-        json!({ "objective": "p99<1s", "limit": 100.0, "precision": 0.05, "step_ns": 100_000_000 });
-    let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(["load", "--job", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("prony runs");
-    let mut input = process.stdin.take().expect("an input");
-    writeln!(input, "{job}").expect("prony reads");
-    let output = process.wait_with_output().expect("an end");
-    drop(input);
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(
-        told(&output).contains("gives the workers a rate"),
-        "{}",
-        told(&output)
-    );
-}

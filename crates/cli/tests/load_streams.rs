@@ -233,7 +233,7 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--expect", "x"], "cannot be used with"),
         (&["--events", "5", "--decode"], "cannot be used with"),
         (&["--expect-event", "json:n"], "a JSON pointer begins with"),
-        (&["--expect-event", "regex:("], "is no regular expression"),
+        (&["--expect-event", "regex:("], "is not a regular expression"),
         (&["--longest-event", "1MiB"], "use --events N"),
         (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {

@@ -188,7 +188,7 @@ fn what_makes_no_site_is_bad_input() {
     }
     std::fs::write(folder.path().join("file"), "").expect("writes");
     std::fs::write(folder.path().join("broken/report.json"), "{\"schema\":").expect("writes");
-    std::fs::write(folder.path().join("strange/report.json"), "{\"schema\": 2}").expect("writes");
+    std::fs::write(folder.path().join("strange/report.json"), "{\"schema\": 99}").expect("writes");
     for (arguments, wanted) in [
         (
             &["report", "--site", "out", "--from", "empty"][..],
@@ -202,7 +202,7 @@ fn what_makes_no_site_is_bad_input() {
             &["report", "--site", "out", "--from", "broken"],
             "broken/report.json",
         ),
-        (&["report", "--site", "out", "--from", "strange"], "version 2"),
+        (&["report", "--site", "out", "--from", "strange"], "version 99"),
         (&["report", "--site", "out", "nowhere"], "`nowhere`"),
         (&["report", "--site", "file"], "file is a file"),
         (

@@ -258,7 +258,7 @@ fn page_data_of_a_row() {
 fn html() {
     let shown = page(&report()).expect("renders");
     let data = shown
-        .split_once("type=\"application/json\">")
+        .split_once("id=\"prony-data\" type=\"application/json\">")
         .and_then(|(_, rest)| rest.split_once("</script>"))
         .expect("the data")
         .0;

@@ -18,7 +18,7 @@ function Used(props: { row: Row; used: { round: number; one: BackingPoint }[] })
     <div class="scroll" tabIndex={0} role="region" aria-label={`Backing services of ${idOf(props.row)} in each trial`}>
       <table class="plain">
         <caption>Backing services in each trial</caption>
-        <Heads of={["Round", "Backing service", "CPU / request", "Memory, peak", "Written to disk", "Connections of the service"]} />
+        <Heads of={["Round", "Backing service", "CPU per request", "Memory, peak", "Written to disk", "Connections of the service"]} />
         <tbody>
           {props.used.map(({ round, one }, index) => (
             <tr key={index}>

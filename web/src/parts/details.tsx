@@ -142,7 +142,7 @@ function Trials(props: { row: Row }) {
     <div class="scroll" tabIndex={0} role="region" aria-label={`Each trial of ${idOf(props.row)}`}>
       <table class="plain">
         <caption>Each trial</caption>
-        <Heads of={["Round", "Order in the run", "Throughput", "p99", "CPU / request", "Memory, peak", "CPU of the generator", ...noise]} />
+        <Heads of={["Round", "Order in the run", "Throughput", "p99", "CPU per request", "Memory, peak", "CPU of the generator", ...noise]} />
         <tbody>
           {points.map((point, index) => (
             <tr key={index}>

@@ -59,7 +59,7 @@ const messagesOf = (group: Group, on: Screen): Metric[] =>
   MESSAGES.slice(0, on === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
 const labelOf = (group: Group, metric: Metric): string =>
-  metric === BACKING_SERVICES && group.backing_services ? `${group.backing_services.join(" + ")} CPU / request` : METRIC[metric].title;
+  metric === BACKING_SERVICES && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : METRIC[metric].title;
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");

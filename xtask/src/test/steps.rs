@@ -56,6 +56,7 @@ impl Step {
 const PACKAGES: &[&str] = &[
     "chromium=chromium",
     "ip=iproute2",
+    "nginx=nginx",
     "openssl=openssl",
     "protoc=protobuf-compiler",
     "ssh=openssh-client",

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 fn description(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/descriptions")
+        .join("tests/import/descriptions")
         .join(name)
 }
 

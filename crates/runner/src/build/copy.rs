@@ -30,9 +30,12 @@ pub(super) fn file(from: &Path, to: &Path) -> io::Result<()> {
 
 /// Copies everything except the output of manual builds. Keeps permissions and symbolic links.
 pub(super) fn tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    // The folder itself may be a symbolic link, whose content is copied.
     let entries = WalkDir::new(from)
+        .min_depth(1)
         .into_iter()
-        .filter_entry(|entry| entry.depth() == 0 || !is_left_behind(&entry.file_name().to_string_lossy()));
+        .filter_entry(|entry| !is_left_behind(&entry.file_name().to_string_lossy()));
     for entry in entries {
         let entry = entry?;
         let copy = to.join(entry.path().strip_prefix(from).unwrap_or(entry.path()));

@@ -146,7 +146,7 @@ impl Testbed {
         let roles = [
             ("service", is(self.service())),
             ("load", self.workers().any(is)),
-            ("backing_service", is(self.backing_service())),
+            ("backing service", is(self.backing_service())),
         ];
         let has = roles.into_iter().filter(|(_, has)| *has);
         has.map(|(role, _)| role.to_owned()).collect()

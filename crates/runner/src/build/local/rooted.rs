@@ -16,7 +16,7 @@ pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, 
         let reason = format!("cannot read the build in {}: {error}", build.display());
         Failure::infrastructure(Stage::Build, reason)
     };
-    for entry in WalkDir::new(build) {
+    for entry in WalkDir::new(build).min_depth(1) {
         let entry = entry.map_err(|error| unread(error.into()))?;
         let (path, kind) = (entry.path(), entry.file_type());
         if (kind.is_symlink() && leads(path, folders).map_err(unread)?)
