@@ -258,7 +258,7 @@ fn a_wrong_class_is_told_with_what_is_allowed() {
     let error = with_service("\"platform\"", "\"huge\"");
     assert!(
         error.contains(
-            ":5: unknown variant `huge`, expected one of `platform`, `micro`, `fullstack`, `stripped`, `reference`"
+            ":5: unknown variant `huge`, expected one of `platform`, `micro`, `full`, `fullstack`, `stripped`, `reference`"
         ),
         "{error}"
     );
