@@ -121,9 +121,7 @@ fn an_install_that_fails_is_told() {
     let ended = checkout("capacitor").prony(&["doctor", "--install", "--yes"]);
     assert_eq!(ended.code, Some(3), "{ended:?}");
     assert!(
-        ended
-            .err
-            .contains("cannot install Capacitor: `exit 9` failed: "),
+        ended.err.contains("cannot install Capacitor: `exit 9` failed: "),
         "{}",
         ended.err
     );

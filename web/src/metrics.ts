@@ -1,4 +1,4 @@
-// The name, the unit and the direction of each metric, as prony declares them: it writes their table into the page.
+// The name, the unit and the direction of each metric. prony declares them, and writes their table into the page.
 
 import type { Metric, MetricTable } from "./data.ts";
 import type { Dimension } from "./format.ts";

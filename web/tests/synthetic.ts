@@ -422,7 +422,7 @@ const LONG = 512 * 1024;
 /** The metrics as prony declares them, from a report that it wrote. */
 const METRIC_TABLE = (JSON.parse(readFileSync(new URL("sample.json", import.meta.url), "utf8")) as { metrics: MetricTable }).metrics;
 
-/** The page with the table of metrics, as prony serves it. */
+/** The page as prony serves it: with the table of metrics. */
 export const withMetrics = (page: string): string =>
   page.replace('"prony-metrics" type="application/json">{}</script>', () => `"prony-metrics" type="application/json">${JSON.stringify(METRIC_TABLE)}</script>`);
 

@@ -1,6 +1,6 @@
 //! `prony load --job -` of workers that share a load: they begin at the same time, and end with parts of one recording.
 
-use crate::common::{forgetful, server, told};
+use crate::common::server;
 use prony_load::{Job, Share};
 use prony_merge::{Live, Merger, Part, assemble};
 use prony_records::{Event, Phase, Recording};

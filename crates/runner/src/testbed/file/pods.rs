@@ -253,8 +253,18 @@ load = "load"
         ("cpus = 8", "cpus = 0", 8, "host.app.cpus: must be from 1"),
         ("cpus = 8", "cpus = \"0-7\"", 8, "host.app.cpus: use a number"),
         ("\"16GiB\"", "\"16G\"", 9, "host.app.memory: use a form such as"),
-        ("replicas = 2", "replicas = 0", 12, "host.load.replicas: must be from 1"),
-        ("replicas = 2", "replicas = -1", 12, "host.load.replicas: must be from 1"),
+        (
+            "replicas = 2",
+            "replicas = 0",
+            12,
+            "host.load.replicas: must be from 1",
+        ),
+        (
+            "replicas = 2",
+            "replicas = -1",
+            12,
+            "host.load.replicas: must be from 1",
+        ),
         (
             "replicas = 2",
             "replicas = 1001",
