@@ -150,20 +150,15 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
     }))
 }
 
-/// The services that a run itself has recorded.
-pub(crate) fn recorded_services(run: &RunRecord) -> Vec<ServiceInfo> {
-    let recorded = run.plan.get("services").cloned();
-    recorded
-        .and_then(|services| serde_json::from_value(services).ok())
-        .unwrap_or_default()
+/// The services that a run itself has recorded; `None` if it recorded none.
+pub(crate) fn recorded_services(run: &RunRecord) -> Option<Vec<ServiceInfo>> {
+    let recorded = run.plan.get("services").cloned()?;
+    serde_json::from_value(recorded).ok()
 }
 
 /// The services as recorded when the run began, or as they are in the checkout now if the run did not record them.
 pub(crate) fn services_of(run: &RunRecord, context: &ReportContext) -> Vec<ServiceInfo> {
-    let recorded = run.plan.get("services").cloned();
-    recorded
-        .and_then(|services| serde_json::from_value(services).ok())
-        .unwrap_or_else(|| context.offers().services.clone())
+    recorded_services(run).unwrap_or_else(|| context.offers().services.clone())
 }
 
 /// Whether a run without an end is still active, according to the times of its last trial and its progress.

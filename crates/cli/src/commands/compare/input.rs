@@ -128,7 +128,7 @@ impl CompareSide {
             summary: reporting::summary(&run, &trials)?,
             generators: Some(generators(&trials)),
             settings: reporting::settings(&run),
-            services: reporting::recorded_services(&run),
+            services: reporting::recorded_services(&run).unwrap_or_default(),
             others: reporting::share_of_others(&run, &trials),
             name: run.id,
             suite: run.suite,

@@ -83,6 +83,7 @@ fn names(store: &Store, service: &ServiceId) -> anyhow::Result<Vec<ServiceId>> {
         let record = store.run(&entry.id)?;
         if let Some(info) = reporting::recorded_services(&record)
             .into_iter()
+            .flatten()
             .find(|info| info.is_or_was(service))
         {
             let variants = info.formerly.iter().chain([&info.variant]);

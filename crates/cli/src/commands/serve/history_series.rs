@@ -1,6 +1,7 @@
 //! A summary of a run in one line.
 
-use prony_records::{RunRecord, ServiceInfo};
+use crate::reporting;
+use prony_records::RunRecord;
 use std::collections::BTreeSet;
 
 /// Maximum number of services, and of workloads, that a line names.
@@ -8,12 +9,8 @@ const NAMED: usize = 3;
 
 /// Services and workloads in one line; `None` if the run recorded neither.
 pub(super) fn compared(run: &RunRecord) -> Option<String> {
-    let infos: Vec<ServiceInfo> = run
-        .plan
-        .get("services")
-        .and_then(|services| serde_json::from_value(services.clone()).ok())
-        .unwrap_or_default();
-    let titles = unlike(infos.into_iter().map(|info| info.title));
+    let infos = reporting::recorded_services(run);
+    let titles = unlike(infos.into_iter().flatten().map(|info| info.title));
     let groups = run.plan.get("groups").and_then(|groups| groups.as_array());
     let workloads = unlike(groups.into_iter().flatten().filter_map(|group| {
         let (contract, workload) = (group["contract"].as_str()?, group["workload"].as_str()?);
@@ -49,6 +46,7 @@ fn listed(names: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prony_records::ServiceInfo;
     use serde_json::json;
 
     fn run(plan: serde_json::Value) -> RunRecord {
