@@ -44,6 +44,8 @@ pub(crate) struct Told {
     pub(crate) trials: usize,
     /// Faults, for each workload.
     pub(crate) faults: Vec<String>,
+    /// The failed attempts that were followed by one that passed, for each workload.
+    pub(crate) flaky: Vec<String>,
     /// Why it cannot be built here, if its service file allows that.
     pub(crate) unavailable: Option<String>,
     /// Total time of its trials, s.
@@ -239,6 +241,10 @@ impl Listener {
             let service = word(rest);
             let fault = rest[service.len()..].trim().to_owned();
             self.told.entry(service).or_default().faults.push(fault);
+        } else if let Some(rest) = line.strip_prefix("FLAKY ") {
+            let service = word(rest);
+            let failed = rest[service.len()..].trim().to_owned();
+            self.told.entry(service).or_default().flaky.push(failed);
         } else if let Some((service, reason)) = line
             .strip_prefix("UNAVAILABLE ")
             .and_then(|rest| rest.split_once(": "))
@@ -284,6 +290,7 @@ mod tests {
             "UNAVAILABLE csharp-mvc/current: .NET SDK is not installed on this machine; install it",
             "FAILED go-nethttp/current sequence/sequence: it ended",
             "    FAILED is a word of its log",
+            "FLAKY go-nethttp/current hello/hello: it did not start",
             "3 passed, 1 failed, 1 cannot be built here",
         ] {
             listener.hear(line);
@@ -293,6 +300,7 @@ mod tests {
             (go.trials, go.faults.as_slice()),
             (2, ["sequence/sequence: it ended".to_owned()].as_slice())
         );
+        assert_eq!(go.flaky, ["hello/hello: it did not start"]);
         let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
         assert_eq!(
             reason,

@@ -1,7 +1,7 @@
 //! The verdict of `--strict`: whether every service was measured, with valid replies only.
 
 use prony_config::Catalogue;
-use prony_records::{Outcome, Recording, Stage, TrialRecord, that_count};
+use prony_records::{Fault, Outcome, Recording, Stage, TrialRecord, that_count};
 use std::collections::BTreeMap;
 
 pub struct Verdict {
@@ -9,6 +9,8 @@ pub struct Verdict {
     pub passed: usize,
     /// A line for each fault.
     pub faults: Vec<String>,
+    /// A line for each pair that passed only after a failed attempt.
+    pub flaky: Vec<String>,
     /// Services that cannot be built here and declare this, with the reason.
     pub unavailable: Vec<String>,
 }
@@ -33,6 +35,7 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
     let mut verdict = Verdict {
         passed: 0,
         faults: Vec::new(),
+        flaky: Vec::new(),
         unavailable: Vec::new(),
     };
     for ((service, contract, workload), trial) in last {
@@ -51,13 +54,31 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
             Err(excluded) => Some(format!("{}{}", excluded.reason, tail(&excluded.log_tail))),
         };
         match fault {
-            None => verdict.passed += 1,
+            None => {
+                verdict.passed += 1;
+                if let Some(failed) = failed_attempt(trials, trial) {
+                    verdict
+                        .flaky
+                        .push(format!("FLAKY {service} {contract}/{workload}: {failed}"));
+                }
+            }
             Some(fault) => verdict
                 .faults
                 .push(format!("FAILED {service} {contract}/{workload}: {fault}")),
         }
     }
     verdict
+}
+
+/// Why an earlier attempt at this trial failed, if the service failed by itself.
+fn failed_attempt<'a>(trials: &'a [TrialRecord], counted: &TrialRecord) -> Option<&'a str> {
+    let attempts = trials
+        .iter()
+        .filter(|trial| trial.place == counted.place && !trial.provisional);
+    attempts
+        .filter_map(|trial| trial.result.as_ref().err())
+        .find(|excluded| excluded.fault == Fault::Service)
+        .map(|excluded| excluded.reason.as_str())
 }
 
 /// The requests of a measurement without a valid reply, if there are any.

@@ -14,7 +14,7 @@ use std::time::{Instant, SystemTime};
 pub(super) enum Verdict {
     /// It passed. The time in seconds; `cached` builds make it too short.
     Passed { seconds: f64, cached: bool },
-    /// It failed, and passed when repeated alone: the first failure.
+    /// It failed, and passed when tried again: the first failure.
     Flaky(String),
     /// It failed twice.
     Failed(String),
@@ -144,7 +144,7 @@ impl Bench<'_> {
         };
         let ran = job.run(self.checkout)?;
         Ok(match judge(variant, &ran, None) {
-            Verdict::Passed { .. } => Verdict::Flaky(first.to_owned()),
+            Verdict::Passed { .. } | Verdict::Flaky(_) => Verdict::Flaky(first.to_owned()),
             Verdict::NotTried => Verdict::Failed(first.to_owned()),
             other => other,
         })
@@ -170,7 +170,11 @@ fn judge(variant: &Variant, ran: &Ran, built: Option<f64>) -> Verdict {
         };
         return Verdict::Failed(format!("{first}{more}"));
     }
-    if ran.judged && told.trials >= variant.trials && variant.trials > 0 {
+    // The failed attempts are among the trials.
+    if ran.judged && told.trials >= variant.trials + told.flaky.len() && variant.trials > 0 {
+        if let Some(first) = told.flaky.first() {
+            return Verdict::Flaky(first.clone());
+        }
         return Verdict::Passed {
             seconds: told.seconds + built.unwrap_or(0.0),
             cached: built.is_none_or(|seconds| seconds == 0.0),
@@ -304,6 +308,13 @@ mod tests {
         };
         let verdict = judge(&variant("a", 2, true), &ran(faults, true, false), None);
         assert_eq!(verdict, Verdict::Failed("hello: 500 (and 1 more)".to_owned()));
+        let second = Told {
+            trials: 2,
+            flaky: vec!["hello: 500".to_owned()],
+            ..Told::default()
+        };
+        let verdict = judge(&variant("a", 1, false), &ran(second, true, false), None);
+        assert_eq!(verdict, Verdict::Flaky("hello: 500".to_owned()));
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn conclude(
 
 /// Prints the verdict of `--strict`.
 fn tell(verdict: &Verdict) {
-    for line in verdict.unavailable.iter().chain(&verdict.faults) {
+    for line in verdict.unavailable.iter().chain(&verdict.flaky).chain(&verdict.faults) {
         eprintln!("{line}");
     }
     let unavailable = match verdict.unavailable.len() {
