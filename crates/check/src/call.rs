@@ -5,7 +5,7 @@ use super::case_client::CaseClient;
 use super::judge::{has_messages, judge, unanswered};
 use super::report::Failure;
 use prony_config::contract::{Exchange, SingleCall};
-use prony_load::{Bag, Protocol, Target};
+use prony_load::{CapturedValues, Protocol, Target};
 use prony_protocols::client::{Client, Reply};
 use std::time::{Duration, Instant};
 
@@ -54,7 +54,7 @@ pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<
 }
 
 fn mismatch(exchange: &Exchange, reply: &Reply) -> Option<Failure> {
-    let wrong = judge(exchange, reply, &mut Bag::default()).err()?;
+    let wrong = judge(exchange, reply, &mut CapturedValues::default()).err()?;
     Some(Failure {
         request: exchange.label.clone(),
         what: wrong.what,

@@ -1,12 +1,12 @@
 //! Sends the requests of a case in the way that it asks for, and has their replies judged.
 
 use super::case_result::Tally;
-use super::judge::{Wrong, failure, judge, late, of_call, unanswered};
-use super::reply_traits::Traits;
+use super::judge::{FailedExchange, failure, judge, late, of_call, unanswered};
+use super::reply_traits::ReplyTraits;
 use super::report::Failure;
 use super::{PATIENCE, THOROUGH_PATIENCE, websocket};
 use prony_config::contract::{Case, Delivery, Exchange};
-use prony_load::{Bag, Body, Protocol};
+use prony_load::{Body, CapturedValues, Protocol};
 use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Reply};
 use prony_protocols::protocol::Token;
 use prony_protocols::request_values::Parameters;
@@ -28,7 +28,7 @@ pub(super) struct CaseClient<'a> {
 #[derive(Clone, Copy)]
 struct Sending<'a> {
     delivery: Delivery,
-    bag: &'a Bag,
+    bag: &'a CapturedValues,
 }
 
 impl<'a> CaseClient<'a> {
@@ -61,7 +61,7 @@ impl<'a> CaseClient<'a> {
     pub(super) fn once_alone(&self, exchange: &Exchange) -> Result<Reply, ClientError> {
         let sending = Sending {
             delivery: Delivery::InTurn,
-            bag: &Bag::default(),
+            bag: &CapturedValues::default(),
         };
         self.reply(&mut None, exchange, sending)
     }
@@ -92,7 +92,7 @@ impl<'a> CaseClient<'a> {
     fn in_turn(&self, exchanges: &mut dyn Iterator<Item = &Exchange>, delivery: Delivery) -> Tally {
         let mut tally = Tally::default();
         let mut line = None;
-        let mut bag = Bag::default();
+        let mut bag = CapturedValues::default();
         for exchange in exchanges {
             let result = self.until_right(&mut line, exchange, (delivery, &mut bag), &mut tally.traits);
             let silent = matches!(&result, Err(wrong) if wrong.silent);
@@ -109,9 +109,9 @@ impl<'a> CaseClient<'a> {
         &self,
         line: &mut Option<Connection>,
         exchange: &Exchange,
-        (delivery, bag): (Delivery, &mut Bag),
-        traits: &mut Traits,
-    ) -> Result<(), Wrong> {
+        (delivery, bag): (Delivery, &mut CapturedValues),
+        traits: &mut ReplyTraits,
+    ) -> Result<(), FailedExchange> {
         let started = Instant::now();
         loop {
             let result = self.once(line, exchange, (delivery, &mut *bag), traits);
@@ -126,9 +126,9 @@ impl<'a> CaseClient<'a> {
         &self,
         line: &mut Option<Connection>,
         exchange: &Exchange,
-        (delivery, bag): (Delivery, &mut Bag),
-        traits: &mut Traits,
-    ) -> Result<(), Wrong> {
+        (delivery, bag): (Delivery, &mut CapturedValues),
+        traits: &mut ReplyTraits,
+    ) -> Result<(), FailedExchange> {
         let started = Instant::now();
         if self.protocol() == Some(Protocol::WebSocket) {
             self.talk(exchange, delivery)?;
@@ -142,7 +142,8 @@ impl<'a> CaseClient<'a> {
             traits.closed += 1;
             result = self.reply(line, exchange, sending);
         }
-        let reply = result.map_err(|error| Wrong::unanswered(&error, self.patience_for(exchange)))?;
+        let reply =
+            result.map_err(|error| FailedExchange::unanswered(&error, self.patience_for(exchange)))?;
         if let Some(protocol) = self.protocol() {
             traits.see(&reply, protocol);
         }
@@ -155,9 +156,9 @@ impl<'a> CaseClient<'a> {
     }
 
     /// What is said and heard on a WebSocket of its own.
-    fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), Wrong> {
+    fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), FailedExchange> {
         let patience = self.patience + websocket::of_messages(&exchange.script);
-        let unanswered = |error: &ClientError| Wrong::unanswered(error, patience);
+        let unanswered = |error: &ClientError| FailedExchange::unanswered(error, patience);
         let client = self.client().map_err(|error| unanswered(&error))?;
         websocket::talk(client, exchange, (writes(delivery), patience))
     }
@@ -255,7 +256,7 @@ impl<'a> CaseClient<'a> {
         let first = |error| (0, error);
         let sending = Sending {
             delivery: Delivery::InTurn,
-            bag: &Bag::default(),
+            bag: &CapturedValues::default(),
         };
         let connection = self.connected(line, deadline).map_err(first)?;
         let tokens = packet
@@ -272,7 +273,7 @@ impl<'a> CaseClient<'a> {
             if let Some(protocol) = self.protocol() {
                 tally.traits.see(&reply, protocol);
             }
-            tally.record(exchange, judged(exchange, &reply, &mut Bag::default()));
+            tally.record(exchange, judged(exchange, &reply, &mut CapturedValues::default()));
             // What closes after a reply cannot answer the next request: that is a warning.
             if reply.closes {
                 *line = None;
@@ -291,7 +292,7 @@ const fn writes(delivery: Delivery) -> client::Delivery {
     }
 }
 
-fn in_time(exchange: &Exchange, took: Duration) -> Result<(), Wrong> {
+fn in_time(exchange: &Exchange, took: Duration) -> Result<(), FailedExchange> {
     match exchange.within {
         Some(limit) if took > limit => {
             Err(failure("time", format!("a reply within {limit:?}"), format!("{took:?}")).into())
@@ -317,6 +318,6 @@ fn nothing_left(connection: &Connection) -> Result<(), ClientError> {
     }
 }
 
-fn judged(exchange: &Exchange, reply: &Reply, bag: &mut Bag) -> Result<(), Failure> {
+fn judged(exchange: &Exchange, reply: &Reply, bag: &mut CapturedValues) -> Result<(), Failure> {
     judge(exchange, reply, bag).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
 }

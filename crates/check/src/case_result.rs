@@ -1,6 +1,6 @@
 //! What came of the exchanges of a case.
 
-use super::reply_traits::Traits;
+use super::reply_traits::ReplyTraits;
 use super::report::Failure;
 use prony_config::contract::Exchange;
 
@@ -15,7 +15,7 @@ pub(super) struct Tally {
     /// Of the failed ones, those that said that there are too many headers.
     pub(super) refused: usize,
     pub(super) failures: Vec<Failure>,
-    pub(super) traits: Traits,
+    pub(super) traits: ReplyTraits,
 }
 
 impl Tally {

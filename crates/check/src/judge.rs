@@ -3,7 +3,7 @@
 use super::report::Failure;
 use prony_config::contract::Exchange;
 use prony_load::events::{EventStream, Format};
-use prony_load::{Bag, CompiledExpectation, Header, Memory, Mismatch};
+use prony_load::{CapturedValues, CompiledExpectation, Header, Memory, Mismatch};
 use prony_protocols::client::{ClientError, Reply};
 use prony_protocols::protocol::{Framing, Version};
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ const CANCEL: u32 = 8;
 const EARLY: Duration = Duration::from_millis(1);
 
 /// A request that was not answered rightly.
-pub(super) struct Wrong {
+pub(super) struct FailedExchange {
     pub(super) failure: Failure,
     /// There was no answer at all in time: more of the same would only take more time.
     pub(super) silent: bool,
 }
 
-impl Wrong {
+impl FailedExchange {
     /// There is no reply to judge, after waiting this long.
     pub(super) fn unanswered(error: &ClientError, patience: Duration) -> Self {
         Self {
@@ -32,7 +32,7 @@ impl Wrong {
     }
 }
 
-impl From<Failure> for Wrong {
+impl From<Failure> for FailedExchange {
     fn from(failure: Failure) -> Self {
         Self {
             failure,
@@ -60,7 +60,7 @@ pub(super) fn unanswered(error: &ClientError, patience: Duration) -> Failure {
 }
 
 /// Judges a reply. The bag holds what earlier replies of the case gave, and gets what this one gives.
-pub(super) fn judge(exchange: &Exchange, reply: &Reply, bag: &mut Bag) -> Result<(), Mismatch> {
+pub(super) fn judge(exchange: &Exchange, reply: &Reply, bag: &mut CapturedValues) -> Result<(), Mismatch> {
     let headers: Vec<(&[u8], &[u8])> = reply
         .headers
         .iter()
@@ -91,7 +91,7 @@ fn judge_events(
     expect: &CompiledExpectation,
     exchange: &Exchange,
     reply: &Reply,
-    bag: &Bag,
+    bag: &CapturedValues,
 ) -> Result<(), Mismatch> {
     let is_messages = has_messages(exchange, reply);
     let format = if is_messages {

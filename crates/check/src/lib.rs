@@ -16,7 +16,7 @@ mod websocket;
 pub use call::{CallReply, call};
 pub use report::{CaseReport, CheckReport, Failure, protocol_word};
 pub use runner::BackingControl;
-use runner::Spent;
+use runner::CpuTimeFn;
 
 use prony_config::contract::{Case, Contract};
 use prony_load::{Protocol, Target};
@@ -42,7 +42,7 @@ pub struct CheckRequest<'a> {
 const RECHECKED: usize = 20;
 
 /// What a check needs of the host that the service runs on. `E` is what may fail there other than the service.
-pub struct Subject<'a, E> {
+pub struct CheckedService<'a, E> {
     /// Stops and starts the backing services of the service.
     pub backing: &'a mut dyn BackingControl<E>,
     /// Measures the CPU time that the service uses in a window of this length, starting now; `None` where it is unknown.
@@ -71,12 +71,12 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
 /// or many of its clients; without a subject they are left out. The error says what failed other than the service.
 pub fn check_beside<E>(
     request: &CheckRequest<'_>,
-    subject: Option<Subject<'_, E>>,
+    subject: Option<CheckedService<'_, E>>,
 ) -> Result<CheckReport, E> {
     let started = Instant::now();
     let (cases, later) = cases(request);
     let mut report = check_cases(request, cases);
-    if let Some(Subject { backing, cpu_time }) = subject {
+    if let Some(CheckedService { backing, cpu_time }) = subject {
         for case in &later {
             if case.restart.is_some() {
                 report.cases.push(runner::restarted(request, case, backing)?);
@@ -95,7 +95,7 @@ fn note(text: String) -> Warning {
 
 impl CheckReport {
     /// Tries a case in which clients leave.
-    fn add_left(&mut self, request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_>) {
+    fn add_left(&mut self, request: &CheckRequest<'_>, case: &Case, spent: &mut CpuTimeFn<'_>) {
         let (tried, seen) = runner::left(request, case, spent);
         if tried.passed() && !seen {
             self.warnings.push(note(format!(

@@ -7,7 +7,7 @@ use prony_records::{Warning, WarningKind};
 
 /// What is worth a warning: how many replies had it.
 #[derive(Default)]
-pub(super) struct Traits {
+pub(super) struct ReplyTraits {
     replies: usize,
     pub(super) closed: usize,
     old: usize,
@@ -16,7 +16,7 @@ pub(super) struct Traits {
     pub(super) too_many_headers: usize,
 }
 
-impl Traits {
+impl ReplyTraits {
     /// Looks at a reply that is a success: errors may end the connection.
     pub(super) fn see(&mut self, reply: &Reply, protocol: Protocol) {
         if !(200..300).contains(&reply.status) || protocol == Protocol::Grpc {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// Pauses, and the events that come after them.
-type Pieces = Vec<(Duration, String)>;
+type TimedEvents = Vec<(Duration, String)>;
 
 /// How many events are asked for, and how far apart.
 fn asked(call: &Call) -> Option<(u64, u64)> {
@@ -23,7 +23,7 @@ fn tick(i: u64, of: u64) -> String {
 fn stream(count: u64, gap_us: u64) -> Answer {
     let gap = Duration::from_micros(gap_us);
     let pause = |i| if i == 1 { Duration::ZERO } else { gap };
-    let mut pieces: Pieces = (1..=count).map(|i| (pause(i), tick(i, count))).collect();
+    let mut pieces: TimedEvents = (1..=count).map(|i| (pause(i), tick(i, count))).collect();
     pieces.push((Duration::ZERO, "event: end\ndata: bye\n\n".to_owned()));
     let mut answer = Answer::of(200, "text/event-stream", "");
     answer.stream = pieces;
@@ -43,7 +43,7 @@ fn right(call: &Call) -> Answer {
 
 /// Changes right streams.
 fn of(
-    change: impl Fn(&mut Pieces) + Send + Sync + 'static,
+    change: impl Fn(&mut TimedEvents) + Send + Sync + 'static,
 ) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
     move |_, answer| {
         if answer.status == 200 {

@@ -149,13 +149,16 @@ async fn answer(
 }
 
 /// A change, and what the check must say of it.
-type Wrong = (&'static str, Arc<Change>);
+type WrongReply = (&'static str, Arc<Change>);
 
-fn wrong(told: &'static str, change: impl Fn(&str, &Value, &mut Reply) + Send + Sync + 'static) -> Wrong {
+fn wrong(
+    told: &'static str,
+    change: impl Fn(&str, &Value, &mut Reply) + Send + Sync + 'static,
+) -> WrongReply {
     (told, Arc::new(change))
 }
 
-fn wrong_messages() -> Vec<Wrong> {
+fn wrong_messages() -> Vec<WrongReply> {
     vec![
         wrong("body at picture", |_, _, reply| {
             if reply.message["id"] == "2" {
@@ -192,7 +195,7 @@ fn wrong_messages() -> Vec<Wrong> {
     ]
 }
 
-fn wrong_statuses() -> Vec<Wrong> {
+fn wrong_statuses() -> Vec<WrongReply> {
     let stored: Mutex<BTreeMap<String, Value>> = Mutex::default();
     vec![
         wrong(
@@ -241,7 +244,7 @@ fn wrong_statuses() -> Vec<Wrong> {
     ]
 }
 
-fn wrong_frames() -> Vec<Wrong> {
+fn wrong_frames() -> Vec<WrongReply> {
     vec![
         wrong("the stream ends without `grpc-status`", |_, _, reply| {
             reply.status = reply.status.filter(|status| *status != OK);

@@ -1,4 +1,4 @@
-use crate::right::{self, Way};
+use crate::right::{self, RelayAction};
 use crate::toy::{Answer, Call};
 use crate::{Mutant, answers, contract, side_by_side, survives, twin_passes};
 use prony_servers::Backend;
@@ -78,8 +78,8 @@ fn every_wrong_relay_is_rejected() {
         let authority = relay.authority();
         let right: Arc<dyn Fn(&Call) -> Answer + Send + Sync> =
             Arc::new(move |call| match right::relay(call) {
-                Way::Answer(answer) => answer,
-                Way::Forward => right::forwarded(call, &authority),
+                RelayAction::Answer(answer) => answer,
+                RelayAction::Forward => right::forwarded(call, &authority),
             });
         (relay, right)
     };

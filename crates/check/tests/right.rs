@@ -135,24 +135,24 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 /// What a relay does with a request.
-pub(crate) enum Way {
+pub(crate) enum RelayAction {
     Answer(Answer),
     Forward,
 }
 
-pub(crate) fn relay(call: &Call) -> Way {
+pub(crate) fn relay(call: &Call) -> RelayAction {
     if call.path == "/nop" && call.method == "GET" {
-        return Way::Answer(Answer::of(200, "text/plain", "OK"));
+        return RelayAction::Answer(Answer::of(200, "text/plain", "OK"));
     }
     let kind = call.header("content-type").unwrap_or_default();
     if kind.starts_with(b"application/json") {
         match serde_json::from_slice::<Value>(&call.body) {
-            Err(_) => return Way::Answer(Answer::of(400, "text/plain", "no JSON")),
-            Ok(message) if message["drop"] == true => return Way::Answer(Answer::new(204)),
+            Err(_) => return RelayAction::Answer(Answer::of(400, "text/plain", "no JSON")),
+            Ok(message) if message["drop"] == true => return RelayAction::Answer(Answer::new(204)),
             Ok(_) => {}
         }
     }
-    Way::Forward
+    RelayAction::Forward
 }
 
 /// Sends the request to the backend on a connection of its own and gives back what comes.

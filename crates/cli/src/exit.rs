@@ -4,7 +4,7 @@ use crate::output::print;
 use crate::signals;
 use prony_generator::EngineError;
 use prony_records::SCHEMA;
-use prony_runner::BenchError;
+use prony_runner::CommandError;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::error::Error;
@@ -138,18 +138,19 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 /// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
     eprintln!("prony: {}", told(error));
-    let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<BenchError>);
+    let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
     let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
-    let (code, kind) =
-        if error.chain().any(<dyn Error>::is::<BadInput>) || bench().is_some_and(BenchError::is_bad_input) {
-            (2, ErrorKind::Input)
-        } else if error.is::<Stopped>() || bench().is_some_and(BenchError::is_interrupted) {
-            (Exit::Interrupted.code(), ErrorKind::Internal)
-        } else if matches!(engine(), Some(EngineError::Unreachable { .. })) {
-            (1, ErrorKind::Connect)
-        } else {
-            (1, ErrorKind::Internal)
-        };
+    let (code, kind) = if error.chain().any(<dyn Error>::is::<BadInput>)
+        || bench().is_some_and(CommandError::is_bad_input)
+    {
+        (2, ErrorKind::Input)
+    } else if error.is::<Stopped>() || bench().is_some_and(CommandError::is_interrupted) {
+        (Exit::Interrupted.code(), ErrorKind::Internal)
+    } else if matches!(engine(), Some(EngineError::Unreachable { .. })) {
+        (1, ErrorKind::Connect)
+    } else {
+        (1, ErrorKind::Internal)
+    };
     if json {
         tell_json(code, kind, &told(error), engine().and_then(EngineError::advice));
     }

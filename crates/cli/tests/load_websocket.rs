@@ -10,15 +10,15 @@ use tungstenite::handshake::server::{ErrorResponse, Request, Response};
 
 /// What a server received.
 #[derive(Default)]
-struct Seen {
+struct ServerObservation {
     /// Path and headers of each handshake.
     handshakes: Vec<String>,
     messages: Vec<Message>,
 }
 
 /// A server that echoes each message, but answers the text `wrong` with another one. Returns its port, and what it received.
-fn echo() -> (u16, Arc<Mutex<Seen>>) {
-    let seen = Arc::new(Mutex::new(Seen::default()));
+fn echo() -> (u16, Arc<Mutex<ServerObservation>>) {
+    let seen = Arc::new(Mutex::new(ServerObservation::default()));
     let noted = Arc::clone(&seen);
     let port = listen(move |stream| {
         stream.set_nodelay(true).ok()?;

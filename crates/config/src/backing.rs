@@ -1,7 +1,7 @@
 //! `backing-services/<name>/backing.toml`: a backing service, and how to seed, start and query it.
 
 use crate::PlanError;
-use crate::contract::Most;
+use crate::contract::UpperLimit;
 use crate::error::known;
 use crate::read::Source;
 use crate::suite::{Limits, LimitsToml};
@@ -28,7 +28,7 @@ pub struct BackingDefinition {
     pub seed: Option<String>,
     /// Shell command that runs it, in the folder with its data.
     pub run: String,
-    pub ready: Ready,
+    pub ready: ReadinessCheck,
     /// Shell command that removes what the check wrote; `None`: it is restarted with its original data.
     pub reset: Option<String>,
     /// The signal that stops it.
@@ -56,7 +56,7 @@ pub struct BackingDefinition {
 
 /// How prony checks that a backing service is ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ready {
+pub enum ReadinessCheck {
     /// It answers this query.
     Query(String),
     /// This shell command succeeds.
@@ -201,7 +201,7 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
     })
 }
 
-fn ready(source: &Source, written: &BackingToml) -> Result<Ready, PlanError> {
+fn ready(source: &Source, written: &BackingToml) -> Result<ReadinessCheck, PlanError> {
     let span = written.ready.span();
     let ready = written.ready.get_ref();
     match (&ready.query, &ready.command, &ready.get) {
@@ -209,9 +209,9 @@ fn ready(source: &Source, written: &BackingToml) -> Result<Ready, PlanError> {
             span,
             "`ready` is a query, and there is no `asked_at`: give the URL for queries",
         )),
-        (Some(query), None, None) => Ok(Ready::Query(query.clone())),
-        (None, Some(command), None) => Ok(Ready::Command(command.clone())),
-        (None, None, Some(path)) => Ok(Ready::Get(path.clone())),
+        (Some(query), None, None) => Ok(ReadinessCheck::Query(query.clone())),
+        (None, Some(command), None) => Ok(ReadinessCheck::Command(command.clone())),
+        (None, None, Some(path)) => Ok(ReadinessCheck::Get(path.clone())),
         _ => Err(source.invalid(span, "`ready`: give exactly one of `query`, `command` and `get`")),
     }
 }
@@ -219,10 +219,10 @@ fn ready(source: &Source, written: &BackingToml) -> Result<Ready, PlanError> {
 impl BackingDefinition {
     /// The limit that a contract sets: a number, or the name of a variable that the backing service exports. The error says
     /// why there is none.
-    pub fn number(&self, most: &Most) -> Result<u64, String> {
+    pub fn number(&self, most: &UpperLimit) -> Result<u64, String> {
         let name = match most {
-            Most::Number(number) => return Ok(*number),
-            Most::Variable(name) => name,
+            UpperLimit::Number(number) => return Ok(*number),
+            UpperLimit::Variable(name) => name,
         };
         let Some(value) = self.exports.get(name) else {
             let allowed = known(self.exports.keys().map(String::as_str), name);

@@ -19,11 +19,13 @@ mod suite;
 pub mod target;
 mod toolchain;
 
-pub use backing::{BackingDefinition, Ready, StopSignal};
+pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::Catalogue;
 pub use error::PlanError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupPlan, Plan, PlanOverrides, PlannedTrial};
-pub use service::{AS_INSTALLED, Class, Counted, Image, Reached, Service, There, Workers, WorkersUse};
+pub use service::{
+    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, Workers, WorkersUse,
+};
 pub use suite::{Design, LimitLines, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice};
 pub use toolchain::{Requirement, System, Toolchain, Version};

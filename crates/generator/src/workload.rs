@@ -3,8 +3,8 @@
 use crate::EngineError;
 use crate::kept::Budget;
 use prony_load::{
-    Body, CompiledExpectation, ExactBody, Generated, Header, Job, Load, Operation, Order, Parameter, Part,
-    Request, Source, Template, WorkloadError,
+    Body, CompiledExpectation, ExactBody, GeneratedBody, Header, Job, Load, Operation, Order, Parameter,
+    Part, Request, Source, Template, WorkloadError,
 };
 use prony_protocols::protocol::Protocol;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const MOST_TAKEN: usize = 64;
 
 /// One operation, ready to be sent and judged.
 pub(crate) struct PreparedOperation<P: Protocol> {
-    pub(crate) request: P::Prepared,
+    pub(crate) request: P::Request,
     pub(crate) expectation: CompiledExpectation,
     /// Whether rules need the whole body, other than one that determines all its bytes.
     pub(crate) judges_body: bool,
@@ -269,7 +269,7 @@ fn check_uses(operation: &Operation, parameters: &[Parameter]) -> Result<(), Eng
         path, headers, body, ..
     } = &operation.request;
     let body = match body {
-        Body::Bytes(template) | Body::Generated(Generated { end: template, .. }) => template,
+        Body::Bytes(template) | Body::Generated(GeneratedBody { end: template, .. }) => template,
         Body::None | Body::Messages(_) => &Template::default(),
     };
     let in_head = headers.iter().map(|header| &header.value).chain([path]);

@@ -3,8 +3,8 @@
 
 use crate::toy::{HELLO, MS, Server, arrivals, fails, job, read_request, run};
 use prony_load::{
-    Body, BodyRule, Expectation, Generated, Job, Load, Operation, Parameter, Part, Protocol, Request, Source,
-    Spacing, Template, TransportChoice, Workload,
+    Body, BodyRule, Expectation, GeneratedBody, Job, Load, Operation, Parameter, Part, Protocol, Request,
+    Source, Spacing, Template, TransportChoice, Workload,
 };
 use prony_records::{Recording, WarningKind};
 use std::io::{BufReader, Read as _, Write as _};
@@ -276,10 +276,10 @@ fn binary_messages_of_every_size_come_back(transport: TransportChoice) {
     for bytes in [0, 1, 125, 126, 65_535, 65_536, 1 << 20] {
         let mut job = job(server.address, transport);
         job.protocol = Protocol::WebSocket;
-        let generated = Generated {
+        let generated = GeneratedBody {
             bytes,
             chunk: None,
-            end: Template::literal(vec![7_u8; usize::from(Generated::end_length(bytes))]),
+            end: Template::literal(vec![7_u8; usize::from(GeneratedBody::end_length(bytes))]),
         };
         let mut expected = generated.filler();
         generated.end.render(&mut expected, |_, _| {});

@@ -1,7 +1,7 @@
 //! A host without a machine, for tests of the crates above: its processes return preset values.
 
 use crate::{
-    AttachSpec, Cpus, Ending, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
+    AttachSpec, Cpus, ExitReport, Host, HostError, MachineUsage, Process, ProcessSpec, Topology, Usage,
     topology::Core,
 };
 use prony_records::{Environment, Warning};
@@ -24,9 +24,9 @@ pub struct FakeHost {
 #[derive(Debug, Clone, Default)]
 pub struct FakeProcess {
     /// It has already ended, like this.
-    pub ends: Option<Ending>,
+    pub ends: Option<ExitReport>,
     /// How it ends when it is stopped.
-    pub stops: Ending,
+    pub stops: ExitReport,
     /// What it uses in a window.
     pub usage: Usage,
     /// The lines of its log.
@@ -156,7 +156,7 @@ impl Process for FakeProcess {
         None
     }
 
-    fn ended(&mut self) -> Option<Ending> {
+    fn ended(&mut self) -> Option<ExitReport> {
         self.ends.clone()
     }
 
@@ -180,7 +180,7 @@ impl Process for FakeProcess {
         Ok(self.usage.clone())
     }
 
-    fn stop(&mut self) -> Result<Ending, HostError> {
+    fn stop(&mut self) -> Result<ExitReport, HostError> {
         Ok(self.ends.clone().unwrap_or_else(|| self.stops.clone()))
     }
 

@@ -1,6 +1,6 @@
 //! A [`Host`], and the [`Process`]es on it.
 
-use crate::{AttachSpec, Cpus, Ending, HostError, MachineUsage, ProcessSpec, Topology, Usage};
+use crate::{AttachSpec, Cpus, ExitReport, HostError, MachineUsage, ProcessSpec, Topology, Usage};
 use prony_records::{Environment, Warning};
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -52,7 +52,7 @@ pub trait Process: Send {
     fn take_pipes(&mut self) -> Option<(Box<dyn Write + Send>, Box<dyn Read + Send>)>;
 
     /// How it ended, if it has. `Ending::left` is the number of processes below it that still run.
-    fn ended(&mut self) -> Option<Ending>;
+    fn ended(&mut self) -> Option<ExitReport>;
 
     /// Registers a callback for state changes that happen without a request, after which [`Process::ended`] and
     /// [`Process::warnings`] may return something new. `false`: the callback is never called, and the caller must poll.
@@ -78,7 +78,7 @@ pub trait Process: Send {
 
     /// Ends it and everything below it: TERM, then KILL after the grace time. The error means that the ending is unknown, not
     /// that the process still runs.
-    fn stop(&mut self) -> Result<Ending, HostError>;
+    fn stop(&mut self) -> Result<ExitReport, HostError>;
 
     /// The last lines of its log.
     fn log_tail(&self, lines: usize) -> Vec<String>;
@@ -86,11 +86,11 @@ pub trait Process: Send {
 
 /// A process that already runs at an unknown place: it is reachable, and nothing else is known about it.
 #[derive(Debug, Clone, Copy)]
-pub struct Unseen {
+pub struct UnmonitoredProcess {
     since: Instant,
 }
 
-impl Unseen {
+impl UnmonitoredProcess {
     pub fn now() -> Self {
         Self {
             since: Instant::now(),
@@ -98,7 +98,7 @@ impl Unseen {
     }
 }
 
-impl Process for Unseen {
+impl Process for UnmonitoredProcess {
     fn pid(&self) -> u32 {
         0
     }
@@ -119,7 +119,7 @@ impl Process for Unseen {
         None
     }
 
-    fn ended(&mut self) -> Option<Ending> {
+    fn ended(&mut self) -> Option<ExitReport> {
         None
     }
 
@@ -143,8 +143,8 @@ impl Process for Unseen {
         Ok(Usage::default())
     }
 
-    fn stop(&mut self) -> Result<Ending, HostError> {
-        Ok(Ending::default())
+    fn stop(&mut self) -> Result<ExitReport, HostError> {
+        Ok(ExitReport::default())
     }
 
     fn log_tail(&self, _: usize) -> Vec<String> {

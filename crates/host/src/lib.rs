@@ -30,22 +30,23 @@ pub mod wire;
 pub use agent::agent;
 pub use cgroup::CpuGrant;
 pub use container::{Container, Engine, EngineKind, Image, sweep as sweep_containers};
-pub use cpu_lease::{Held, Locks, NotLocked};
+pub use cpu_lease::{CpuLease, LockError, Locks};
 pub use cpus::{Cpus, CpusError};
 pub use environment::{hostname, lacks_proc};
 pub use error::HostError;
 pub use fake::{FakeHost, FakeProcess};
 pub use folder::{free_bytes, writable};
-pub use host::{Host, Process, Unseen};
+pub use host::{Host, Process, UnmonitoredProcess};
 pub use local::Local;
 pub use neighbours::{Neighbours, OtherUsage};
-pub use placement::{Place, Placement};
+pub use placement::{Placement, RolePlacement};
 pub use process::{
-    AttachSpec, Attached, Ending, Isolation, Limits, MachineUsage, Network, ProcessSpec, Stdio, Usage, Why,
+    AttachSpec, AttachTarget, ExitReport, Isolation, KillReason, Limits, MachineUsage, Network, ProcessSpec,
+    Stdio, Usage,
 };
 pub use remote::{
     Binary, Channel, ClockSample, Connect, HandshakeErrorFn, HandshakeFailure, LEASE, Pipe, Progress, Remote,
     RemoteClaim, Ssh, Transport, TransportGuard, UploadResult,
 };
 pub use supervisor::supervise;
-pub use topology::{Core, Split, Topology, Wants};
+pub use topology::{Core, CpuDemand, Split, Topology};

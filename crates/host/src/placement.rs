@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The placement of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct RolePlacement {
     /// The name of the host in its testbed file; empty: this machine, without a testbed file.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub host: String,
@@ -22,11 +22,11 @@ pub struct Place {
 /// The placement of every role of a trial.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    pub service: Place,
+    pub service: RolePlacement,
     /// The generator's workers; never empty.
-    pub workers: Vec<Place>,
+    pub workers: Vec<RolePlacement>,
     /// The backing services.
-    pub backing_service: Option<Place>,
+    pub backing_service: Option<RolePlacement>,
     /// Deviations from the ideal placement.
     pub warnings: Vec<Warning>,
 }
@@ -36,7 +36,7 @@ impl Placement {
     ///
     /// # Panics
     /// If there is no worker.
-    pub fn generator(&self) -> &Place {
+    pub fn generator(&self) -> &RolePlacement {
         self.workers
             .first()
             .expect("invariant: a load has at least one worker")

@@ -54,7 +54,7 @@ pub struct AttachSpec {
     /// The name used in messages.
     pub name: String,
     /// Where to read its resources.
-    pub attached: Attached,
+    pub attached: AttachTarget,
     /// CPUs of the process that reads its resources; empty: all.
     pub supervisor_cpus: Cpus,
     /// Time between two samples of its resources.
@@ -64,7 +64,7 @@ pub struct AttachSpec {
 /// A process tree that already runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Attached {
+pub enum AttachTarget {
     /// A process and everything below it.
     Pid(i32),
     /// Everything in a control group and its subgroups: its folder, or its path as in `/proc/PID/cgroup`.
@@ -116,11 +116,11 @@ pub enum Stdio {
 
 /// How a process ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct ExitReport {
     pub code: Option<i32>,
     pub signal: Option<i32>,
     /// The limit that it exceeded, if that ended it.
-    pub why: Option<Why>,
+    pub why: Option<KillReason>,
     /// Processes below it that were still running when it had ended.
     pub left: u32,
     /// Whether it was killed because it did not end within its grace time after TERM.
@@ -130,7 +130,7 @@ pub struct Ending {
 /// A limit that ended a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum KillReason {
     /// It needed more memory than allowed.
     OutOfMemory {
         /// Its own limit, bytes; `None`: the machine ran out of memory.
@@ -168,12 +168,12 @@ pub struct MachineUsage {
     pub steal_ns: u64,
 }
 
-impl fmt::Display for Ending {
+impl fmt::Display for ExitReport {
     /// The predicate of a sentence whose subject is the process.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.why, self.signal, self.code) {
             (
-                Some(Why::OutOfMemory {
+                Some(KillReason::OutOfMemory {
                     limit_bytes: Some(limit),
                 }),
                 ..,
@@ -184,10 +184,10 @@ impl fmt::Display for Ending {
                     Size(limit)
                 )
             }
-            (Some(Why::OutOfMemory { limit_bytes: None }), ..) => {
+            (Some(KillReason::OutOfMemory { limit_bytes: None }), ..) => {
                 formatter.write_str("was killed because the machine ran out of memory (OOM)")
             }
-            (Some(Why::DiskFull { limit_bytes }), ..) => {
+            (Some(KillReason::DiskFull { limit_bytes }), ..) => {
                 write!(
                     formatter,
                     "was killed because it wrote more than its {} to disk",
@@ -239,29 +239,29 @@ mod tests {
     #[test]
     fn an_ending_reads_as_a_sentence() {
         let killed = |why| {
-            Ending {
+            ExitReport {
                 signal: Some(9),
                 why: Some(why),
-                ..Ending::default()
+                ..ExitReport::default()
             }
             .to_string()
         };
         assert_eq!(
-            killed(Why::OutOfMemory {
+            killed(KillReason::OutOfMemory {
                 limit_bytes: Some(64 << 20)
             }),
             "was killed because it needed more than its 64 MiB of memory (OOM)"
         );
         assert_eq!(
-            killed(Why::DiskFull { limit_bytes: 3 << 29 }),
+            killed(KillReason::DiskFull { limit_bytes: 3 << 29 }),
             "was killed because it wrote more than its 1.5 GiB to disk"
         );
         let ended = |code, signal, left| {
-            Ending {
+            ExitReport {
                 code,
                 signal,
                 left,
-                ..Ending::default()
+                ..ExitReport::default()
             }
             .to_string()
         };

@@ -2,11 +2,11 @@
 
 use crate::common::{Toy, alive, until};
 use crate::skip;
-use prony_host::{AttachSpec, Attached, Cpus, Process};
+use prony_host::{AttachSpec, AttachTarget, Cpus, Process};
 use std::path::PathBuf;
 use std::time::Duration;
 
-fn attach(toy: &Toy, attached: Attached) -> Result<Box<dyn Process>, prony_host::HostError> {
+fn attach(toy: &Toy, attached: AttachTarget) -> Result<Box<dyn Process>, prony_host::HostError> {
     toy.host.attach(&AttachSpec {
         name: "theirs".to_owned(),
         attached,
@@ -34,7 +34,7 @@ fn is_about(got: Option<u64>, wanted: u64) {
 fn a_process_that_others_started_is_counted_and_runs_on() {
     let toy = Toy::new();
     let mut own = toy.start(&["burn-on-word", "400"]);
-    let mut theirs = attach(&toy, Attached::Pid(own.pid() as i32)).expect("attached");
+    let mut theirs = attach(&toy, AttachTarget::Pid(own.pid() as i32)).expect("attached");
     let usage = seen(&toy, &mut *theirs, &*own);
     is_about(usage.resources.cpu_ns, 400_000_000);
     assert_eq!(usage.resources.source, "proc");
@@ -45,12 +45,12 @@ fn a_process_that_others_started_is_counted_and_runs_on() {
     assert!(alive(own.pid()), "it was touched");
     assert_eq!(own.ended(), None);
     // Its end is reported as well.
-    let mut theirs = attach(&toy, Attached::Pid(own.pid() as i32)).expect("attached");
+    let mut theirs = attach(&toy, AttachTarget::Pid(own.pid() as i32)).expect("attached");
     assert_eq!(theirs.ended(), None);
     let pid = own.pid();
     own.stop().expect("stopped");
     until("its end is reported", || theirs.ended().is_some());
-    let error = attach(&toy, Attached::Pid(pid as i32))
+    let error = attach(&toy, AttachTarget::Pid(pid as i32))
         .err()
         .expect("refused")
         .to_string();
@@ -67,7 +67,7 @@ fn a_control_group_of_others_is_counted_and_stays() {
             None => panic!("a process is in no group, although groups can be created"),
         }
     };
-    let mut theirs = attach(&toy, Attached::Cgroup(path.clone())).expect("attached");
+    let mut theirs = attach(&toy, AttachTarget::Cgroup(path.clone())).expect("attached");
     let usage = seen(&toy, &mut *theirs, &*own);
     is_about(usage.resources.cpu_ns, 400_000_000);
     assert!(
@@ -79,7 +79,7 @@ fn a_control_group_of_others_is_counted_and_stays() {
     assert!(alive(own.pid()), "it was touched");
     assert_eq!(group_of(own.pid()), Some(path), "its group was touched");
     own.stop().expect("stopped");
-    let error = attach(&toy, Attached::Cgroup("/no/such/group".into())).err();
+    let error = attach(&toy, AttachTarget::Cgroup("/no/such/group".into())).err();
     let error = error.expect("refused").to_string();
     assert!(error.contains("is not a control group"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! Processes on this machine, through the real supervisor.
 
 use crate::common::{self, TIME, Toy, until};
-use prony_host::{Cpus, Host as _, Limits, Stdio, Why};
+use prony_host::{Cpus, Host as _, KillReason, Limits, Stdio};
 use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
@@ -147,7 +147,7 @@ fn writing_more_than_its_share_of_the_disk_is_the_end() {
     let ending = process.ended().expect("ended");
     assert_eq!(
         ending.why,
-        Some(Why::DiskFull { limit_bytes: 4 << 20 }),
+        Some(KillReason::DiskFull { limit_bytes: 4 << 20 }),
         "{ending:?}"
     );
 }

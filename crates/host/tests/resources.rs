@@ -2,7 +2,7 @@
 
 use crate::common::{Toy, until};
 use crate::skip;
-use prony_host::{Isolation, Limits, Process, Why};
+use prony_host::{Isolation, KillReason, Limits, Process};
 use prony_records::WarningKind;
 use std::time::Duration;
 
@@ -141,7 +141,7 @@ fn needing_more_memory_than_allowed_is_named() {
     let ending = process.ended().expect("ended");
     assert_eq!(
         ending.why,
-        Some(Why::OutOfMemory {
+        Some(KillReason::OutOfMemory {
             limit_bytes: Some(64 * MIB)
         }),
         "{ending:?}"

@@ -17,7 +17,7 @@ pub struct Job {
     /// The requests, and the expected replies.
     pub workload: Workload,
     /// How long each phase lasts.
-    pub phases: Phases,
+    pub phases: PhaseDurations,
     /// Limits other than times.
     #[serde(default)]
     pub limits: Limits,
@@ -248,7 +248,7 @@ impl Protocol {
 /// How long each phase lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Phases {
+pub struct PhaseDurations {
     /// Load that is not part of the result.
     pub warm_up: WarmUp,
     /// Load that is part of the result, ns.

@@ -23,12 +23,12 @@ pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
 pub use bytes::Bytes;
 pub use expect::events;
 pub use expect::{
-    Bag, BodyRule, Capture, CompiledExpectation, DecodedSize, ExactBody, Expectation, ExpectationError,
-    HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk, LONGEST_TAKEN, List,
-    Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
+    BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
+    ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
 };
 pub use job::{
-    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, Phases, Protocol, Target, Tls,
+    Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,
     TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
@@ -37,5 +37,5 @@ pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use rate::{Rate, RateError};
 pub use request::grpc;
-pub use request::{Body, Generated, Header, Parameter, Part, Pick, Request, Source, Template};
+pub use request::{Body, GeneratedBody, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};

@@ -22,6 +22,6 @@ pub use part::{
     StatusCounts, ThreadPart, Totals, WorkerPart, WrongSample,
 };
 pub use tally::{
-    Answer, GRPC_STATUSES, IdCounts, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
+    GRPC_STATUSES, IdCounts, LlmAnswer, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
     ReplyTimes, RoomTally, STATUSES, Tally, TallyLayout, Window,
 };

@@ -78,7 +78,7 @@ fn machine(random: &mut SmallRng) -> Machine {
 
 /// The result of a start.
 #[derive(Debug)]
-struct Seen {
+struct StartSpread {
     /// True spread of the workers' starts, ns of the controller's clock.
     spread_ns: u64,
     /// Upper limit of the spread according to the plan.
@@ -89,7 +89,7 @@ struct Seen {
 }
 
 /// Measures the workers, waits, measures them again if `twice` is set, and starts them.
-fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng) -> Seen {
+fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng) -> StartSpread {
     let mut now = MS;
     let mut measure = |now: &mut u64| -> Vec<Clock> {
         let measured = machines.iter().map(|machine| {
@@ -121,7 +121,7 @@ fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng)
     let truly = || std::iter::zip(machines, &began).map(|(machine, &at_ns)| machine.local_ns(at_ns));
     let recorded = std::iter::zip(clocks, began.clone()).collect::<Vec<_>>();
     let recorded = common_start(&recorded).expect("workers");
-    Seen {
+    StartSpread {
         spread_ns: truly().max().expect("workers") - truly().min().expect("workers"),
         planned_ns: start.bound_ns,
         bound_ns: recorded.bound_ns,

@@ -43,9 +43,9 @@ pub trait Layer: Sized {
 
 /// Plain TCP, without a layer.
 #[derive(Debug, Clone, Copy)]
-pub struct Plain;
+pub struct PlainTcp;
 
-impl Layer for Plain {
+impl Layer for PlainTcp {
     type Config = ();
     const IDENTITY: bool = true;
 

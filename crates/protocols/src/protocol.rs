@@ -177,7 +177,7 @@ pub(crate) fn expects_content(method: &str) -> bool {
 
 /// Position of a connection in the rooms of a load. A message that one member sends is delivered to its whole room.
 #[derive(Debug, Clone, Copy)]
-pub struct SeatOf<'a, Prepared> {
+pub struct RoomMembership<'a, Prepared> {
     /// Number of the connection among those of its worker.
     pub connection: u32,
     /// Members per room: the first `members` connections form the first room.
@@ -191,9 +191,9 @@ pub struct SeatOf<'a, Prepared> {
 /// Protocol state of one connection.
 pub trait Protocol: Sized {
     /// A request serialised as far as possible before the run.
-    type Prepared: Send + Sync;
+    type Request: Send + Sync;
     /// State that the connections of one worker share: caches and scratch memory.
-    type Shared;
+    type WorkerState;
 
     /// What the peer must send before any request (see [`Protocol::is_ready`]), as the end of the sentence "the server
     /// closed the connection before …".
@@ -217,30 +217,30 @@ pub trait Protocol: Sized {
     const TELLS_MESSAGES: bool = false;
 
     /// Serialises the parts that are the same for each request.
-    fn prepare(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError>;
+    fn prepare(request: &Request, target: &Target) -> Result<Self::Request, PrepareError>;
 
     /// Like [`Protocol::prepare`], for a load with rooms: the opening of a connection may contain placeholders.
-    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Self::Prepared, PrepareError> {
+    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Self::Request, PrepareError> {
         Self::prepare(request, target)
     }
 
     /// Creates the shared state of one worker.
-    fn shared() -> Self::Shared;
+    fn shared() -> Self::WorkerState;
 
     /// Creates the shared state of one worker, with the limits of a job.
-    fn shared_within(_: &Limits) -> Self::Shared {
+    fn shared_within(_: &Limits) -> Self::WorkerState {
         Self::shared()
     }
 
     /// Creates a connection that may have up to `depth` requests in flight.
-    fn new(shared: &mut Self::Shared, depth: u32) -> Self;
+    fn new(shared: &mut Self::WorkerState, depth: u32) -> Self;
 
     /// Makes the connection a member of a room. Called before [`Protocol::open`].
-    fn enter(&mut self, _: &mut Self::Shared, _: &SeatOf<'_, Self::Prepared>) {}
+    fn enter(&mut self, _: &mut Self::WorkerState, _: &RoomMembership<'_, Self::Request>) {}
 
     /// The connection is up: appends the bytes to send before any request (nothing in HTTP/1.1, the preface in HTTP/2,
     /// the handshake of WebSocket). `first` is the first operation of the load.
-    fn open(&mut self, shared: &mut Self::Shared, first: &Self::Prepared, out: &mut Vec<u8>);
+    fn open(&mut self, shared: &mut Self::WorkerState, first: &Self::Request, out: &mut Vec<u8>);
 
     /// Whether the peer has sent everything it must send before any request (its SETTINGS in HTTP/2, its part of the
     /// handshake in WebSocket). Until then the connection does not count as established.
@@ -254,7 +254,7 @@ pub trait Protocol: Sized {
     }
 
     /// That moment is over.
-    fn stop_listening(&mut self, _: &mut Self::Shared) {}
+    fn stop_listening(&mut self, _: &mut Self::WorkerState) {}
 
     /// The number of concurrent requests that the peer allows, if it is less than requested.
     fn stream_limit(&self) -> Option<u32> {
@@ -265,12 +265,12 @@ pub trait Protocol: Sized {
     fn places(&self) -> u32;
 
     /// Starts a request. Call only while [`Protocol::places`] is above 0.
-    fn start(&mut self, shared: &mut Self::Shared, call: &Call<'_, Self::Prepared>, out: &mut Vec<u8>);
+    fn start(&mut self, shared: &mut Self::WorkerState, call: &Call<'_, Self::Request>, out: &mut Vec<u8>);
 
     /// Processes bytes from the peer, in pieces of any size.
     fn receive<S: ReplySink>(
         &mut self,
-        shared: &mut Self::Shared,
+        shared: &mut Self::WorkerState,
         bytes: &[u8],
         out: &mut Vec<u8>,
         sink: &mut S,
@@ -279,13 +279,13 @@ pub trait Protocol: Sized {
     /// The peer closed its side. Completes a reply whose body lasts until then; all other requests in flight get no
     /// reply, which the worker handles. `is_clean`: the peer itself ended the connection; otherwise anyone on the path
     /// may have cut it (TLS without `close_notify`).
-    fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::Shared, is_clean: bool, sink: &mut S);
+    fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::WorkerState, is_clean: bool, sink: &mut S);
 
     /// A request is about to be given up: reports what is known about it.
-    fn give_up<S: ReplySink>(&mut self, _: &mut Self::Shared, _: Token, _: &mut S) {}
+    fn give_up<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: Token, _: &mut S) {}
 
     /// The connection has ended, and its requests are about to fail: no more data arrives.
-    fn gone<S: ReplySink>(&mut self, _: &mut Self::Shared, _: &mut S) {}
+    fn gone<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: &mut S) {}
 
     /// Gives up a request that timed out. Returns whether the connection can continue. HTTP/1.1 cannot, because the
     /// late reply would be taken for the reply to the next request.
@@ -293,7 +293,7 @@ pub trait Protocol: Sized {
 
     /// The load no longer needs the connection and is about to close it: announces this to the peer where the protocol
     /// allows it.
-    fn goodbye(&mut self, _: &mut Self::Shared, _: &mut Vec<u8>) {}
+    fn goodbye(&mut self, _: &mut Self::WorkerState, _: &mut Vec<u8>) {}
 
     /// Whether the peer accepts no further requests on the connection, while replies may still arrive.
     fn is_closing(&self) -> bool {

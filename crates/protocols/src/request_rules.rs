@@ -5,13 +5,13 @@ use prony_load::{Header, Part, Request, Template};
 
 /// Headers that a protocol writes itself or forbids, with the reason.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reserved {
+pub(super) struct ReservedHeaders {
     pub(super) names: &'static [&'static str],
     pub(super) reason: &'static str,
 }
 
 /// Checks everything in a request except its body.
-pub(super) fn check(request: &Request, reserved: &[Reserved]) -> Result<(), PrepareError> {
+pub(super) fn check(request: &Request, reserved: &[ReservedHeaders]) -> Result<(), PrepareError> {
     let method = request.method.as_str();
     if method.is_empty() || !method.bytes().all(is_token) || method == "CONNECT" {
         return Err(PrepareError::Method(method.to_owned()));
@@ -48,7 +48,7 @@ fn check_path(method: &str, path: &Template) -> Result<(), PrepareError> {
     Ok(())
 }
 
-fn check_header(header: &Header, reserved: &[Reserved]) -> Result<(), PrepareError> {
+fn check_header(header: &Header, reserved: &[ReservedHeaders]) -> Result<(), PrepareError> {
     let wrong = |reason| {
         Err(PrepareError::Header {
             name: header.name.clone(),
@@ -58,7 +58,7 @@ fn check_header(header: &Header, reserved: &[Reserved]) -> Result<(), PrepareErr
     if header.name.is_empty() || !header.name.bytes().all(is_token) {
         return wrong("a name consists of letters, digits and `-`");
     }
-    for Reserved { names, reason } in reserved {
+    for ReservedHeaders { names, reason } in reserved {
         if names.iter().any(|name| header.name.eq_ignore_ascii_case(name)) {
             return wrong(reason);
         }

@@ -1,6 +1,6 @@
 //! The values that fill the placeholders of a template: pure functions of (seed, request number).
 
-use prony_load::{Bag, Parameter, Pick, Source};
+use prony_load::{CapturedValues, Parameter, Pick, Source};
 use std::io::Write as _;
 
 /// The parameters of a workload.
@@ -18,7 +18,7 @@ pub struct Values<'a> {
     /// Step of its sequence, from 0.
     step: u16,
     /// Values captured from earlier replies of the sequence.
-    taken: Option<&'a Bag>,
+    taken: Option<&'a CapturedValues>,
 }
 
 impl Parameters {
@@ -49,7 +49,7 @@ impl<'a> Values<'a> {
     /// The same, with the values captured from earlier replies of the sequence.
     #[must_use]
     #[inline]
-    pub const fn with_taken(self, taken: Option<&'a Bag>) -> Self {
+    pub const fn with_taken(self, taken: Option<&'a CapturedValues>) -> Self {
         Self { taken, ..self }
     }
 

@@ -28,7 +28,7 @@ pub struct BackingUsage {
     pub resources: Option<Resources>,
     /// Activity of the service's connections during the measurement; `None` if it was not watched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub watched: Option<Watched>,
+    pub watched: Option<ConnectionSamples>,
 }
 
 impl BackingUsage {
@@ -54,17 +54,17 @@ impl BackingUsage {
 
 /// Activity of the connections of a service in a backing service, sampled a few times a second.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Watched {
+pub struct ConnectionSamples {
     /// Number of samples.
     pub samples: u64,
     /// Highest number of connections in one sample.
     pub connections_most: u64,
-    /// Connections by activity, summed over the samples: [`Watched::IDLE`], [`Watched::RUNNING`], or the wait event as the
+    /// Connections by activity, summed over the samples: [`ConnectionSamples::IDLE`], [`ConnectionSamples::RUNNING`], or the wait event as the
     /// backing service names it.
     pub doing: BTreeMap<String, u64>,
 }
 
-impl Watched {
+impl ConnectionSamples {
     /// Activity of a connection that has nothing to do.
     pub const IDLE: &str = "idle";
     /// Activity of a connection that has work and does not wait.
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn samples_of_all_windows_count() {
-        let mut one = Watched::default();
+        let mut one = ConnectionSamples::default();
         one.add(sample(&[("idle", 3), ("lock", 1)]));
         one.add(sample(&[]));
-        let mut other = Watched::default();
+        let mut other = ConnectionSamples::default();
         other.add(sample(&[("running", 1), ("lock", 2), ("io", 3)]));
         let both = one.and(&other);
         assert_eq!(
@@ -157,7 +157,7 @@ mod tests {
             }),
             watched,
         };
-        let mut seen = Watched::default();
+        let mut seen = ConnectionSamples::default();
         seen.add(sample(&[("idle", 2)]));
         let joined =
             BackingUsage::join(&[vec![used(Some(3), None)], vec![used(Some(4), Some(seen.clone()))]]);

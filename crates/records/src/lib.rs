@@ -27,7 +27,7 @@ mod verdict;
 mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
-pub use backing_service::{BackingUsage, Watched};
+pub use backing_service::{BackingUsage, ConnectionSamples};
 pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
@@ -43,7 +43,7 @@ pub use recording::{
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
     AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
-    Stage, Steadiness, TrialRecord, that_count,
+    Steadiness, TrialRecord, TrialStage, that_count,
 };
 pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, verdict};

@@ -178,7 +178,7 @@ pub enum Classification {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exclusion {
     /// Stage that failed.
-    pub stage: Stage,
+    pub stage: TrialStage,
     /// What failed, in one sentence.
     pub reason: String,
     /// Last lines of the log of the service or the build.
@@ -231,7 +231,7 @@ pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
 /// The stages of a trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum TrialStage {
     /// Checking that the toolchain is installed.
     Toolchain,
     /// Building the service.
@@ -339,7 +339,7 @@ mod tests {
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {
-                stage: Stage::Measure,
+                stage: TrialStage::Measure,
                 reason: String::new(),
                 log_tail: Vec::new(),
                 fault,

@@ -1,7 +1,7 @@
 //! Whether a backing service was the limit of a load: a function of what each used and of what connections waited for, without a
 //! clock or a process.
 
-use prony_host::{Place, Placement};
+use prony_host::{Placement, RolePlacement};
 use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
 
 /// From this share of its CPUs on a backing service is busy.
@@ -40,7 +40,7 @@ fn in_flight(recording: &Recording) -> Option<f64> {
 
 /// Whether connections of a service that had little to do waited in this backing service.
 fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -> Option<Warning> {
-    let waiting = Waiting::of(backing_service, in_flight)?;
+    let waiting = BlockedConnections::of(backing_service, in_flight)?;
     if service > IDLE {
         return None;
     }
@@ -57,7 +57,7 @@ fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -
 /// What connections waited for where nothing was answered, or little; `None`: few waited.
 pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingUsage>) -> Option<String> {
     backing_services.find_map(|one| {
-        let waiting = Waiting::of(one, None)?;
+        let waiting = BlockedConnections::of(one, None)?;
         Some(format!(
             "meanwhile {} of its connections to {} waited there ({})",
             percent(waiting.share),
@@ -68,12 +68,12 @@ pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingU
 }
 
 /// Connections that waited in a backing service, where most of those in use did.
-struct Waiting {
+struct BlockedConnections {
     share: f64,
     what: String,
 }
 
-impl Waiting {
+impl BlockedConnections {
     /// In use are no more connections than there are, and no more than there are requests.
     fn of(backing_service: &BackingUsage, in_flight: Option<f64>) -> Option<Self> {
         let watched = backing_service.watched.as_ref()?;
@@ -139,7 +139,7 @@ fn share(used: &Resources, cpus: usize) -> Option<f64> {
     (all > 0.0).then_some(used.cpu_ns? as f64 / all)
 }
 
-fn shares(one: &Place, other: &Place) -> bool {
+fn shares(one: &RolePlacement, other: &RolePlacement) -> bool {
     let theirs = other.cpus.as_slice();
     one.host == other.host && one.cpus.as_slice().iter().any(|cpu| theirs.contains(cpu))
 }
@@ -148,7 +148,7 @@ fn shares(one: &Place, other: &Place) -> bool {
 mod tests {
     use super::*;
     use prony_host::Cpus;
-    use prony_records::Watched;
+    use prony_records::ConnectionSamples;
 
     fn used(percent: u64) -> Resources {
         Resources {
@@ -158,10 +158,10 @@ mod tests {
         }
     }
 
-    fn place(cpu: usize) -> Place {
-        Place {
+    fn place(cpu: usize) -> RolePlacement {
+        RolePlacement {
             cpus: Cpus::from(vec![cpu]),
-            ..Place::default()
+            ..RolePlacement::default()
         }
     }
 
@@ -194,7 +194,7 @@ mod tests {
     fn waiting(service: u64, doing: &[(&str, u64)], in_flight: f64) -> Option<String> {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
         let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
-        let mut watched = Watched::default();
+        let mut watched = ConnectionSamples::default();
         for _ in 0..20 {
             watched.add(doing.iter().map(|(what, count)| ((*what).to_owned(), *count)));
         }
@@ -220,7 +220,7 @@ mod tests {
     fn a_few_waits_are_chance() {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
         let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
-        let mut watched = Watched::default();
+        let mut watched = ConnectionSamples::default();
         watched.add([("io".to_owned(), SEEN - 1)]);
         backing_service.watched = Some(watched.clone());
         assert_eq!(waited([&backing_service].into_iter()), None);

@@ -2,7 +2,7 @@
 
 use crate::generators::Generator;
 use crate::testbed::Testbed;
-use crate::{Built, Cancel, NoiseLimits, Seeds};
+use crate::{BuildOutput, Cancel, NoiseLimits, Seeds};
 use prony_config::{Catalogue, Plan};
 use prony_host::{Host, Isolation};
 use prony_records::{Exclusion, ServiceId};
@@ -17,7 +17,7 @@ pub struct Run<'a> {
     /// Where and how.
     pub context: RunContext<'a>,
     /// For each build of the plan every service, built or not.
-    pub built: &'a [BTreeMap<ServiceId, Result<Built, Exclusion>>],
+    pub built: &'a [BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>],
 }
 
 /// Where and how the trials of a run are done.

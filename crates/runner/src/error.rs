@@ -9,7 +9,7 @@ use std::error::Error;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
-pub enum BenchError {
+pub enum CommandError {
     /// The input is wrong; the user can correct it.
     #[error("{0}")]
     Input(String),
@@ -33,7 +33,7 @@ pub enum BenchError {
     Host(#[from] HostError),
 }
 
-impl BenchError {
+impl CommandError {
     /// Whether the user can correct the input.
     pub const fn is_bad_input(&self) -> bool {
         matches!(self, Self::Input(_))
@@ -54,7 +54,7 @@ impl BenchError {
 }
 
 /// The user can correct a file of the checkout that cannot be read.
-impl From<PlanError> for BenchError {
+impl From<PlanError> for CommandError {
     fn from(error: PlanError) -> Self {
         Self::Input(whole(&error))
     }
@@ -72,20 +72,20 @@ pub(crate) fn whole(error: &dyn Error) -> String {
 }
 
 /// Converts errors and adds what failed.
-pub(crate) trait Told<T> {
+pub(crate) trait ErrorContext<T> {
     /// The input is wrong.
-    fn input(self) -> Result<T, BenchError>;
+    fn input(self) -> Result<T, CommandError>;
 
     /// An operation failed; `what` describes it.
-    fn failed(self, what: impl FnOnce() -> String) -> Result<T, BenchError>;
+    fn failed(self, what: impl FnOnce() -> String) -> Result<T, CommandError>;
 }
 
-impl<T, E: Error> Told<T> for Result<T, E> {
-    fn input(self) -> Result<T, BenchError> {
-        self.map_err(|error| BenchError::Input(whole(&error)))
+impl<T, E: Error> ErrorContext<T> for Result<T, E> {
+    fn input(self) -> Result<T, CommandError> {
+        self.map_err(|error| CommandError::Input(whole(&error)))
     }
 
-    fn failed(self, what: impl FnOnce() -> String) -> Result<T, BenchError> {
-        self.map_err(|error| BenchError::Failed(format!("{}: {}", what(), whole(&error))))
+    fn failed(self, what: impl FnOnce() -> String) -> Result<T, CommandError> {
+        self.map_err(|error| CommandError::Failed(format!("{}: {}", what(), whole(&error))))
     }
 }

@@ -7,7 +7,7 @@ use crate::schedule::{Block, Design, Step, StepResult};
 use crate::services::RunningServices;
 use crate::{Journal, JournalError, NextRound, Progress, Run, RunEnd};
 use prony_config::Plan;
-use prony_host::Wants;
+use prony_host::CpuDemand;
 use std::time::Instant;
 
 /// Does all trials that a design asks for and that are not done yet.
@@ -29,7 +29,7 @@ pub fn execute(
     // allowed it may be, and the noise shows.
     let _ = context
         .host()
-        .pin_self(&testbed.place(Wants::default()).generator().cpus);
+        .pin_self(&testbed.place(CpuDemand::default()).generator().cpus);
     let end = all_rounds(design, run, &contracts, journal);
     let _ = context.host().pin_self(&context.host().topology().cpus());
     end

@@ -12,7 +12,7 @@ use crate::NoiseLimits;
 use crate::noise::disturbance;
 use crate::trial::service_id;
 use prony_config::{Plan, PlannedTrial};
-use prony_records::{Exclusion, Fault, Stage, TrialRecord, Warning, WarningKind};
+use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, Warning, WarningKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -248,7 +248,9 @@ impl<'a> History<'a> {
             Ok(_) => self
                 .disturbance(&record)
                 .map_or(Tried::Measured, Tried::Disturbed),
-            Err(excluded) if matches!(excluded.stage, Stage::Toolchain | Stage::Build) => Tried::NotStarted,
+            Err(excluded) if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build) => {
+                Tried::NotStarted
+            }
             Err(excluded) if excluded.fault == Fault::Infrastructure => {
                 Tried::Infrastructure(excluded.reason.clone())
             }

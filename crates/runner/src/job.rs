@@ -7,7 +7,7 @@ use crate::warm_up::WarmUpProgress;
 use prony_config::WarmUpChoice;
 use prony_config::contract::ContractError;
 use prony_load::{
-    Check, Job, Load, Phases, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
+    Check, Job, Load, PhaseDurations, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
 };
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ pub(crate) fn job(
         protocol,
         load,
         workload: trial.contract.workload(&group.workload, protocol)?,
-        phases: Phases {
+        phases: PhaseDurations {
             warm_up: until(warm_up),
             measurement_ns: run.length.as_nanos() as u64,
             // Every request has ended by then, with a reply or by its timeout.

@@ -52,24 +52,28 @@ pub mod warm_up;
 
 pub use backing::{BackingProcess, BackingProcesses, prepare};
 pub use build::{
-    BuildEvent, Builder, Built, Folders, Found, InUse, builds_at_once, lacks_image, probe, room_for, system,
+    BuildEvent, BuildLock, BuildOutput, Builder, Folders, InstalledToolchain, builds_at_once, lacks_image,
+    probe, room_for, system,
 };
 pub use cancel::Cancel;
-pub use comparisons::pair::{Pair, compare_side_by_side};
+pub use comparisons::pair::{ComparisonPair, compare_side_by_side};
 pub use context::{Options, Run, RunContext};
-pub use error::BenchError;
+pub use error::CommandError;
 pub use execute::execute;
 pub use failure::Failure;
 pub use fingerprint::{Fingerprints, Ignored};
 pub use history::{History, TrialId};
 pub use job::target_of;
 pub use journal::{Journal, JournalError, NextRound, RunEnd};
-pub use local_testbed::{Claim, Workbench, who_measures};
+pub use local_testbed::{Claim, LocalTestbed, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
 pub use objective::{Judged, duration, judge, missed_by, number, percent, percent_down};
 pub use progress::Progress;
-pub use project::{Checkout, Chosen, Named, PROJECT_FILE, choose, common, find, shipped, shipped_contracts};
+pub use project::{
+    Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
+    shipped_contracts,
+};
 pub use schedule::{
     Block, Design, LoadId, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
@@ -77,11 +81,11 @@ pub use schedule::{
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{
-    AllBuilt, Resumed, Saving, Session, Shows, add_ceilings, neighbours, service_infos, summary,
-    wished_precision,
+    BuildResults, ReservedRun, ResumedRun, Session, SessionObserver, add_ceilings, neighbours, service_infos,
+    summary, wished_precision,
 };
-pub use start::{Start, Subject};
-pub use start_time::Began;
+pub use start::{Start, StartedService};
+pub use start_time::StartTime;
 pub use strict::{Verdict, is_measured, strictly};
 pub use trial_placement::{ConcurrentSlot, TrialPlacement};
 pub use url_load::UrlLoad;

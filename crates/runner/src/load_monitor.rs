@@ -1,11 +1,11 @@
 //! The one loop in which a load is watched: what its generator reports, and whether it, the service, a backing service or a host
 //! has ended or fallen silent.
 
-use crate::generators::{Heard, Loading};
+use crate::generators::{GeneratorMessage, RunningLoad};
 use crate::schedule::LoadRun;
-use crate::start::Subject;
+use crate::start::StartedService;
 use crate::{Failure, Progress, RunContext};
-use prony_records::{Command, Event, Phase, Stage};
+use prony_records::{Command, Event, Phase, TrialStage};
 use std::time::{Duration, Instant};
 
 /// Waits at most this long for an event, then looks at the rest of the world.
@@ -14,16 +14,16 @@ const TICK: Duration = Duration::from_millis(50);
 const SHORT_TICK: Duration = Duration::from_millis(1);
 
 /// A load that has begun.
-pub(crate) struct RunningLoad {
+pub(crate) struct MonitoredLoad {
     /// What it is.
     pub(crate) run: LoadRun,
-    pub(crate) loading: Box<dyn Loading>,
+    pub(crate) loading: Box<dyn RunningLoad>,
     /// When its generator last reported something.
     heard: Instant,
 }
 
-impl RunningLoad {
-    pub(crate) fn new(run: LoadRun, loading: Box<dyn Loading>) -> Self {
+impl MonitoredLoad {
+    pub(crate) fn new(run: LoadRun, loading: Box<dyn RunningLoad>) -> Self {
         Self {
             run,
             loading,
@@ -40,13 +40,13 @@ impl RunningLoad {
 #[derive(Clone, Copy)]
 pub(crate) struct LoadMonitor<'a> {
     context: &'a RunContext<'a>,
-    stage: Stage,
+    stage: TrialStage,
     tick: Duration,
 }
 
 impl<'a> LoadMonitor<'a> {
     /// Watches `count` loads at once.
-    pub(crate) const fn new(context: &'a RunContext<'a>, stage: Stage, count: usize) -> Self {
+    pub(crate) const fn new(context: &'a RunContext<'a>, stage: TrialStage, count: usize) -> Self {
         Self {
             context,
             stage,
@@ -57,8 +57,8 @@ impl<'a> LoadMonitor<'a> {
     /// The next event of a load, where one comes soon. A failure says what has ended.
     pub(crate) fn next(
         &self,
-        load: &mut RunningLoad,
-        subject: &mut Subject,
+        load: &mut MonitoredLoad,
+        subject: &mut StartedService,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Option<Event>, Failure> {
         let heard = load.loading.next(self.tick);
@@ -79,11 +79,11 @@ impl<'a> LoadMonitor<'a> {
         }
         let silence = self.context.options.silence;
         match heard {
-            Heard::Event(Event::Failed { reason, fault }) => Err(Failure {
+            GeneratorMessage::Event(Event::Failed { reason, fault }) => Err(Failure {
                 fault,
                 ..Failure::new(stage, reason)
             }),
-            Heard::Event(event) => {
+            GeneratorMessage::Event(event) => {
                 // The state of workers is reported by the process that leads them, which may have received nothing.
                 if !matches!(event, Event::Workers { .. }) {
                     load.heard = Instant::now();
@@ -91,19 +91,19 @@ impl<'a> LoadMonitor<'a> {
                 self.show(&event, watch);
                 Ok(Some(event))
             }
-            Heard::Gone(reason) => Err(Failure::infrastructure(stage, reason)),
-            Heard::Nothing if load.heard.elapsed() > silence => {
+            GeneratorMessage::Gone(reason) => Err(Failure::infrastructure(stage, reason)),
+            GeneratorMessage::Nothing if load.heard.elapsed() > silence => {
                 let text = format!("the generator said nothing for {silence:?}");
                 Err(Failure::infrastructure(stage, text))
             }
-            Heard::Nothing => Ok(None),
+            GeneratorMessage::Nothing => Ok(None),
         }
     }
 
     /// Of a load that only warms a service nothing is shown but its warm-up: the replies that are still due when it ends are no
     /// measurement.
     fn show(&self, event: &Event, watch: &mut dyn FnMut(Progress)) {
-        let is_shown = |phase: Phase| self.stage == Stage::Measure || phase == Phase::WarmUp;
+        let is_shown = |phase: Phase| self.stage == TrialStage::Measure || phase == Phase::WarmUp;
         match event {
             Event::Phase { phase, .. } if is_shown(*phase) => watch(Progress::Phase(*phase)),
             Event::Interval {

@@ -1,6 +1,6 @@
 //! The properties of the machine or testbed that limit a plan, and the port of the services.
 
-use crate::BenchError;
+use crate::CommandError;
 use crate::testbed::Testbed;
 use prony_config::{Address, Machine};
 use prony_host::{Host as _, Local};
@@ -49,7 +49,7 @@ fn local_ports() -> Option<u32> {
 }
 
 /// Fails before the first trial if the configured port is in use: otherwise every trial would fail.
-pub fn is_free(address: &Address) -> Result<(), BenchError> {
+pub fn is_free(address: &Address) -> Result<(), CommandError> {
     let host = address.host.as_deref().unwrap_or("127.0.0.1");
     match TcpListener::bind((host, address.port.unwrap_or(0))) {
         Ok(_) => Ok(()),
@@ -57,7 +57,7 @@ pub fn is_free(address: &Address) -> Result<(), BenchError> {
             let port = address
                 .port
                 .map_or_else(String::new, |port| format!("port {port} of "));
-            Err(BenchError::Input(format!(
+            Err(CommandError::Input(format!(
                 "services cannot listen on {port}{host}: {error}; stop the program that uses it, or choose another address with `[address]` in the suite, --host and --port, or PRONY_HOST and PRONY_PORT"
             )))
         }

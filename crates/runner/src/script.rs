@@ -1,15 +1,15 @@
 //! Waits for processes that end by themselves: commands of builds, and scripts.
 
-use prony_host::{Ending, Process};
+use prony_host::{ExitReport, Process};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Interval at which the process is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
-pub(crate) enum Ended {
+pub(crate) enum ScriptExit {
     /// The process has ended.
-    Itself(Ending),
+    Itself(ExitReport),
     Cancelled,
     /// The timeout has expired; the process is still running.
     TooLong,
@@ -19,17 +19,17 @@ pub(crate) fn until_ended(
     process: &mut dyn Process,
     within: Duration,
     is_cancelled: impl Fn() -> bool,
-) -> Ended {
+) -> ScriptExit {
     let began = Instant::now();
     loop {
         if let Some(ending) = process.ended() {
-            return Ended::Itself(ending);
+            return ScriptExit::Itself(ending);
         }
         if is_cancelled() {
-            return Ended::Cancelled;
+            return ScriptExit::Cancelled;
         }
         if began.elapsed() > within {
-            return Ended::TooLong;
+            return ScriptExit::TooLong;
         }
         thread::sleep(LOOK);
     }

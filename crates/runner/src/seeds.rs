@@ -1,6 +1,6 @@
 //! Data of backing services that this process has made or found.
 
-use crate::build::Found;
+use crate::build::InstalledToolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,7 +10,7 @@ use std::sync::Mutex;
 pub struct Seeds {
     pub(crate) folder: PathBuf,
     /// Toolchains of this machine, by name.
-    pub(crate) found: Mutex<BTreeMap<String, Result<Found, String>>>,
+    pub(crate) found: Mutex<BTreeMap<String, Result<InstalledToolchain, String>>>,
     /// Data that was seen to be there.
     pub(crate) made: Mutex<BTreeSet<String>>,
 }

@@ -2,12 +2,12 @@
 
 use crate::start::{self, start_service, wait_until_ready};
 use crate::{BackingProcesses, prepare};
-use crate::{Built, Failure, RunContext, Start, Subject, TrialPlacement};
+use crate::{BuildOutput, Failure, RunContext, Start, StartedService, TrialPlacement};
 use prony_check::{CheckReport, CheckRequest, check_beside};
 use prony_config::contract::Contract;
 use prony_config::{Address, Limits, Service};
 use prony_load::Protocol;
-use prony_records::{Exclusion, Stage};
+use prony_records::{Exclusion, TrialStage};
 
 /// A service and what it is checked against in one start.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,7 @@ pub struct ServiceRequest<'a> {
     /// The service.
     pub service: &'a Service,
     /// Where it was built.
-    pub built: &'a Built,
+    pub built: &'a BuildOutput,
     /// Contracts and what is spoken; all of them need the same backing services, or none.
     pub contracts: &'a [(&'a Contract, Protocol)],
     /// Decides the random values of the cases.
@@ -41,9 +41,9 @@ pub fn check_service(
             .iter()
             .map(|request| {
                 if bench.cancel.is_asked() {
-                    return Err(Failure::interrupted(Stage::Check));
+                    return Err(Failure::interrupted(TrialStage::Check));
                 }
-                let seen = prony_check::Subject {
+                let seen = prony_check::CheckedService {
                     backing: &mut subject.backing_services,
                     cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
                 };
@@ -62,7 +62,7 @@ pub fn check_service(
 pub fn with_service<T>(
     bench: &RunContext<'_>,
     request: &ServiceRequest<'_>,
-    use_it: impl FnOnce(&[CheckRequest<'_>], &mut Subject) -> Result<T, Failure>,
+    use_it: impl FnOnce(&[CheckRequest<'_>], &mut StartedService) -> Result<T, Failure>,
 ) -> Result<T, Exclusion> {
     let without_log = |failure: Failure| failure.with_log(Vec::new());
     let (contract, _) = request.contracts[0];

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The time of day may jump later when it is set manually, by NTP, or after a suspend.
 #[derive(Debug, Clone, Copy)]
-pub struct Began {
+pub struct StartTime {
     day: SystemTime,
     clock: Instant,
 }
 
-impl Began {
+impl StartTime {
     pub fn now() -> Self {
         Self {
             day: SystemTime::now(),
@@ -33,22 +33,22 @@ mod tests {
 
     #[test]
     fn a_clock_that_is_set_changes_no_duration() {
-        let now = Began::now();
+        let now = StartTime::now();
         let hour = Duration::from_hours(1);
         let Some(clock) = now.clock.checked_sub(Duration::from_secs(5)) else {
             return; // The machine has just booted.
         };
         for day in [now.day - hour, now.day + hour] {
-            let took = Began { day, clock }.elapsed();
+            let took = StartTime { day, clock }.elapsed();
             assert!(took >= Duration::from_secs(5) && took < hour, "{took:?}");
         }
     }
 
     #[test]
     fn the_time_of_day_is_told_as_it_was() {
-        let began = Began {
+        let began = StartTime {
             day: SystemTime::UNIX_EPOCH,
-            ..Began::now()
+            ..StartTime::now()
         };
         assert_eq!(began.time_of_day(), "1970-01-01T00:00:00Z");
     }

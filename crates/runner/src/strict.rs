@@ -1,7 +1,7 @@
 //! The verdict of `--strict`: whether every service was measured, with valid replies only.
 
 use prony_config::Catalogue;
-use prony_records::{Fault, Outcome, Recording, Stage, TrialRecord, that_count};
+use prony_records::{Fault, Outcome, Recording, TrialRecord, TrialStage, that_count};
 use std::collections::BTreeMap;
 
 pub struct Verdict {
@@ -42,7 +42,7 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
         let fault = match &trial.result {
             Ok(measurement) => errors(&measurement.recording),
             Err(excluded)
-                if matches!(excluded.stage, Stage::Toolchain | Stage::Build)
+                if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build)
                     && is_optional(catalogue, trial) =>
             {
                 let told = format!("UNAVAILABLE {service}: {}", excluded.reason);

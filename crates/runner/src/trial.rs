@@ -1,6 +1,6 @@
 //! One trial of a plan, and its record.
 
-use crate::{Began, Built};
+use crate::{BuildOutput, StartTime};
 use prony_config::contract::Contract;
 use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, Service};
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord};
@@ -15,7 +15,7 @@ pub struct Trial<'a> {
     /// The service.
     pub service: &'a Service,
     /// Where it was built.
-    pub built: &'a Built,
+    pub built: &'a BuildOutput,
     /// The contract.
     pub contract: &'a Contract,
 }
@@ -51,7 +51,7 @@ pub(crate) fn service_id(entry: &Entry) -> ServiceId {
 pub(crate) fn record(
     plan: &Plan,
     planned: PlannedTrial,
-    began: Option<Began>,
+    began: Option<StartTime>,
     result: Result<Measurement, Exclusion>,
 ) -> TrialRecord {
     let entry = &plan.entries[planned.entry];
@@ -67,7 +67,7 @@ pub(crate) fn record(
         workload: group.workload.clone(),
         load: group.load_record(),
         rank_by: group.ranked_by(),
-        started_at: began.unwrap_or_else(Began::now).time_of_day(),
+        started_at: began.unwrap_or_else(StartTime::now).time_of_day(),
         took_s: began.map_or(0.0, |began| began.elapsed().as_secs_f64()),
         result,
     }

@@ -2,7 +2,7 @@
 
 use crate::testbed::Testbed;
 use prony_config::contract::Contract;
-use prony_host::{Placement, Wants};
+use prony_host::{CpuDemand, Placement};
 use std::path::PathBuf;
 
 /// Where one trial runs, and whether others run next to it.
@@ -31,7 +31,7 @@ impl TrialPlacement {
 
     /// The same with backing services, or without.
     pub(crate) fn of(testbed: &Testbed, backing_service: bool, service_cpus: Option<f64>) -> Self {
-        let wants = Wants {
+        let wants = CpuDemand {
             backing_service,
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };

@@ -1,8 +1,8 @@
 //! The workers of a testbed, which load a URL.
 
-use crate::generators::{Generator, Heard};
+use crate::generators::{Generator, GeneratorMessage};
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
-use crate::{BenchError, Workbench};
+use crate::{CommandError, LocalTestbed};
 use prony_host::Placement;
 use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
@@ -16,7 +16,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 /// Workers that load a URL together, as one generator would.
 pub struct UrlLoad {
-    workbench: Workbench,
+    workbench: LocalTestbed,
     links: Vec<Link>,
     /// The host that the load goes to, where the testbed has it.
     to: String,
@@ -26,11 +26,11 @@ impl UrlLoad {
     /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
     /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
     pub fn connect(
-        workbench: Workbench,
+        workbench: LocalTestbed,
         file: &TestbedFile,
         target: &Target,
         tell: &(dyn Fn(&str) + Sync),
-    ) -> Result<Self, BenchError> {
+    ) -> Result<Self, CommandError> {
         let here = workbench.testbed.service().clone();
         let workbench = workbench.in_testbed(Some(&file.workers()), tell)?;
         let mut fleet = Self {
@@ -61,7 +61,7 @@ impl UrlLoad {
         if let Some(member) = testbed.members().iter().find(|member| member.name == self.to) {
             return links_to(testbed, member);
         }
-        let beside = Workbench::new(here.logs.clone(), &self.workbench.cancel)
+        let beside = LocalTestbed::new(here.logs.clone(), &self.workbench.cancel)
             .and_then(|workbench| workbench.in_testbed(Some(&file.service()), tell));
         let beside = beside.map_err(|error| error.to_string())?;
         links_to(testbed, beside.testbed.service())
@@ -73,7 +73,7 @@ impl UrlLoad {
         job: &Job,
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
-    ) -> Result<Recording, BenchError> {
+    ) -> Result<Recording, CommandError> {
         let placement = self.workbench.testbed.place_load();
         let log = Path::new("generator.log");
         let generator = &self.workbench.generator;
@@ -91,19 +91,19 @@ fn load_on(
     (job, log): (&Job, &Path),
     on_event: &mut dyn FnMut(Event),
     commands: &Receiver<Command>,
-) -> Result<Recording, BenchError> {
+) -> Result<Recording, CommandError> {
     let mut loading = generator.begin(job, placement, log)?;
     loop {
         while let Ok(command) = commands.try_recv() {
             loading.tell(command);
         }
         match loading.next(LOOK) {
-            Heard::Event(Event::Recording { recording }) => return Ok(*recording),
-            Heard::Event(Event::Failed { reason, .. }) | Heard::Gone(reason) => {
-                return Err(BenchError::Failed(reason));
+            GeneratorMessage::Event(Event::Recording { recording }) => return Ok(*recording),
+            GeneratorMessage::Event(Event::Failed { reason, .. }) | GeneratorMessage::Gone(reason) => {
+                return Err(CommandError::Failed(reason));
             }
-            Heard::Event(event) => on_event(event),
-            Heard::Nothing => {}
+            GeneratorMessage::Event(event) => on_event(event),
+            GeneratorMessage::Nothing => {}
         }
     }
 }

@@ -2,43 +2,46 @@
 
 use crate::Failure;
 use crate::bottleneck;
-use crate::generators::{Loading, Spent};
-use crate::start::Subject;
+use crate::generators::{GeneratorUsage, RunningLoad};
+use crate::start::StartedService;
 use crate::warm_up::{self, Pace};
 use prony_host::Usage;
 use prony_load::Load;
 use prony_records::{
-    BackingUsage, Classification, Measurement, Recording, Resources, Stage, StartUp, Steadiness, Warning,
-    WarningKind,
+    BackingUsage, Classification, Measurement, Recording, Resources, StartUp, Steadiness, TrialStage,
+    Warning, WarningKind,
 };
 use serde::Deserialize as _;
 
 /// The resources of all in the measurement.
 #[derive(Clone)]
-pub(crate) struct Window {
+pub(crate) struct WindowUsage {
     service: Usage,
-    generator: Option<Spent>,
-    backing_services: Vec<(BackingUsage, Option<Spent>)>,
+    generator: Option<GeneratorUsage>,
+    backing_services: Vec<(BackingUsage, Option<GeneratorUsage>)>,
 }
 
 /// The measurement begins. The service is first and last: its window is the one that must be exact.
-pub(crate) fn begin(subject: &mut Subject, loading: &mut dyn Loading) -> Result<(), Failure> {
+pub(crate) fn begin(subject: &mut StartedService, loading: &mut dyn RunningLoad) -> Result<(), Failure> {
     subject
         .service
         .begin_window()
-        .map_err(|error| Failure::host(Stage::Measure, &error))?;
+        .map_err(|error| Failure::host(TrialStage::Measure, &error))?;
     loading.begin_window();
     subject.backing_services.begin_window();
     Ok(())
 }
 
 /// The measurement ends.
-pub(crate) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Window, Failure> {
-    Ok(Window {
+pub(crate) fn end(
+    subject: &mut StartedService,
+    loading: &mut dyn RunningLoad,
+) -> Result<WindowUsage, Failure> {
+    Ok(WindowUsage {
         service: subject
             .service
             .end_window()
-            .map_err(|error| Failure::host(Stage::Measure, &error))?,
+            .map_err(|error| Failure::host(TrialStage::Measure, &error))?,
         generator: loading.end_window(),
         backing_services: subject.backing_services.end_window(),
     })
@@ -46,7 +49,7 @@ pub(crate) fn end(subject: &mut Subject, loading: &mut dyn Loading) -> Result<Wi
 
 /// The record of the measurement; without a window nothing is known of resources.
 pub(crate) fn measurement(
-    window: Option<Window>,
+    window: Option<WindowUsage>,
     recording: Recording,
     steadiness: Steadiness,
     start_up: StartUp,
@@ -96,7 +99,7 @@ pub(crate) fn add_contradictions(measurement: &mut Measurement) {
     }
 }
 
-impl Window {
+impl WindowUsage {
     /// CPU time of the service, ns.
     pub(crate) const fn service_cpu_ns(&self) -> Option<u64> {
         self.service.resources.cpu_ns

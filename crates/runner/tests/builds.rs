@@ -3,7 +3,7 @@
 use crate::common;
 use prony_config::{Requirement, Service, System, Toolchain, Version};
 use prony_host::Local;
-use prony_records::Stage;
+use prony_records::TrialStage;
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Builder, Cancel, Folders, Progress};
 use std::collections::BTreeMap;
@@ -258,7 +258,7 @@ fn a_failing_step_shows_its_command_and_log() {
     let mut service = checkout.service(&["echo fine", "echo what went wrong >&2; exit 4", "echo never"]);
     service.unavailable_hint = Some("its parts are far away".to_owned());
     let failed = checkout.builder().build(&service).expect_err("fails");
-    assert_eq!(failed.stage, Stage::Build);
+    assert_eq!(failed.stage, TrialStage::Build);
     assert!(
         failed
             .reason
@@ -365,7 +365,7 @@ fn a_missing_or_old_toolchain_is_named_with_its_remedy() {
         .toolchains
         .insert("toy".to_owned(), toolchain("no-such-toy"));
     let failed = checkout.builder().build(&service).expect_err("missing");
-    assert_eq!(failed.stage, Stage::Toolchain);
+    assert_eq!(failed.stage, TrialStage::Toolchain);
     let remedy = checkout.toolchains["toy"].how_to_install(prony_runner::system());
     assert_eq!(
         failed.reason,

@@ -1,17 +1,17 @@
 //! Trials on a host and with a generator that are made up: every number is known beforehand.
 
-use crate::common::{Heard, Testbed};
+use crate::common::{TestJournal, Testbed};
 use crate::service;
 use prony_config::{Design, WarmUpChoice};
-use prony_host::{Ending, FakeHost, FakeProcess, HostError, MachineUsage, Placement, Usage, Why};
+use prony_host::{ExitReport, FakeHost, FakeProcess, HostError, KillReason, MachineUsage, Placement, Usage};
 use prony_load::{Job, WarmUp};
 use prony_records::{
     BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
-    ResourceSample, Resources, SCHEMA, Stage, WarningKind, that_count,
+    ResourceSample, Resources, SCHEMA, TrialStage, WarningKind, that_count,
 };
 use prony_runner::designs::design_of;
-use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
+use prony_runner::generators::{Generator, GeneratorMessage as Said, GeneratorUsage, RunningLoad};
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
 use std::collections::{BTreeMap, VecDeque};
@@ -96,7 +96,7 @@ impl FakeGenerator {
 }
 
 impl Generator for FakeGenerator {
-    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
+    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
         self.jobs.lock().expect("unpoisoned").push(job.clone());
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
         let mut dies = self.dies.lock().expect("unpoisoned");
@@ -121,7 +121,7 @@ impl Generator for FakeGenerator {
     }
 }
 
-impl Loading for Playing {
+impl RunningLoad for Playing {
     fn next(&mut self, _: Duration) -> Said {
         match self.events.pop_front() {
             Some(event) => Said::Event(event),
@@ -138,12 +138,12 @@ impl Loading for Playing {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Spent> {
+    fn end_window(&mut self) -> Option<GeneratorUsage> {
         let resources = Resources {
             cpu_ns: Some(300),
             ..Resources::default()
         };
-        Some(Spent {
+        Some(GeneratorUsage {
             resources,
             beside_service_ns: 305,
         })
@@ -224,9 +224,9 @@ pub(crate) fn process() -> FakeProcess {
         threads: Some(3),
     };
     FakeProcess {
-        stops: Ending {
+        stops: ExitReport {
             signal: Some(15),
-            ..Ending::default()
+            ..ExitReport::default()
         },
         usage: Usage {
             resources: Resources {
@@ -253,7 +253,7 @@ pub(crate) fn process() -> FakeProcess {
 }
 
 /// Runs a testbed of one service on a fake host of so many cores.
-pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> Heard {
+pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> TestJournal {
     let hosts = Hosts::here(Member::new(
         "",
         Arc::new(host.clone()),
@@ -272,7 +272,7 @@ pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator)
         },
         built: std::slice::from_ref(&testbed.built),
     };
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     let end = execute(&*design_of(&testbed.plan), &run, &mut heard);
     assert_eq!(end, Ok(RunEnd::Complete));
     heard
@@ -383,7 +383,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
         false,
     )
     .expect_err("excluded");
-    assert_eq!(none.stage, Stage::Measure);
+    assert_eq!(none.stage, TrialStage::Measure);
     assert_eq!(
         none.reason,
         "none of 7 requests had a valid reply; 5 replies are unexpected (5 unexpected, 2 timeout)"
@@ -422,7 +422,7 @@ fn a_service_that_cannot_start_is_a_row_with_the_reason() {
         .remove(0)
         .result
         .expect_err("excluded");
-    assert_eq!(excluded.stage, Stage::Start);
+    assert_eq!(excluded.stage, TrialStage::Start);
     assert_eq!(excluded.reason, "cannot start `ok/current`: no such program");
 }
 
@@ -430,17 +430,17 @@ fn a_service_that_cannot_start_is_a_row_with_the_reason() {
 #[test]
 fn needing_too_much_memory_is_told_although_the_check_failed_first() {
     let host = FakeHost::new(2, served_with(service::Fault::OneByteShort));
-    let stops = Ending {
+    let stops = ExitReport {
         signal: Some(9),
-        why: Some(Why::OutOfMemory {
+        why: Some(KillReason::OutOfMemory {
             limit_bytes: Some(64 << 20),
         }),
-        ..Ending::default()
+        ..ExitReport::default()
     };
     host.set(FakeProcess { stops, ..process() });
     let mut heard = run(&Testbed::new(&["ok"]), &host, &FakeGenerator::new(vec![1_000; 3]));
     let excluded = heard.records.remove(0).result.expect_err("excluded");
-    assert_eq!(excluded.stage, Stage::Check);
+    assert_eq!(excluded.stage, TrialStage::Check);
     assert!(
         excluded
             .reason
@@ -466,7 +466,7 @@ fn a_generator_that_ends_early_is_told() {
         .expect_err("excluded");
     assert_eq!(
         (excluded.stage, excluded.reason.as_str()),
-        (Stage::WarmUp, "the script is at its end")
+        (TrialStage::WarmUp, "the script is at its end")
     );
     assert_eq!(excluded.log_tail, ["one", "two"]);
 }
@@ -475,15 +475,15 @@ fn a_generator_that_ends_early_is_told() {
 struct Mute;
 
 /// Its load: how often it still says something.
-struct Silence(u32);
+struct SilentService(u32);
 
 impl Generator for Mute {
-    fn begin(&self, _: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
-        Ok(Box::new(Silence(1)))
+    fn begin(&self, _: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
+        Ok(Box::new(SilentService(1)))
     }
 }
 
-impl Loading for Silence {
+impl RunningLoad for SilentService {
     fn next(&mut self, within: Duration) -> Said {
         if self.0 > 0 {
             self.0 -= 1;
@@ -497,7 +497,7 @@ impl Loading for Silence {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Spent> {
+    fn end_window(&mut self) -> Option<GeneratorUsage> {
         None
     }
 }
@@ -520,7 +520,7 @@ fn a_generator_that_falls_silent_is_told_in_every_design() {
         let excluded = excluded.expect_err("excluded");
         assert_eq!(
             (excluded.stage, excluded.fault),
-            (Stage::WarmUp, Fault::Infrastructure)
+            (TrialStage::WarmUp, Fault::Infrastructure)
         );
         assert_eq!(excluded.reason, "the generator said nothing for 300ms");
     }
@@ -539,16 +539,16 @@ fn a_taken_port_is_tried_again_in_every_design() {
         let mut testbed = steady_testbed();
         testbed.plan.design = design;
         let host = FakeHost::new(2, served());
-        let ends = Some(Ending {
+        let ends = Some(ExitReport {
             code: Some(1),
-            ..Ending::default()
+            ..ExitReport::default()
         });
         host.set(FakeProcess { ends, ..process() });
         let heard = run(&testbed, &host, &FakeGenerator::new(vec![1_000; 3]));
         assert_eq!(heard.records.len(), 2, "a second try");
         for record in &heard.records {
             let excluded = record.result.as_ref().expect_err("excluded");
-            assert_eq!(excluded.stage, Stage::Start);
+            assert_eq!(excluded.stage, TrialStage::Start);
             assert!(
                 excluded.reason.starts_with("the service ended with exit code 1"),
                 "{}",
@@ -574,7 +574,7 @@ fn a_fault_of_the_bench_is_void_and_repeated_twice() {
         let failed = record.result.as_ref().expect_err("void");
         assert_eq!(
             (failed.fault, failed.stage),
-            (Fault::Infrastructure, Stage::WarmUp)
+            (Fault::Infrastructure, TrialStage::WarmUp)
         );
     }
     assert_eq!(that_count(&heard.records).len(), 2);

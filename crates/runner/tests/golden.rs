@@ -3,13 +3,13 @@
 //!
 //! `UPDATE_GOLDEN=1 cargo test -p prony-runner golden` writes them anew; a difference is then judged in review.
 
-use crate::common::{Heard, Testbed};
+use crate::common::{TestJournal, Testbed};
 use crate::fakes::{FakeGenerator, begin, intervals, process, recording, run, served};
 use prony_config::{Design, Entry, GroupPlan, Starts, WarmUpChoice};
 use prony_host::{FakeHost, HostError, Placement};
 use prony_load::{Job, Load, WarmUp};
 use prony_records::{Command, CompactHistogram, Event, Outcomes, Phase, TrialRecord, WarningKind};
-use prony_runner::generators::{Generator, Heard as Said, Loading, Spent};
+use prony_runner::generators::{Generator, GeneratorMessage as Said, GeneratorUsage, RunningLoad};
 use prony_runner::{NoiseLimits, Progress};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -65,7 +65,7 @@ fn story(progress: &Progress) -> Option<String> {
     })
 }
 
-fn is_golden(name: &str, heard: &Heard) {
+fn is_golden(name: &str, heard: &TestJournal) {
     let mut found = json!({
         "records": heard.records,
         "story": heard.progress.iter().filter_map(story).collect::<Vec<String>>(),
@@ -198,7 +198,7 @@ impl PacedLoad {
 }
 
 impl Generator for Paced {
-    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn Loading>, HostError> {
+    fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
         events.extend(
             intervals(&[1_000; 3])
@@ -218,7 +218,7 @@ impl Generator for Paced {
     }
 }
 
-impl Loading for PacedLoad {
+impl RunningLoad for PacedLoad {
     fn next(&mut self, within: Duration) -> Said {
         if let Some(event) = self.events.pop_front() {
             return Said::Event(event);
@@ -237,7 +237,7 @@ impl Loading for PacedLoad {
 
     fn begin_window(&mut self) {}
 
-    fn end_window(&mut self) -> Option<Spent> {
+    fn end_window(&mut self) -> Option<GeneratorUsage> {
         None
     }
 }

@@ -1,11 +1,11 @@
 //! A run: rounds, going on after a break, ending early, repeating what was disturbed.
 
-use crate::common::{Heard, Testbed, leftovers, quiet};
-use prony_records::{Exclusion, Fault, Stage, TrialRecord, WarningKind};
+use crate::common::{TestJournal, Testbed, leftovers, quiet};
+use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
 
-fn places(heard: &Heard) -> Vec<u32> {
+fn places(heard: &TestJournal) -> Vec<u32> {
     heard.records.iter().map(|record| record.place).collect()
 }
 
@@ -13,7 +13,7 @@ fn places(heard: &Heard) -> Vec<u32> {
 fn rounds_hold_every_service_in_the_order_of_the_plan() {
     let mut testbed = Testbed::new(&["ok", "late 1"]);
     testbed.plan.rounds = 2;
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 1, 2, 3]);
     let planned: Vec<String> = testbed
@@ -39,11 +39,11 @@ fn rounds_hold_every_service_in_the_order_of_the_plan() {
 fn a_broken_run_is_continued_where_it_was() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 3;
-    let mut whole = Heard::default();
+    let mut whole = TestJournal::default();
     assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         stored: [&whole.records[..1], &whole.records[2..]].concat(),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [1]);
@@ -53,7 +53,7 @@ fn a_broken_run_is_continued_where_it_was() {
 fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 2;
-    let mut whole = Heard::default();
+    let mut whole = TestJournal::default();
     assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
     let provisional: Vec<u32> = whole.provisional.iter().map(|record| record.place).collect();
     assert_eq!((provisional, places(&whole)), (vec![0, 1], vec![0, 1]));
@@ -61,9 +61,9 @@ fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
     let measured = |record: &TrialRecord| record.result.clone().expect("measured").recording;
     assert_eq!(measured(first), measured(second));
     // As after a kill in the first trial, before its service was stopped.
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         stored: whole.provisional[..1].to_vec(),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [1]);
@@ -74,13 +74,13 @@ fn asking_once_ends_after_the_trial() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 3;
     let cancel = testbed.cancel.clone();
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
                 cancel.ask();
             }
         })),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(places(&heard), [0]);
@@ -92,13 +92,13 @@ fn asking_twice_ends_now() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.groups[0].duration_ns = 60_000_000_000;
     let cancel = testbed.cancel.clone();
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) {
                 cancel.ask();
             }
         })),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(places(&heard), Vec::<u32>::new());
@@ -109,9 +109,9 @@ fn asking_twice_ends_now() {
 fn precise_enough_is_the_end() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 9;
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         enough_after: Some(1),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Precise);
     assert_eq!(places(&heard), [0, 1]);
@@ -121,9 +121,9 @@ fn precise_enough_is_the_end() {
 fn who_is_settled_is_left_out_and_that_is_said() {
     let mut testbed = Testbed::new(&["ok", "late 1", "late 2"]);
     testbed.plan.rounds = 4;
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         only: Some((1, BTreeSet::from([0, 2]))),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let trials = |service: &str| {
@@ -151,7 +151,7 @@ fn who_is_settled_is_left_out_and_that_is_said() {
 #[test]
 fn every_check_is_told() {
     let testbed = Testbed::new(&["ok"]);
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     testbed.run(&mut heard);
     let checks: Vec<_> = heard
         .progress
@@ -170,7 +170,7 @@ fn no_round_begins_after_the_budget() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 9;
     testbed.plan.budget_ns = Some(1);
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::BudgetSpent);
     assert_eq!(places(&heard), Vec::<u32>::new());
 }
@@ -180,7 +180,7 @@ fn what_was_not_built_is_a_row_in_each_round() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 2;
     let excluded = Exclusion {
-        stage: Stage::Toolchain,
+        stage: TrialStage::Toolchain,
         reason: "Toy is not installed on this machine".to_owned(),
         log_tail: Vec::new(),
         fault: Fault::Service,
@@ -189,7 +189,7 @@ fn what_was_not_built_is_a_row_in_each_round() {
         .built
         .values_mut()
         .for_each(|built| *built = Err(excluded.clone()));
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 1]);
     assert!(
@@ -204,7 +204,7 @@ fn what_was_not_built_is_a_row_in_each_round() {
 fn a_service_that_fails_twice_in_two_rounds_is_not_started_again() {
     let mut testbed = Testbed::new(&["crashes"]);
     testbed.plan.rounds = 4;
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     testbed.run(&mut heard);
     assert_eq!(places(&heard), [0, 0, 1, 1, 2, 3]);
     let reason = |attempt: usize| {
@@ -236,7 +236,7 @@ fn a_disturbed_trial_is_repeated_once_and_says_so() {
         others: -1.0,
         steal: 1.1,
     });
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(places(&heard), [0, 0]);
     let kinds = |index: usize| -> Vec<WarningKind> {
@@ -259,7 +259,7 @@ fn noise_that_stays_is_not_repeated_for_ever() {
         others: -1.0,
         steal: 1.1,
     });
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     testbed.run(&mut heard);
     assert_eq!(places(&heard), [0, 0, 1, 1, 2, 2, 3, 4]);
     let warnings = heard
@@ -273,7 +273,7 @@ fn noise_that_stays_is_not_repeated_for_ever() {
 fn a_quiet_trial_is_not_repeated() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.options.noise = Some(quiet());
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     testbed.run(&mut heard);
     assert_eq!(places(&heard), [0]);
 }

@@ -3,7 +3,7 @@
 use crate::common::{Testbed, leftovers, stage};
 use crate::skip;
 use prony_config::{Limits, WarmUpChoice};
-use prony_records::{Classification, Stage, WarningKind};
+use prony_records::{Classification, TrialStage, WarningKind};
 use std::time::Duration;
 
 #[test]
@@ -88,7 +88,7 @@ fn never_listening_has_a_limit() {
     let mut testbed = Testbed::new(&["never"]);
     testbed.catalogue.services[0].start_timeout = Duration::from_millis(300);
     let excluded = testbed.excluded();
-    assert_eq!(excluded.stage, Stage::Start);
+    assert_eq!(excluded.stage, TrialStage::Start);
     assert!(
         excluded
             .reason
@@ -103,7 +103,7 @@ fn unavailable_for_ever_has_a_limit() {
     let mut testbed = Testbed::new(&["unready 1000000"]);
     testbed.catalogue.services[0].start_timeout = Duration::from_millis(500);
     let excluded = testbed.excluded();
-    assert_eq!(excluded.stage, Stage::Start);
+    assert_eq!(excluded.stage, TrialStage::Start);
     assert!(
         excluded.reason.contains("accepts connections, but") && excluded.reason.contains("503"),
         "{}",
@@ -114,7 +114,7 @@ fn unavailable_for_ever_has_a_limit() {
 #[test]
 fn crashing_shows_its_log() {
     let excluded = Testbed::new(&["crashes"]).excluded();
-    assert_eq!(excluded.stage, Stage::Start);
+    assert_eq!(excluded.stage, TrialStage::Start);
     assert_eq!(
         excluded.reason,
         "the service ended with exit code 1, before it was ready"
@@ -127,7 +127,7 @@ fn a_wrong_reply_is_excluded_before_the_load() {
     let excluded = Testbed::new(&["short"]).excluded();
     // It answers, so that it is up; but rightly it never does.
     assert!(
-        matches!(excluded.stage, Stage::Start | Stage::Check),
+        matches!(excluded.stage, TrialStage::Start | TrialStage::Check),
         "{excluded:?}"
     );
     assert!(excluded.reason.contains("Hello, World!"), "{}", excluded.reason);
@@ -149,7 +149,7 @@ fn going_into_the_background_is_excluded_and_ended() {
 fn dying_under_load_is_excluded_with_its_last_words() {
     let excluded = Testbed::new(&["dies 600"]).excluded();
     assert!(
-        matches!(excluded.stage, Stage::WarmUp | Stage::Measure),
+        matches!(excluded.stage, TrialStage::WarmUp | TrialStage::Measure),
         "{excluded:?}"
     );
     assert!(
@@ -168,7 +168,7 @@ fn dying_under_load_is_excluded_with_its_last_words() {
 fn answering_wrongly_under_load_is_excluded() {
     let excluded = Testbed::new(&["degrades 400"]).excluded();
     assert!(
-        matches!(excluded.stage, Stage::Measure | Stage::Recheck),
+        matches!(excluded.stage, TrialStage::Measure | TrialStage::Recheck),
         "{excluded:?}"
     );
 }
@@ -201,7 +201,7 @@ fn needing_too_much_memory_under_load_is_named() {
         memory_bytes: Some(64 << 20),
     };
     let excluded = testbed.excluded();
-    assert_eq!(excluded.stage, Stage::WarmUp, "{excluded:?}");
+    assert_eq!(excluded.stage, TrialStage::WarmUp, "{excluded:?}");
     assert!(excluded.reason.contains("64 MiB of memory (OOM)"), "{excluded:?}");
 }
 
@@ -248,7 +248,7 @@ fn the_run_goes_on_after_a_failure() {
     assert!(
         results[..2]
             .iter()
-            .all(|result| stage(result) == Some(Stage::Start))
+            .all(|result| stage(result) == Some(TrialStage::Start))
     );
     assert!(results[2].is_ok());
     assert!(results[3..].iter().all(Result::is_err));

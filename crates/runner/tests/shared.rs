@@ -1,9 +1,9 @@
 //! One process start serves all workloads of a contract: who is started how often, what a failure does to the rest of the
 //! start, and going on after a break.
 
-use crate::common::{Heard, Testbed, leftovers};
+use crate::common::{TestJournal, Testbed, leftovers};
 use prony_config::{Entry, GroupPlan, Starts};
-use prony_records::{Phase, SharedStart, Stage, TrialRecord};
+use prony_records::{Phase, SharedStart, TrialRecord, TrialStage};
 use prony_runner::{Progress, RunEnd};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ fn start(record: &TrialRecord) -> SharedStart {
 }
 
 /// How often services were started: each start is checked once.
-fn checks(heard: &Heard) -> usize {
+fn checks(heard: &TestJournal) -> usize {
     let checked = |progress: &&Progress| matches!(progress, Progress::Checked(_));
     heard.progress.iter().filter(checked).count()
 }
@@ -40,7 +40,7 @@ fn checks(heard: &Heard) -> usize {
 #[test]
 fn a_start_serves_every_load_of_its_round_and_says_so() {
     let testbed = testbed(&["ok", "late 1"]);
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(heard.records.len(), 12);
     assert_eq!(checks(&heard), 4, "two services in two rounds");
@@ -88,7 +88,7 @@ fn a_start_serves_every_load_of_its_round_and_says_so() {
 fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
     let mut testbed = testbed(&["ok"]);
     testbed.plan.rounds = 1;
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let phases = heard.progress.iter().filter_map(|progress| match progress {
         Progress::Phase(phase) => Some(*phase),
@@ -103,7 +103,7 @@ fn a_start_is_warmed_by_all_its_loads_before_the_first_is_measured() {
 #[test]
 fn a_load_that_only_warms_waits_for_its_replies() {
     let testbed = testbed(&["dies-of-hang-up"]);
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     assert_eq!(heard.records.len(), 6);
     for record in &heard.records {
@@ -132,7 +132,7 @@ fn loads_of_a_start_come_in_an_order_of_their_own() {
     );
 }
 
-fn reasons(heard: &Heard) -> Vec<&str> {
+fn reasons(heard: &TestJournal) -> Vec<&str> {
     let failed = heard
         .records
         .iter()
@@ -144,7 +144,7 @@ fn reasons(heard: &Heard) -> Vec<&str> {
 fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
     let mut testbed = testbed(&["crashes"]);
     testbed.plan.rounds = 3;
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let reasons = reasons(&heard);
     // Two tries in each of two rounds, and a row for each load of the third.
@@ -164,7 +164,7 @@ fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
     );
     assert!(heard.records.iter().all(|record| {
         let failed = record.result.as_ref().expect_err("excluded");
-        failed.stage == Stage::Start
+        failed.stage == TrialStage::Start
     }));
 }
 
@@ -172,7 +172,7 @@ fn a_service_that_does_not_start_is_started_twice_for_all_its_loads() {
 fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
     let mut testbed = testbed(&["dies 600"]);
     testbed.plan.rounds = 1;
-    let mut heard = Heard::default();
+    let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     // Each load has two starts in which it is the first, and the service dies in each.
     assert_eq!(checks(&heard), 6);
@@ -191,11 +191,11 @@ fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
 fn a_start_that_was_broken_off_is_continued_by_another_one() {
     let mut testbed = testbed(&["ok"]);
     testbed.plan.rounds = 1;
-    let mut whole = Heard::default();
+    let mut whole = TestJournal::default();
     assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         stored: whole.records[..1].to_vec(),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
     let found: Vec<(u32, SharedStart)> = heard
@@ -216,13 +216,13 @@ fn a_start_that_was_broken_off_is_continued_by_another_one() {
 fn asking_once_keeps_what_the_start_has_served() {
     let testbed = testbed(&["ok"]);
     let cancel = testbed.cancel.clone();
-    let mut heard = Heard {
+    let mut heard = TestJournal {
         react: Some(Box::new(move |progress| {
             if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
                 cancel.ask();
             }
         })),
-        ..Heard::default()
+        ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(heard.records.len(), 1);

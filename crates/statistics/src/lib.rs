@@ -26,8 +26,8 @@ pub use calibration::{
     stalled_gap_quantile, stalled_quantile,
 };
 pub use change::{
-    BaselineHistory, Change, ChangeOptions, ChangePoint, Circumstances, GroupChange, LOOKS, Mismatch,
-    RunChange, ServiceChange, Smallest, change_points, compare, compare_in_run, generators, mismatches,
+    BaselineHistory, Change, ChangeOptions, ChangePoint, DetectableChange, GroupChange, LOOKS, Mismatch,
+    RunChange, RunConditions, ServiceChange, change_points, compare, compare_in_run, generators, mismatches,
     share_of_others,
 };
 pub use duet::{Duet, DuetRound, DuetSample, PairedWindows, consecutive, duet, synchronous};

@@ -1,7 +1,7 @@
 //! Comparisons of two runs.
 
 use crate::common::{TrialSpec, trials};
-use prony_records::Stage;
+use prony_records::TrialStage;
 use prony_statistics::{
     ChangeOptions, Metric, Options, RunChange, Verdict, compare, compare_in_run, same_twice, summarise,
 };
@@ -108,7 +108,7 @@ fn what_cannot_be_compared_is_named() {
     let new = [
         TrialSpec::closed("a", &BASE[..1]),
         TrialSpec::closed("new", &BASE),
-        TrialSpec::failing("b", Stage::Check),
+        TrialSpec::failing("b", TrialStage::Check),
     ];
     let found = change(&base, &new, &ChangeOptions::default());
     let text = found.missing.join("\n");

@@ -1,7 +1,7 @@
 //! Summaries of trials that are written out by hand.
 
 use crate::common::{TrialSpec, trials};
-use prony_records::{Fault, Stage, TrialRecord};
+use prony_records::{Fault, TrialRecord, TrialStage};
 use prony_statistics::{Metric, Options, Quantity, StatisticsError, Verdict, summarise};
 
 #[test]
@@ -105,7 +105,7 @@ fn messages_of_streams_are_known_where_there_are_any() {
 #[test]
 fn a_failed_repeat_replaces_no_valid_trial() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
-    let failing = trials(&[TrialSpec::failing("a", Stage::Measure)]);
+    let failing = trials(&[TrialSpec::failing("a", TrialStage::Measure)]);
     // Its number is that of the first trial.
     run.extend(failing);
     let summary = summarise(&run, &Options::default()).expect("sound records");
@@ -117,7 +117,7 @@ fn a_failed_repeat_replaces_no_valid_trial() {
 #[test]
 fn a_fault_of_the_bench_excludes_nobody() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
-    let mut void = trials(&[TrialSpec::failing("a", Stage::Check)]).remove(0);
+    let mut void = trials(&[TrialSpec::failing("a", TrialStage::Check)]).remove(0);
     void.place = 2;
     if let Err(failed) = &mut void.result {
         failed.fault = Fault::Infrastructure;
@@ -243,7 +243,7 @@ fn one_trial_has_no_interval_and_no_rank() {
 fn json_has_the_promised_keys_and_reads_back() {
     let run = trials(&[
         TrialSpec::closed("a", &[1000.0, 1001.0, 1002.0]),
-        TrialSpec::failing("b", Stage::Check),
+        TrialSpec::failing("b", TrialStage::Check),
     ]);
     let summary = summarise(&run, &Options::default()).expect("sound records");
     let json = serde_json::to_value(&summary).expect("plain data");

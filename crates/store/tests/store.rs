@@ -1,8 +1,8 @@
 //! The store from outside: everything that was written is found again, despite other writers and killed processes.
 
 use prony_records::{
-    CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage,
-    TrialRecord, Warning, WarningKind,
+    CheckMatrix, Environment, Exclusion, Fault, RunRecord, SCHEMA, ServiceCheck, ServiceId, TrialRecord,
+    TrialStage, Warning, WarningKind,
 };
 use prony_store::{Progress, RunLock, Store, StoreError};
 use std::collections::BTreeSet;
@@ -43,7 +43,7 @@ fn trial(place: u32, service: &str) -> TrialRecord {
         started_at: "2026-11-21T08:30:00Z".to_owned(),
         took_s: 2.5,
         result: Err(Exclusion {
-            stage: Stage::Check,
+            stage: TrialStage::Check,
             reason: "the body is one byte short".to_owned(),
             log_tail: vec!["<script>alert(1)</script> \u{0} ' \"".to_owned()],
             fault: Fault::Service,

@@ -1,7 +1,7 @@
 //! The thread that sends metrics, and the single warning if the collector does not accept them.
 
 use crate::collector::{Collector, CollectorError};
-use crate::http_export::{Poster, Refusal};
+use crate::http_export::{ExportError, Poster};
 use crate::metrics::{Figures, Labels};
 use prony_records::{CompactHistogram, Interval, Phase};
 use prost::Message as _;
@@ -129,22 +129,22 @@ impl ExporterState {
     /// Sends one request; says whether another one makes sense.
     fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
         let sent = poster.post(body);
-        lock(&self.trouble).lasts = matches!(sent, Err(Refusal::ForNow(_) | Refusal::ForGood(_)));
+        lock(&self.trouble).lasts = matches!(sent, Err(ExportError::ForNow(_) | ExportError::ForGood(_)));
         let to = poster.collector();
         match sent {
             Ok(()) => true,
-            Err(Refusal::Partly(reason)) => {
+            Err(ExportError::Partly(reason)) => {
                 self.warn(&format!("{to} does not accept all live metrics: {reason}"));
                 true
             }
-            Err(Refusal::ForNow(reason)) => {
+            Err(ExportError::ForNow(reason)) => {
                 lock(&self.figures).owe_all();
                 self.warn(&format!(
                     "live metrics do not reach {to}: {reason}; the load continues, and they are sent once it answers"
                 ));
                 true
             }
-            Err(Refusal::ForGood(reason)) => {
+            Err(ExportError::ForGood(reason)) => {
                 self.warn(&format!(
                     "{to} does not accept live metrics: {reason}; the load continues without them"
                 ));

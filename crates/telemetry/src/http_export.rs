@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why a collector did not accept everything in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Refusal {
+pub(crate) enum ExportError {
     /// It may accept the request later.
     ForNow(String),
     /// It accepted a part and rejects the rest.
@@ -46,15 +46,15 @@ impl Poster {
         &self.collector
     }
 
-    pub(crate) fn post(&mut self, body: Vec<u8>) -> Result<(), Refusal> {
+    pub(crate) fn post(&mut self, body: Vec<u8>) -> Result<(), ExportError> {
         let reply = self.send(body).map_err(|error| {
-            Refusal::ForNow(match error {
+            ExportError::ForNow(match error {
                 ClientError::TimedOut => format!("it did not answer within {} s", PATIENCE.as_secs()),
                 other => other.to_string(),
             })
         })?;
         let status =
-            StatusCode::from_u16(reply.status).map_err(|error| Refusal::ForNow(error.to_string()))?;
+            StatusCode::from_u16(reply.status).map_err(|error| ExportError::ForNow(error.to_string()))?;
         judge(status, &reply.body)
     }
 
@@ -87,13 +87,13 @@ impl Poster {
 }
 
 /// Interprets a response, by the rules of the protocol for retries.
-fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
+fn judge(status: StatusCode, answer: &[u8]) -> Result<(), ExportError> {
     if status.is_success() {
         let partly = ExportMetricsServiceResponse::decode(answer).ok();
         let partly = partly.and_then(|answer| answer.partial_success);
         return match partly.filter(|partly| partly.rejected_data_points > 0) {
             None => Ok(()),
-            Some(partly) => Err(Refusal::Partly(format!(
+            Some(partly) => Err(ExportError::Partly(format!(
                 "it rejected {} of them: {}",
                 partly.rejected_data_points,
                 shown(partly.error_message.as_bytes())
@@ -104,8 +104,8 @@ fn judge(status: StatusCode, answer: &[u8]) -> Result<(), Refusal> {
         .trim_end()
         .to_owned();
     Err(match status.as_u16() {
-        429 | 502..=504 => Refusal::ForNow(reason),
-        _ => Refusal::ForGood(reason),
+        429 | 502..=504 => ExportError::ForNow(reason),
+        _ => ExportError::ForGood(reason),
     })
 }
 
@@ -132,14 +132,14 @@ mod tests {
         let now = judge(StatusCode::SERVICE_UNAVAILABLE, b"soon\n");
         assert_eq!(
             now,
-            Err(Refusal::ForNow(
+            Err(ExportError::ForNow(
                 "it answered 503 Service Unavailable soon".to_owned()
             ))
         );
         let good = judge(StatusCode::NOT_FOUND, b"\x08\x05\x12\x04none");
         assert_eq!(
             good,
-            Err(Refusal::ForGood("it answered 404 Not Found none".to_owned()))
+            Err(ExportError::ForGood("it answered 404 Not Found none".to_owned()))
         );
     }
 
@@ -154,7 +154,7 @@ mod tests {
         let told = judge(StatusCode::OK, &answer.encode_to_vec());
         assert_eq!(
             told,
-            Err(Refusal::Partly("it rejected 2 of them: too old".to_owned()))
+            Err(ExportError::Partly("it rejected 2 of them: too old".to_owned()))
         );
     }
 }

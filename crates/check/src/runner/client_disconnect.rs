@@ -8,7 +8,7 @@ use crate::case_result::Tally;
 use crate::judge::{failure, unanswered};
 use crate::report::{CaseReport, Failure};
 use crate::{CheckRequest, PATIENCE};
-use prony_config::contract::{Case, Exchange, Leave};
+use prony_config::contract::{Case, ClientDisconnect, Exchange};
 use prony_load::Protocol;
 use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, Delivery};
 use prony_protocols::protocol::Token;
@@ -19,7 +19,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Gives the CPU time that the service uses from now on in such a window, where that is known.
-pub(crate) type Spent<'a> = dyn FnMut(Duration) -> Option<Duration> + 'a;
+pub(crate) type CpuTimeFn<'a> = dyn FnMut(Duration) -> Option<Duration> + 'a;
 
 /// How long its CPU time is looked at.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ const OF_A_CPU: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Tries such a case. The second value says whether the service's CPU time was known.
-pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_>) -> (CaseReport, bool) {
+pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut CpuTimeFn<'_>) -> (CaseReport, bool) {
     let trial = Trial {
         client: Client::new(request.target, request.protocol),
         exchanges: &case.exchanges,
@@ -54,13 +54,13 @@ pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut Spent<'_
 struct Trial<'a> {
     client: Result<Client, ClientError>,
     exchanges: &'a [Exchange],
-    leave: Leave,
+    leave: ClientDisconnect,
 }
 
 impl Trial<'_> {
     /// All clients come, wait until their streams have begun and the service's CPU time was looked at, and leave; then the service
     /// must come to rest.
-    fn come_and_leave(&self, spent: &mut Spent<'_>) -> (Tally, Option<Duration>) {
+    fn come_and_leave(&self, spent: &mut CpuTimeFn<'_>) -> (Tally, Option<Duration>) {
         let moments = Moments::default();
         let (begun, all_begun) = channel();
         let streams = self.leave.streams as usize;
@@ -117,7 +117,7 @@ impl Trial<'_> {
     }
 
     /// Waits until the service uses nearly no CPU time.
-    fn comes_to_rest(&self, busy: Duration, spent: &mut Spent<'_>) -> Result<(), Failure> {
+    fn comes_to_rest(&self, busy: Duration, spent: &mut CpuTimeFn<'_>) -> Result<(), Failure> {
         let most = (busy / AT_REST).max(WINDOW / OF_A_CPU);
         let until = Instant::now() + self.leave.within;
         loop {
@@ -125,7 +125,7 @@ impl Trial<'_> {
                 return Ok(());
             };
             if Instant::now() >= until {
-                let Leave { streams, within } = self.leave;
+                let ClientDisconnect { streams, within } = self.leave;
                 return Err(failure(
                     &format!("CPU time in {WINDOW:?}, {within:?} after {streams} clients have left"),
                     format!("at most {most:?}, as of a service at rest ({busy:?} before)"),
@@ -195,7 +195,7 @@ mod tests {
         (address, left)
     }
 
-    fn tried(spent: &mut Spent<'_>) -> (CaseReport, bool) {
+    fn tried(spent: &mut CpuTimeFn<'_>) -> (CaseReport, bool) {
         let (address, left_by_now) = service();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/events");
         let contract = Contract::load(&folder).expect("a contract");
@@ -234,7 +234,7 @@ mod tests {
             alone: true,
             thorough: false,
             restart: None,
-            leave: Some(Leave {
+            leave: Some(ClientDisconnect {
                 streams: 4,
                 within: Duration::ZERO,
             }),

@@ -3,13 +3,13 @@
 mod client_disconnect;
 mod restart;
 
-pub(super) use client_disconnect::{Spent, left};
+pub(super) use client_disconnect::{CpuTimeFn, left};
 pub use restart::BackingControl;
 pub(super) use restart::restarted;
 
 use super::case_client::CaseClient;
 use super::case_result::Tally;
-use super::reply_traits::Traits;
+use super::reply_traits::ReplyTraits;
 use super::report::CaseReport;
 use prony_config::contract::Case;
 use prony_load::{Protocol, Target};
@@ -47,7 +47,7 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
     let reports = reports
         .into_iter()
         .map(|report| report.into_inner().expect(NO_PANIC));
-    let mut seen = Traits::default();
+    let mut seen = ReplyTraits::default();
     let mut done = Vec::new();
     for (case, mut tally) in cases.into_iter().zip(reports) {
         if case.name == MANY_HEADERS {

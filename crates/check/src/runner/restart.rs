@@ -9,7 +9,7 @@ use crate::case_result::Tally;
 use crate::judge::{failure, judge, unanswered};
 use crate::report::{CaseReport, Failure};
 use prony_config::contract::{Case, Exchange, Restart};
-use prony_load::Bag;
+use prony_load::CapturedValues;
 use prony_protocols::client::{Client, ClientError, Reply};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -71,7 +71,7 @@ struct Trial<'a> {
 }
 
 /// What came of a request.
-enum Seen {
+enum ProbeResult {
     Right,
     /// The service says that it cannot.
     Refused(Failure),
@@ -112,11 +112,11 @@ impl Trial<'_> {
             let answer = self.client.once_alone(exchange);
             // What comes when it is there again may be right.
             let result = match seen(exchange, answer) {
-                Seen::Refused(_) => Ok(()),
-                Seen::Right if self.back.load(Ordering::SeqCst) => Ok(()),
-                Seen::Right => Err(self.away("a reply as if it were there")),
-                Seen::Wrong(wrong) => Err(self.away(&format!("{}: {}", wrong.what, wrong.got))),
-                Seen::Nothing(error) => Err(self.away(&unanswered(&error, self.patience).got)),
+                ProbeResult::Refused(_) => Ok(()),
+                ProbeResult::Right if self.back.load(Ordering::SeqCst) => Ok(()),
+                ProbeResult::Right => Err(self.away("a reply as if it were there")),
+                ProbeResult::Wrong(wrong) => Err(self.away(&format!("{}: {}", wrong.what, wrong.got))),
+                ProbeResult::Nothing(error) => Err(self.away(&unanswered(&error, self.patience).got)),
             };
             let wrong = result.is_err();
             tally.record(exchange, result);
@@ -154,7 +154,7 @@ impl Trial<'_> {
         let mut tally = Tally::default();
         let mut hopeless = false;
         for some in self.case.exchanges.chunks(AT_ONCE) {
-            let all: Vec<Seen> = thread::scope(|scope| {
+            let all: Vec<ProbeResult> = thread::scope(|scope| {
                 let ask = |exchange| scope.spawn(move || seen(exchange, self.client.once_alone(exchange)));
                 let under_way: Vec<_> = some.iter().map(ask).collect();
                 let done = under_way.into_iter().map(thread::ScopedJoinHandle::join);
@@ -162,11 +162,11 @@ impl Trial<'_> {
                     .collect()
             });
             for (exchange, seen) in some.iter().zip(all) {
-                hopeless |= matches!(&seen, Seen::Wrong(_));
+                hopeless |= matches!(&seen, ProbeResult::Wrong(_));
                 let result = match seen {
-                    Seen::Right => Ok(()),
-                    Seen::Refused(failure) | Seen::Wrong(failure) => Err(self.back(failure)),
-                    Seen::Nothing(error) => Err(self.back(unanswered(&error, self.patience))),
+                    ProbeResult::Right => Ok(()),
+                    ProbeResult::Refused(failure) | ProbeResult::Wrong(failure) => Err(self.back(failure)),
+                    ProbeResult::Nothing(error) => Err(self.back(unanswered(&error, self.patience))),
                 };
                 tally.record(exchange, result);
             }
@@ -190,13 +190,13 @@ impl Trial<'_> {
     }
 }
 
-fn seen(exchange: &Exchange, reply: Result<Reply, ClientError>) -> Seen {
+fn seen(exchange: &Exchange, reply: Result<Reply, ClientError>) -> ProbeResult {
     let reply = match reply {
-        Err(error) => return Seen::Nothing(error),
+        Err(error) => return ProbeResult::Nothing(error),
         Ok(reply) => reply,
     };
-    match judge(exchange, &reply, &mut Bag::default()) {
-        Ok(()) => Seen::Right,
+    match judge(exchange, &reply, &mut CapturedValues::default()) {
+        Ok(()) => ProbeResult::Right,
         Err(mismatch) => {
             let refused = match reply.grpc_status {
                 Some(code) => GRPC_REFUSALS.contains(&code),
@@ -204,9 +204,9 @@ fn seen(exchange: &Exchange, reply: Result<Reply, ClientError>) -> Seen {
             };
             let failure = failure(&mismatch.what, mismatch.expected, mismatch.got);
             if refused {
-                Seen::Refused(failure)
+                ProbeResult::Refused(failure)
             } else {
-                Seen::Wrong(failure)
+                ProbeResult::Wrong(failure)
             }
         }
     }

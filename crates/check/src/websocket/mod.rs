@@ -3,10 +3,10 @@
 
 mod room;
 
-use super::judge::{Wrong, failure};
+use super::judge::{FailedExchange, failure};
 use super::report::Failure;
-use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Turn};
-use prony_load::Bag;
+use prony_config::contract::{Exchange, ExpectedFrame, Frame, FrameKind, ScriptStep};
+use prony_load::CapturedValues;
 use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Delivery, RawFrame};
 use prony_protocols::request_values::Parameters;
 use std::collections::VecDeque;
@@ -24,25 +24,25 @@ pub(super) fn talk(
     client: &Client,
     exchange: &Exchange,
     (delivery, patience): (Delivery, Duration),
-) -> Result<(), Wrong> {
-    let way = Way {
+) -> Result<(), FailedExchange> {
+    let way = ScriptOptions {
         client,
         delivery,
         patience,
         deadline: Instant::now() + patience,
     };
-    if matches!(exchange.script.first(), Some(Turn::By(_))) {
+    if matches!(exchange.script.first(), Some(ScriptStep::By(_))) {
         return room::talk(way, exchange);
     }
-    let Some(mut talk) = Talk::open(way, exchange)? else {
+    let Some(mut talk) = ScriptSession::open(way, exchange)? else {
         return Ok(());
     };
     for turn in &exchange.script {
         match turn {
-            Turn::Say(frame) => talk.say(frame),
-            Turn::Hear(Heard::Echo) => talk.echo()?,
-            Turn::Hear(Heard::Close(codes)) => return talk.end(codes),
-            Turn::By(_) | Turn::Deaf | Turn::Cut => {
+            ScriptStep::Say(frame) => talk.say(frame),
+            ScriptStep::Hear(ExpectedFrame::Echo) => talk.echo()?,
+            ScriptStep::Hear(ExpectedFrame::Close(codes)) => return talk.end(codes),
+            ScriptStep::By(_) | ScriptStep::Deaf | ScriptStep::Cut => {
                 unreachable!("invariant: a talk has members from its first turn on, or none")
             }
         }
@@ -52,9 +52,9 @@ pub(super) fn talk(
 }
 
 /// Time for what is said: a second for each MiB is more than any service needs.
-pub(super) fn of_messages(talk: &[Turn]) -> Duration {
+pub(super) fn of_messages(talk: &[ScriptStep]) -> Duration {
     let said = talk.iter().map(|turn| match turn {
-        Turn::Say(frame) => frame.payload.len() as u64,
+        ScriptStep::Say(frame) => frame.payload.len() as u64,
         _ => 0,
     });
     Duration::from_secs(said.sum::<u64>() >> 20)
@@ -72,7 +72,7 @@ type Message = (Kind, Vec<u8>);
 
 /// How a talk is had.
 #[derive(Debug, Clone, Copy)]
-struct Way<'a> {
+struct ScriptOptions<'a> {
     client: &'a Client,
     delivery: Delivery,
     /// Time for all of it.
@@ -80,15 +80,15 @@ struct Way<'a> {
     deadline: Instant,
 }
 
-impl Way<'_> {
-    fn unanswered(&self, error: &ClientError) -> Wrong {
-        Wrong::unanswered(error, self.patience)
+impl ScriptOptions<'_> {
+    fn unanswered(&self, error: &ClientError) -> FailedExchange {
+        FailedExchange::unanswered(error, self.patience)
     }
 }
 
 /// A connection, and what is still due on it.
-struct Talk<'a> {
-    way: Way<'a>,
+struct ScriptSession<'a> {
+    way: ScriptOptions<'a>,
     connection: Connection,
     /// What was said since something was last waited for: it goes out in one packet.
     to_send: Vec<RawFrame>,
@@ -104,9 +104,9 @@ struct Talk<'a> {
     heard: usize,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> ScriptSession<'a> {
     /// Opens a connection; `None`: the service had to refuse it, and did.
-    fn open(way: Way<'a>, exchange: &Exchange) -> Result<Option<Self>, Wrong> {
+    fn open(way: ScriptOptions<'a>, exchange: &Exchange) -> Result<Option<Self>, FailedExchange> {
         let (connection, status) = shake_hands(way, exchange).map_err(|error| way.unanswered(&error))?;
         let expected = &exchange.expect.status;
         if !expected.contains(&status) {
@@ -166,7 +166,7 @@ impl<'a> Talk<'a> {
     }
 
     /// All that was said comes back.
-    fn echo(&mut self) -> Result<(), Wrong> {
+    fn echo(&mut self) -> Result<(), FailedExchange> {
         self.send(self.way.deadline)
             .map_err(|error| self.way.unanswered(&error))?;
         while let Some(due) = self.due() {
@@ -200,7 +200,7 @@ impl<'a> Talk<'a> {
     }
 
     /// The connection ends with one of these codes, and nothing else comes before or behind that.
-    fn end(&mut self, codes: &[Option<u16>]) -> Result<(), Wrong> {
+    fn end(&mut self, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
         let expected = || {
             codes
                 .iter()
@@ -277,11 +277,11 @@ impl<'a> Talk<'a> {
 }
 
 /// Asks for a WebSocket, and gives the status of the reply.
-fn shake_hands(way: Way<'_>, exchange: &Exchange) -> Result<(Connection, u16), ClientError> {
+fn shake_hands(way: ScriptOptions<'_>, exchange: &Exchange) -> Result<(Connection, u16), ClientError> {
     let request = way.client.prepare(&exchange.request, BodyFraming::Length)?;
     let mut connection = way.client.connect(way.deadline)?;
     // Nothing of a talk depends on earlier replies.
-    let (parameters, bag) = (Parameters::new(&[], 0), Bag::default());
+    let (parameters, bag) = (Parameters::new(&[], 0), CapturedValues::default());
     let values = parameters.values(0).with_taken(Some(&bag));
     let token = connection.start(&request, values);
     connection.send(way.delivery, way.deadline)?;

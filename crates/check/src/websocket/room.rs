@@ -1,9 +1,9 @@
 //! Several members talk: what one says comes to every member of its room, in one order for all.
 
-use super::{Kind, Message, NORMAL, Talk, Way, ended, of_messages, shown};
-use crate::judge::{Wrong, failure};
+use super::{Kind, Message, NORMAL, ScriptOptions, ScriptSession, ended, of_messages, shown};
+use crate::judge::{FailedExchange, failure};
 use crate::report::Failure;
-use prony_config::contract::{Exchange, Frame, FrameKind, Heard, Member, Turn};
+use prony_config::contract::{Exchange, ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use prony_load::Template;
 use prony_protocols::client::{self, ClientError};
 use std::collections::VecDeque;
@@ -15,8 +15,8 @@ const SILENCE: Duration = Duration::from_secs(5);
 
 /// Has a talk of several members, each on a connection of its own. After it those who are left leave one after the other, and
 /// nothing may have come beside what was expected.
-pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
-    let mut room = Room {
+pub(super) fn talk(way: ScriptOptions<'_>, exchange: &Exchange) -> Result<(), FailedExchange> {
+    let mut room = RoomScript {
         way,
         exchange,
         guests: Vec::new(),
@@ -25,12 +25,12 @@ pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
     };
     for turn in &exchange.script {
         match turn {
-            Turn::By(member) => room.turn_of(member)?,
-            Turn::Say(frame) => room.say(frame),
-            Turn::Hear(Heard::Echo) => room.hear()?,
-            Turn::Hear(Heard::Close(codes)) => room.end(room.current, codes)?,
-            Turn::Deaf => room.guests[room.current].is_deaf = true,
-            Turn::Cut => room.guests[room.current].talk = None,
+            ScriptStep::By(member) => room.turn_of(member)?,
+            ScriptStep::Say(frame) => room.say(frame),
+            ScriptStep::Hear(ExpectedFrame::Echo) => room.hear()?,
+            ScriptStep::Hear(ExpectedFrame::Close(codes)) => room.end(room.current, codes)?,
+            ScriptStep::Deaf => room.guests[room.current].is_deaf = true,
+            ScriptStep::Cut => room.guests[room.current].talk = None,
         }
     }
     for number in 0..room.guests.len() {
@@ -40,30 +40,30 @@ pub(super) fn talk(way: Way<'_>, exchange: &Exchange) -> Result<(), Wrong> {
 }
 
 /// A member that has come in.
-struct Guest<'a> {
+struct RoomMember<'a> {
     name: String,
     path: Option<Vec<u8>>,
     /// Its connection, until that is over.
-    talk: Option<Talk<'a>>,
+    talk: Option<ScriptSession<'a>>,
     /// Whether it reads nothing any more.
     is_deaf: bool,
 }
 
 /// What a member heard, and why it is not more.
-type Listened = (Vec<Message>, Result<(), ClientError>);
+type MemberTranscript = (Vec<Message>, Result<(), ClientError>);
 
-struct Room<'a> {
-    way: Way<'a>,
+struct RoomScript<'a> {
+    way: ScriptOptions<'a>,
     exchange: &'a Exchange,
-    guests: Vec<Guest<'a>>,
+    guests: Vec<RoomMember<'a>>,
     /// Who said what that was not heard yet.
     said: Vec<(usize, Message)>,
     /// Whose turn it is.
     current: usize,
 }
 
-impl Room<'_> {
-    fn turn_of(&mut self, member: &Member) -> Result<(), Wrong> {
+impl RoomScript<'_> {
+    fn turn_of(&mut self, member: &Member) -> Result<(), FailedExchange> {
         let known = self.guests.iter().position(|guest| guest.name == member.name);
         self.current = match known {
             Some(number) => number,
@@ -73,15 +73,15 @@ impl Room<'_> {
     }
 
     /// A member comes in. A service may answer the handshake before it counts the member in; who has heard itself is in.
-    fn enter(&mut self, member: &Member) -> Result<usize, Wrong> {
+    fn enter(&mut self, member: &Member) -> Result<usize, FailedExchange> {
         // Who comes in must not hear what was said before.
         self.hear()?;
         let mut exchange = self.exchange.clone();
         if let Some(path) = &member.path {
             exchange.request.path = Template::literal(path.clone());
         }
-        let talk = Talk::open(self.way, &exchange)?;
-        self.guests.push(Guest {
+        let talk = ScriptSession::open(self.way, &exchange)?;
+        self.guests.push(RoomMember {
             name: member.name.clone(),
             path: member.path.clone(),
             is_deaf: talk.is_none(),
@@ -104,7 +104,7 @@ impl Room<'_> {
     }
 
     /// All that was said comes to every member of the room in which it was said.
-    fn hear(&mut self) -> Result<(), Wrong> {
+    fn hear(&mut self) -> Result<(), FailedExchange> {
         let said = std::mem::take(&mut self.said);
         let patience = SILENCE + of_messages(&self.exchange.script);
         let due: Vec<usize> = self
@@ -116,7 +116,7 @@ impl Room<'_> {
             })
             .collect();
         let deadline = Instant::now() + patience;
-        let heard: Vec<Option<Listened>> = thread::scope(|scope| {
+        let heard: Vec<Option<MemberTranscript>> = thread::scope(|scope| {
             let mut listening = Vec::new();
             for (guest, count) in self.guests.iter_mut().zip(due) {
                 let talk = guest.talk.as_mut().filter(|_| !guest.is_deaf);
@@ -142,7 +142,7 @@ impl Room<'_> {
                 judge.own(messages)?;
             }
             if let Err(error) = all {
-                return Err(Wrong {
+                return Err(FailedExchange {
                     failure: judge.silent(messages.len(), (error, patience)),
                     silent: *error == ClientError::TimedOut,
                 });
@@ -152,7 +152,7 @@ impl Room<'_> {
     }
 
     /// A member's connection ends with one of these codes. What it has just said is why, and goes to nobody.
-    fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), Wrong> {
+    fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
         self.said.retain(|(by, _)| *by != number);
         let guest = &mut self.guests[number];
         let Some(mut talk) = guest.talk.take() else {
@@ -165,7 +165,7 @@ impl Room<'_> {
     }
 
     /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
-    fn leave(&mut self, number: usize) -> Result<(), Wrong> {
+    fn leave(&mut self, number: usize) -> Result<(), FailedExchange> {
         let guest = &mut self.guests[number];
         match &mut guest.talk {
             Some(talk) if !guest.is_deaf => {
@@ -178,14 +178,14 @@ impl Room<'_> {
 }
 
 /// Sends what is to be sent, and takes this number of messages, and a pong for each ping.
-fn listen(talk: &mut Talk<'_>, count: usize, deadline: Instant) -> Listened {
+fn listen(talk: &mut ScriptSession<'_>, count: usize, deadline: Instant) -> MemberTranscript {
     let mut heard = Vec::new();
     let all = listen_to(talk, count, (&mut heard, deadline));
     (heard, all)
 }
 
 fn listen_to(
-    talk: &mut Talk<'_>,
+    talk: &mut ScriptSession<'_>,
     count: usize,
     (heard, deadline): (&mut Vec<Message>, Instant),
 ) -> Result<(), ClientError> {
@@ -213,7 +213,7 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    fn new(guest: &'a Guest<'_>, guests: &[Guest<'_>], said: &'a [(usize, Message)]) -> Self {
+    fn new(guest: &'a RoomMember<'_>, guests: &[RoomMember<'_>], said: &'a [(usize, Message)]) -> Self {
         let mut due: Vec<(usize, VecDeque<&Message>)> = Vec::new();
         for (by, message) in said.iter().filter(|(by, _)| guests[*by].path == guest.path) {
             match due.iter_mut().find(|(member, _)| member == by) {

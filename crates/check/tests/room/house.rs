@@ -18,14 +18,14 @@ const FEW: usize = 10;
 
 /// A member's place in a room: what is sent to it waits in a queue.
 #[derive(Clone)]
-pub(super) struct Seat {
+pub(super) struct QueuedMember {
     room: String,
     number: u64,
     queue: SyncSender<Vec<u8>>,
     stream: Arc<TcpStream>,
 }
 
-impl Seat {
+impl QueuedMember {
     /// Who is too far behind is dropped.
     pub(super) fn send(&self, bytes: Vec<u8>) {
         if let Err(TrySendError::Full(_)) = self.queue.try_send(bytes) {
@@ -41,7 +41,7 @@ impl Seat {
 
 #[derive(Default)]
 struct Room {
-    seats: Vec<Seat>,
+    seats: Vec<QueuedMember>,
     said: u64,
     /// What a wrong server keeps for later.
     held: Vec<Vec<u8>>,
@@ -77,11 +77,11 @@ impl House {
         self.fault == Fault::RefusesTheEleventh && room.is_some_and(|room| room.seats.len() >= FEW)
     }
 
-    pub(super) fn enter(&self, name: &str, mut stream: TcpStream) -> Seat {
+    pub(super) fn enter(&self, name: &str, mut stream: TcpStream) -> QueuedMember {
         let (queue, waiting) = sync_channel::<Vec<u8>>(QUEUE);
         let mut rooms = self.rooms.lock().expect("no panic");
         rooms.0 += 1;
-        let seat = Seat {
+        let seat = QueuedMember {
             room: self.room_of(name),
             number: rooms.0,
             queue,
@@ -108,7 +108,7 @@ impl House {
     }
 
     /// Whoever has left before has not left again.
-    pub(super) fn leave(&self, seat: &Seat, politely: bool) {
+    pub(super) fn leave(&self, seat: &QueuedMember, politely: bool) {
         let mut rooms = self.rooms.lock().expect("no panic");
         let Some(room) = rooms.1.get_mut(&seat.room) else {
             return;
@@ -123,7 +123,7 @@ impl House {
             Fault::TellsWhoLeaves => room.seats.iter().for_each(|seat| seat.send(told.clone())),
             Fault::StopsAfterLeave if politely => room.is_dead = true,
             Fault::StopsAfterCut if !politely => room.is_dead = true,
-            Fault::EndsWithItsFirst if was_first => room.seats.iter().for_each(Seat::end),
+            Fault::EndsWithItsFirst if was_first => room.seats.iter().for_each(QueuedMember::end),
             // Whoever comes later sits in a room that nobody looks after.
             Fault::StaysOver if room.seats.is_empty() => room.is_dead = true,
             Fault::StaysOver => {}
@@ -132,12 +132,12 @@ impl House {
         }
     }
 
-    pub(super) fn bad_text(&self, seat: &Seat) {
+    pub(super) fn bad_text(&self, seat: &QueuedMember) {
         let rooms = self.rooms.lock().expect("no panic");
         let others = rooms.1.get(&seat.room).into_iter().flat_map(|room| &room.seats);
         let others = others.filter(|other| other.number != seat.number);
         match self.fault {
-            Fault::BadTextEndsAll => others.for_each(Seat::end),
+            Fault::BadTextEndsAll => others.for_each(QueuedMember::end),
             Fault::SpreadsBadText => {
                 let replaced = frame(&Message::text("\u{fffd}"));
                 others.for_each(|other| other.send(replaced.clone()));
@@ -147,7 +147,7 @@ impl House {
     }
 
     /// A message goes to every member, in the order in which the lock is got.
-    pub(super) fn say(&self, by: &Seat, message: Message) {
+    pub(super) fn say(&self, by: &QueuedMember, message: Message) {
         if self.fault == Fault::SenderHearsItselfFirst {
             by.send(frame(&message));
             // Long enough that others who speak now hear themselves, too.

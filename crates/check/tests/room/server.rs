@@ -1,6 +1,6 @@
 //! A small WebSocket server with rooms, which can be wrong in one way.
 
-use super::house::{House, Seat};
+use super::house::{House, QueuedMember};
 use crate::listening::Threads;
 use std::io::{Read, Write as _};
 use std::net::TcpStream;
@@ -71,8 +71,8 @@ fn attend(mut stream: TcpStream, house: &Arc<House>) -> Option<()> {
 }
 
 /// Until the member leaves; gives whether it said so.
-fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &Seat) -> bool {
-    let line = Line {
+fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &QueuedMember) -> bool {
+    let line = RecordedStream {
         stream,
         seat: seat.clone(),
     };
@@ -101,7 +101,7 @@ fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &Seat) -> bool {
 }
 
 /// Closes a connection, and waits until the client has seen it.
-fn end(socket: &mut WebSocket<Line>, code: CloseCode) {
+fn end(socket: &mut WebSocket<RecordedStream>, code: CloseCode) {
     let reason = CloseFrame {
         code,
         reason: "".into(),
@@ -114,18 +114,18 @@ fn end(socket: &mut WebSocket<Line>, code: CloseCode) {
 }
 
 /// What is read comes from the connection, what is written goes through the seat's queue.
-struct Line {
+struct RecordedStream {
     stream: TcpStream,
-    seat: Seat,
+    seat: QueuedMember,
 }
 
-impl Read for Line {
+impl Read for RecordedStream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.stream.read(buffer)
     }
 }
 
-impl std::io::Write for Line {
+impl std::io::Write for RecordedStream {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.seat.send(bytes.into());
         Ok(bytes.len())

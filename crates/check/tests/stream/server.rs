@@ -165,13 +165,13 @@ async fn serve(listener: TcpListener, service: Arc<Service>) {
 }
 
 /// The messages of a call as they come.
-struct Incoming {
+struct MessageStream {
     body: RecvStream,
     buffer: Vec<u8>,
     is_given_up: bool,
 }
 
-impl Incoming {
+impl MessageStream {
     async fn next(&mut self) -> Option<Vec<u8>> {
         loop {
             if let Some((&[_, a, b, c, d], rest)) = self.buffer.split_first_chunk::<PREFIX>()
@@ -243,7 +243,7 @@ impl Service {
         };
         let call = self.run(
             &method,
-            Incoming {
+            MessageStream {
                 body,
                 buffer: Vec::new(),
                 is_given_up: false,
@@ -273,7 +273,7 @@ impl Service {
     async fn run(
         &self,
         method: &str,
-        mut incoming: Incoming,
+        mut incoming: MessageStream,
         stream: &mut SendStream<Bytes>,
     ) -> Result<Option<u32>, Gone> {
         let (numbers, mut reply) = match method {
@@ -306,7 +306,7 @@ impl Service {
 
     async fn echo(
         &self,
-        mut incoming: Incoming,
+        mut incoming: MessageStream,
         stream: &mut SendStream<Bytes>,
     ) -> Result<Option<u32>, Gone> {
         let collects = self.habit == Habit::Collects && !self.given_up.load(Ordering::SeqCst);

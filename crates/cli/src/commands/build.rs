@@ -6,8 +6,8 @@ use crate::output::print;
 use crate::signals;
 use prony_config::Service;
 use prony_records::{Exclusion, ServiceId};
-use prony_runner::Workbench;
-use prony_runner::{BuildEvent, Builder, Built, Folders, Progress, builds_at_once};
+use prony_runner::LocalTestbed;
+use prony_runner::{BuildEvent, BuildOutput, Builder, Folders, Progress, builds_at_once};
 use std::collections::BTreeMap;
 use std::io::Read as _;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             }
         }
     }
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?;
     checkout.has_room(services.iter().map(|service| service.name.as_str()))?;
     let folders = Folders::of(&checkout.root, &checkout.state());
     let mut builder = Builder::new(
@@ -129,7 +129,7 @@ fn say(event: &BuildEvent) -> anyhow::Result<()> {
     print(&serde_json::to_string(event)?)
 }
 
-fn say_all(built: &BTreeMap<ServiceId, Result<Built, Exclusion>>) -> anyhow::Result<()> {
+fn say_all(built: &BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>) -> anyhow::Result<()> {
     for (service, result) in built {
         let service = service.clone();
         say(&match result {

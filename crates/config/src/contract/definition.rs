@@ -1,7 +1,7 @@
 //! A loaded contract, and its description.
 
 use crate::contract::ContractError;
-use crate::contract::backing::{After, BackingRequirement, BackingSpec, LoadInvariant, Rows};
+use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
 use crate::contract::error::{File, known};
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
@@ -103,7 +103,7 @@ impl Contract {
     }
 
     /// The conditions on backing services after the load, in the order of the file.
-    pub fn after(&self) -> &[After] {
+    pub fn after(&self) -> &[FinalInvariant] {
         &self.beside.after
     }
 

@@ -19,9 +19,11 @@ mod template;
 mod toml;
 mod workload;
 
-pub use backing::{After, BackingRequirement, Counts, LoadInvariant, Most, Rows, SumTarget};
-pub use call::{Frame, FrameKind, Heard, Member, Turn, grpc_code_name};
-pub use cases::{Case, Delivery, Exchange, Leave, Restart, SingleCall};
+pub use backing::{
+    BackingRequirement, FinalInvariant, LoadInvariant, ReplyCounter, Rows, SumTarget, UpperLimit,
+};
+pub use call::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep, grpc_code_name};
+pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall};
 pub use definition::{Contract, OperationInfo};
 pub use error::ContractError;
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};

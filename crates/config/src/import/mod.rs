@@ -21,4 +21,4 @@ pub use error::DraftError;
 pub use har::from_har;
 pub use openapi::from_openapi;
 pub use postman::from_postman;
-pub use replies::{InferredExpectation, Recorded, learn};
+pub use replies::{InferredExpectation, RecordedReply, learn};

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 /// A recorded reply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Recorded {
+pub struct RecordedReply {
     pub status: u16,
     pub media_type: Option<String>,
     pub body: Vec<u8>,
@@ -26,7 +26,7 @@ pub struct InferredExpectation {
 }
 
 /// Compares two replies to the same request. `name` is the name of the schema, if one is needed.
-pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> InferredExpectation {
+pub fn learn(first: &RecordedReply, second: &RecordedReply, name: &str) -> InferredExpectation {
     let mut differences = Vec::new();
     let statuses: BTreeSet<u16> = [first.status, second.status].into();
     let mut learnt = InferredExpectation {
@@ -51,7 +51,7 @@ pub fn learn(first: &Recorded, second: &Recorded, name: &str) -> InferredExpecta
     } else {
         differences.push("type: the two differ: any is valid".to_owned());
     }
-    let json = |reply: &Recorded| {
+    let json = |reply: &RecordedReply| {
         let is_json = reply.media_type.as_deref().is_some_and(is_json);
         is_json
             .then(|| serde_json::from_slice::<Value>(&reply.body).ok())
@@ -240,8 +240,8 @@ fn text((first, second): (&str, &str), told: &mut Vec<String>) -> Option<Expecte
 mod tests {
     use super::*;
 
-    fn reply(kind: &str, body: &str) -> Recorded {
-        Recorded {
+    fn reply(kind: &str, body: &str) -> RecordedReply {
+        RecordedReply {
             status: 200,
             media_type: Some(kind.to_owned()),
             body: body.as_bytes().to_vec(),

@@ -18,7 +18,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
 
-pub use self::origin::{Counted, Image, Reached, There};
+pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
 pub use self::workers::{Workers, WorkersUse};
 
 /// A variant of a service, with everything that its build and run need.
@@ -55,7 +55,7 @@ pub struct Service {
     /// Shell commands that build it, in the build folder.
     pub build: Vec<String>,
     /// How it runs: as a command, as a container image, or externally.
-    pub reached: Reached,
+    pub reached: ServiceOrigin,
     /// Added to the environment of build and run.
     pub env: BTreeMap<String, String>,
     /// The longest time until it is ready.
@@ -210,9 +210,9 @@ impl Reader<'_> {
         self.only_above()?;
         let (base, own) = (self.base, self.own);
         let reached = self.reached(folder)?;
-        let is_there = matches!(reached, Reached::There(_));
+        let is_there = matches!(reached, ServiceOrigin::There(_));
         // An image contains everything that it needs.
-        let is_whole = !matches!(reached, Reached::Run(_));
+        let is_whole = !matches!(reached, ServiceOrigin::Run(_));
         let mut env = base.env.clone().unwrap_or_default();
         env.extend(own.env.clone().unwrap_or_default());
         Ok(Service {
@@ -238,8 +238,8 @@ impl Reader<'_> {
                 _ => self.need("workers", |table| table.workers.clone())?,
             },
             build: match reached {
-                Reached::Run(_) => self.find(|table| table.build.clone()).unwrap_or_default(),
-                Reached::Image(_) | Reached::There(_) => Vec::new(),
+                ServiceOrigin::Run(_) => self.find(|table| table.build.clone()).unwrap_or_default(),
+                ServiceOrigin::Image(_) | ServiceOrigin::There(_) => Vec::new(),
             },
             reached,
             env,
@@ -270,7 +270,7 @@ impl Reader<'_> {
     }
 
     /// How it runs, according to the variant or else the file.
-    fn reached(&self, folder: &Path) -> Result<Reached, PlanError> {
+    fn reached(&self, folder: &Path) -> Result<ServiceOrigin, PlanError> {
         let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
         for table in [self.own, self.base] {
             let Some(reached) = table.reached().resolve(self.source, folder)? else {
@@ -279,10 +279,10 @@ impl Reader<'_> {
             // Build steps of other variants may be above the variants, too.
             let builds = self.own.build.is_some() || table.build.is_some();
             return match reached {
-                Reached::There(_) if self.find(|table| table.build.clone()).is_some() => {
+                ServiceOrigin::There(_) if self.find(|table| table.build.clone()).is_some() => {
                     misplaced("`build` of a service with a `url`: it runs already; remove `build`")
                 }
-                Reached::Image(_) if builds => {
+                ServiceOrigin::Image(_) if builds => {
                     misplaced("`build` of a container image: a `containerfile` builds it; remove `build`")
                 }
                 reached => Ok(reached),

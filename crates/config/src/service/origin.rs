@@ -11,12 +11,12 @@ use toml::Spanned;
 
 /// How a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reached {
+pub enum ServiceOrigin {
     /// A shell command runs it, in the build folder.
     Run(String),
     Image(Image),
     /// An external service: prony neither starts nor stops it.
-    There(There),
+    There(ExternalService),
 }
 
 /// A container image. At least one of the fields is set.
@@ -30,16 +30,16 @@ pub struct Image {
 
 /// An external service, which prony neither starts nor stops.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct There {
+pub struct ExternalService {
     /// The address of the service, and its TLS settings.
     pub target: Box<Target>,
     /// The source of its resource usage; `None`: unknown.
-    pub counted: Option<Counted>,
+    pub counted: Option<UsageSource>,
 }
 
 /// The source of the resource usage of an external service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Counted {
+pub enum UsageSource {
     /// A process and its descendants.
     Pid(u32),
     /// The process whose id is in this file when the service is first queried.
@@ -48,7 +48,7 @@ pub enum Counted {
     Cgroup(PathBuf),
 }
 
-impl Reached {
+impl ServiceOrigin {
     /// The command, if it has one.
     pub fn command(&self) -> Option<&str> {
         match self {
@@ -87,14 +87,14 @@ pub(super) enum PidSourceToml {
 
 impl ServiceOriginToml {
     /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
-    pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<Reached>, PlanError> {
+    pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<ServiceOrigin>, PlanError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
                 let message = "`pid` and `cgroup`: give only one";
                 return Err(source.invalid(cgroup.span(), message));
             }
             (Some(pid), None) => Some((pid.span(), pid.into_inner().into())),
-            (None, Some(path)) => Some((path.span(), Counted::Cgroup(path.into_inner()))),
+            (None, Some(path)) => Some((path.span(), UsageSource::Cgroup(path.into_inner()))),
             (None, None) => None,
         };
         if self.url.is_none() {
@@ -126,15 +126,14 @@ impl ServiceOriginToml {
                 let message = "`pid` and `cgroup` are for a service that runs already: give its `url`, too";
                 Err(source.invalid(span, message))
             }
-            (None, None, Some(_), None) => {
-                image(source, self.image, self.containerfile, folder).map(|image| Some(Reached::Image(image)))
-            }
+            (None, None, Some(_), None) => image(source, self.image, self.containerfile, folder)
+                .map(|image| Some(ServiceOrigin::Image(image))),
             (None, Some(url), None, counted) => {
                 let target = Box::new(there(source, &url, (self.trust, folder))?);
                 let counted = counted.map(|(_, counted)| counted);
-                Ok(Some(Reached::There(There { target, counted })))
+                Ok(Some(ServiceOrigin::There(ExternalService { target, counted })))
             }
-            (run, None, None, None) => Ok(run.map(|run| Reached::Run(run.into_inner()))),
+            (run, None, None, None) => Ok(run.map(|run| ServiceOrigin::Run(run.into_inner()))),
         }
     }
 }
@@ -172,7 +171,7 @@ fn image(
     })
 }
 
-impl From<PidSourceToml> for Counted {
+impl From<PidSourceToml> for UsageSource {
     fn from(written: PidSourceToml) -> Self {
         match written {
             PidSourceToml::Number(pid) => Self::Pid(pid),

@@ -1,7 +1,7 @@
 //! Mistakes of an author are reported with file, line and key.
 
 use super::common;
-use prony_config::contract::{Contract, Counts, Most, RowTable};
+use prony_config::contract::{Contract, ReplyCounter, RowTable, UpperLimit};
 use prony_load::{Pick, Protocol, Source};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -366,7 +366,7 @@ fn load_with_schema(contract: &str) -> Result<Contract, String> {
 /// A count that equals the status.
 struct Statuses;
 
-impl Counts for Statuses {
+impl ReplyCounter for Statuses {
     fn replies(&self, _: &str, status: u16) -> u64 {
         u64::from(status)
     }
@@ -402,7 +402,10 @@ fn what_stands_beside_a_service_is_read() {
         (during.name(), during.backing_service()),
         ("few connections", "db")
     );
-    assert_eq!(during.connections(), &Most::Variable("DATABASE_POOL".to_owned()));
+    assert_eq!(
+        during.connections(),
+        &UpperLimit::Variable("DATABASE_POOL".to_owned())
+    );
     assert_eq!(contract.environment()["SECRET"], "s");
     let told = contract
         .backing_service_error("db", "work_mem", "too little")

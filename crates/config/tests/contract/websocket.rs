@@ -1,7 +1,7 @@
 //! WebSocket in contracts: messages of loads, scripts of cases, and error messages.
 
 use super::common::load;
-use prony_config::contract::{Case, Delivery, Frame, FrameKind, Heard, Member, Turn};
+use prony_config::contract::{Case, Delivery, ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use prony_load::{Body, BodyRule, Part, Protocol, Template};
 
 const RIGHT: &str = r#"name = "toy"
@@ -93,10 +93,10 @@ fn a_talk_is_said_frame_by_frame() {
         panic!("one for each code: {case:?}")
     };
     let [
-        Turn::Say(begin),
-        Turn::Say(ping),
-        Turn::Say(end),
-        Turn::Hear(Heard::Echo),
+        ScriptStep::Say(begin),
+        ScriptStep::Say(ping),
+        ScriptStep::Say(end),
+        ScriptStep::Hear(ExpectedFrame::Echo),
         close,
         closed,
     ] = first.script.as_slice()
@@ -115,10 +115,13 @@ fn a_talk_is_said_frame_by_frame() {
     );
     assert!(end.payload.len() == 3 && end.payload.iter().all(u8::is_ascii_lowercase));
     let with_code = Frame::new(FrameKind::Close, vec![3, 0xe8]);
-    assert_eq!(*close, Turn::Say(with_code));
-    assert_eq!(*closed, Turn::Hear(Heard::Close(vec![Some(1000), Some(1000)])));
-    let without = Turn::Say(Frame::new(FrameKind::Close, Vec::new()));
-    let heard = Turn::Hear(Heard::Close(vec![Some(1000), None]));
+    assert_eq!(*close, ScriptStep::Say(with_code));
+    assert_eq!(
+        *closed,
+        ScriptStep::Hear(ExpectedFrame::Close(vec![Some(1000), Some(1000)]))
+    );
+    let without = ScriptStep::Say(Frame::new(FrameKind::Close, Vec::new()));
+    let heard = ScriptStep::Hear(ExpectedFrame::Close(vec![Some(1000), None]));
     assert_eq!(second.script[4..], [without, heard]);
     assert!(
         second.label.starts_with("WebSocket /ws (code=, message="),
@@ -130,7 +133,8 @@ fn a_talk_is_said_frame_by_frame() {
 #[test]
 fn without_a_talk_the_message_and_its_echo_are_one() {
     let case = case("a message");
-    let [Turn::Say(said), Turn::Hear(Heard::Echo)] = case.exchanges[0].script.as_slice() else {
+    let [ScriptStep::Say(said), ScriptStep::Hear(ExpectedFrame::Echo)] = case.exchanges[0].script.as_slice()
+    else {
         panic!("{case:?}")
     };
     assert_eq!((said.kind, said.payload.len()), (FrameKind::Binary, 300));
@@ -141,21 +145,21 @@ fn without_a_talk_the_message_and_its_echo_are_one() {
 fn several_members_talk_in_turn() {
     let case = case("members");
     let by = |name: &str, path: Option<&str>| {
-        Turn::By(Member {
+        ScriptStep::By(Member {
             name: name.into(),
             path: path.map(|path| path.as_bytes().to_vec()),
         })
     };
-    let says = |text: &str| Turn::Say(Frame::new(FrameKind::Text, text.into()));
+    let says = |text: &str| ScriptStep::Say(Frame::new(FrameKind::Text, text.into()));
     let right = [
         by("a", None),
         by("b", Some("/room/rx")),
         says("hello"),
         by("b", None),
-        Turn::Deaf,
+        ScriptStep::Deaf,
         by("a", None),
         says("bye"),
-        Turn::Cut,
+        ScriptStep::Cut,
     ];
     assert_eq!(case.exchanges[0].script, right);
 }

@@ -12,7 +12,7 @@ use answers::Answers;
 use level::Level;
 use prony_load::Job;
 use prony_load::events::{Chat, IdStep};
-use prony_merge::{Answer, GRPC_STATUSES, LlmTally, STATUSES, StatusCounts, Tally, TallyLayout};
+use prony_merge::{GRPC_STATUSES, LlmAnswer, LlmTally, STATUSES, StatusCounts, Tally, TallyLayout};
 use prony_records::{Outcome, Phase};
 
 /// The recorder of one worker.
@@ -326,7 +326,7 @@ impl Recorder {
     }
 
     /// Called when an answer of a language model ends successfully or is cut off.
-    pub(crate) fn answer(&mut self, epoch: Epoch, answer: &Answer, chat: &Chat) {
+    pub(crate) fn answer(&mut self, epoch: Epoch, answer: &LlmAnswer, chat: &Chat) {
         let place = (self.samples(epoch), self.window_open);
         if let Some(llm) = self.llm() {
             llm.end(answer, chat, place);

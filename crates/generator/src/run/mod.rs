@@ -12,7 +12,7 @@ use crate::worker::{Backlog, Control, Message, Pool, ProtocolStack, Worker, Work
 use crate::workload::PreparedWorkload;
 use prony_load::{Job, Load, Partition, Profile, TransportChoice};
 use prony_merge::{Part, Tally, assemble};
-use prony_protocols::layer::{Layer, Plain};
+use prony_protocols::layer::{Layer, PlainTcp};
 use prony_protocols::protocol::Protocol;
 use prony_protocols::tls::TlsConfig;
 use prony_protocols::tls::session::TlsLayer;
@@ -216,7 +216,7 @@ struct Run {
 /// Starts the workers on a transport, with the layer (plain or TLS) that the job needs between bytes and protocol.
 fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: ResolvedTarget) -> Result<Run, EngineError> {
     match &job.target.tls {
-        None => start_through::<Plain, T>(job, reached, &()),
+        None => start_through::<PlainTcp, T>(job, reached, &()),
         Some(tls) => {
             let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
             start_through::<TlsLayer, T>(job, reached, &config)
@@ -327,8 +327,8 @@ fn work<P: Protocol, L: Layer, T: Transport>(
 pub(crate) mod tests {
     use super::*;
     use prony_load::{
-        Body, Check, ConnectOptions, Expectation, Limits, Operation, Phases, Request, Target, Template,
-        WarmUp, Workload,
+        Body, Check, ConnectOptions, Expectation, Limits, Operation, PhaseDurations, Request, Target,
+        Template, WarmUp, Workload,
     };
 
     pub(crate) fn job(transport: TransportChoice, connections: u32, threads: u32) -> Job {
@@ -354,7 +354,7 @@ pub(crate) mod tests {
                 request,
                 expect: Expectation::default(),
             }),
-            phases: Phases {
+            phases: PhaseDurations {
                 warm_up: WarmUp::FixedNs(0),
                 measurement_ns: 1,
                 drain_ns: 1,

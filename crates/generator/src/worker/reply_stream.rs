@@ -7,7 +7,7 @@ use crate::recorder::{Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
 use prony_load::{CompiledExpectation, Mismatch, Reply};
-use prony_merge::Answer;
+use prony_merge::LlmAnswer;
 use prony_protocols::protocol::{Head, HeaderList, Protocol};
 use prony_records::Outcome;
 
@@ -203,7 +203,7 @@ impl<P: Protocol> Sink<'_, P> {
         } else {
             self.seen
         };
-        let answer = Answer {
+        let answer = LlmAnswer {
             first_ns: first.saturating_sub(slot.intended),
             lasted_ns: slot.last_message.saturating_sub(first),
             events: slot.messages,

@@ -5,12 +5,12 @@ use super::core::{Action, Core};
 use crate::clock::now_ns;
 use crate::workload::PreparedWorkload;
 use prony_load::{
-    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Phases, Profile,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, PhaseDurations, Profile,
     Protocol, Rate, Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_merge::{Part, Tally, TallyLayout, ThreadPart, assemble};
 use prony_protocols::http1::Http1;
-use prony_protocols::layer::Plain;
+use prony_protocols::layer::PlainTcp;
 use prony_records::Quantile::{AtLeast, Exact, Unbounded};
 use prony_records::{Outcomes, Phase, Quantile, Recording, Responses};
 use std::cmp::Reverse;
@@ -66,7 +66,7 @@ fn job(load: Load, window: u64, timeout: u64) -> Job {
             request,
             expect: Expectation::default(),
         }),
-        phases: Phases {
+        phases: PhaseDurations {
             warm_up: WarmUp::FixedNs(WARM_UP),
             measurement_ns: window,
             drain_ns: timeout,
@@ -113,7 +113,7 @@ enum Event {
 }
 
 struct World<'a> {
-    core: Core<Http1, Plain>,
+    core: Core<Http1, PlainTcp>,
     /// Start of the measurement.
     origin: u64,
     now: u64,

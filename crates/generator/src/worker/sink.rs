@@ -6,7 +6,7 @@ use crate::kept::{Budget, PartialReply, SHOWN};
 use crate::recorder::{Epoch, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
-use prony_load::{Bag, Memory, Mismatch, Reply};
+use prony_load::{CapturedValues, Memory, Mismatch, Reply};
 use prony_protocols::grpc::percent_decoded;
 use prony_protocols::protocol::{End, Failure, Head, HeaderList, Protocol, ReplySink, Token};
 use prony_protocols::request_values::Parameters;
@@ -30,7 +30,7 @@ pub(super) struct Sink<'a, P: Protocol> {
     /// The judging memory of each operation's expectation.
     pub(super) memories: &'a mut [Memory],
     /// The values captured by the sequence in each slot.
-    pub(super) bags: &'a mut [Bag],
+    pub(super) bags: &'a mut [CapturedValues],
     pub(super) budget: &'a Budget,
     /// When the bytes were seen.
     pub(super) seen: u64,

@@ -4,8 +4,8 @@
 
 use prony_generator::EngineError;
 use prony_load::{
-    Arrival, BodyRule, Check, Expectation, Job, Load, Operation, Phases, Profile, Protocol, Rate, Request,
-    Spacing, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, BodyRule, Check, Expectation, Job, Load, Operation, PhaseDurations, Profile, Protocol, Rate,
+    Request, Spacing, Target, Template, TransportChoice, WarmUp, Workload,
 };
 use prony_records::{Event, Histogram, Recording, Responses};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -185,7 +185,7 @@ pub(crate) fn job(address: SocketAddr, transport: TransportChoice) -> Job {
         protocol: Protocol::Http1,
         load: Load::closed(4, 1),
         workload: Workload::of(operation("hello", Template::literal("/"), "hello")),
-        phases: Phases {
+        phases: PhaseDurations {
             warm_up: WarmUp::FixedNs(0),
             measurement_ns: 300 * MS,
             drain_ns: 3_000 * MS,

@@ -9,8 +9,8 @@ pub(crate) mod tonic;
 
 use prony_generator::EngineError;
 use prony_load::{
-    Body, BodyRule, Check, Expectation, Job, Load, Operation, Phases, Protocol, Request, Target, Template,
-    Tls, TransportChoice, WarmUp, Workload,
+    Body, BodyRule, Check, Expectation, Job, Load, Operation, PhaseDurations, Protocol, Request, Target,
+    Template, Tls, TransportChoice, WarmUp, Workload,
 };
 use prony_records::Recording;
 use std::net::TcpStream;
@@ -69,7 +69,7 @@ pub(crate) fn job(
         protocol,
         load: Load::closed(connections, in_flight),
         workload: Workload::of(operation),
-        phases: Phases {
+        phases: PhaseDurations {
             warm_up: WarmUp::FixedNs(0),
             measurement_ns: 300_000_000,
             drain_ns: 10_000_000_000,

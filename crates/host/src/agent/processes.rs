@@ -1,7 +1,7 @@
 //! The processes that an agent manages, each in its own thread, so that none waits for another.
 
 use crate::wire::{AgentEvent, AgentLink, AgentResponse, Fault, InboundReader, Order, OutboundWriter, Reply};
-use crate::{AttachSpec, Ending, Host, HostError, Process, ProcessSpec};
+use crate::{AttachSpec, ExitReport, Host, HostError, Process, ProcessSpec};
 use std::collections::HashMap;
 use std::io;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -128,7 +128,7 @@ struct ProcessMonitor {
     host: Arc<dyn Host>,
     link: Arc<AgentLink>,
     /// The state that the controller knows: how the process ended, and the number of warnings.
-    told: (Option<Ending>, usize),
+    told: (Option<ExitReport>, usize),
 }
 
 impl ProcessMonitor {

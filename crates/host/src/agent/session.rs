@@ -8,7 +8,7 @@ use crate::wire::{
     AGENT, AgentEvent, AgentHello, AgentLink, AgentRequest, AgentResponse, ControllerHello, Fault,
     InboundReader, Inbox, Item, OutboundWriter, PROTOCOL, Reply,
 };
-use crate::{Host, Locks, cpu_lease::Held};
+use crate::{Host, Locks, cpu_lease::CpuLease};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -30,7 +30,7 @@ pub(super) struct Session {
     folders: Folders,
     link: Arc<AgentLink>,
     processes: Processes,
-    claims: Mutex<HashMap<u32, Held>>,
+    claims: Mutex<HashMap<u32, CpuLease>>,
     at_work: AtomicU32,
     life: Mutex<LeaseClock>,
     end: Sender<String>,
@@ -109,7 +109,7 @@ impl Session {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn claims(&self) -> MutexGuard<'_, HashMap<u32, Held>> {
+    fn claims(&self) -> MutexGuard<'_, HashMap<u32, CpuLease>> {
         self.claims.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -296,7 +296,8 @@ impl Session {
             AgentRequest::Pin { cpus } => pin(&cpus).map(|()| Reply::Done)?,
             AgentRequest::Claim { claim, cpus, what } => {
                 let locks = Locks::of_this_machine();
-                let held = locks.map_or_else(|_| Ok(Held::default()), |locks| locks.claim(&cpus, &what))?;
+                let held =
+                    locks.map_or_else(|_| Ok(CpuLease::default()), |locks| locks.claim(&cpus, &what))?;
                 self.claims().insert(claim, held);
                 Reply::Done
             }

@@ -20,18 +20,18 @@ pub struct Locks {
 
 /// Claimed CPUs. Dropping the value releases them.
 #[derive(Debug, Default)]
-pub struct Held(Vec<File>);
+pub struct CpuLease(Vec<File>);
 
 /// Why a CPU is not locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotLocked {
+pub enum LockError {
     /// Another run has it; the text names that run.
     Taken(String),
     /// This lock file cannot be opened, so other runs are not kept from using the CPU.
     Unopened(PathBuf),
 }
 
-impl Drop for Held {
+impl Drop for CpuLease {
     fn drop(&mut self) {
         for file in &self.0 {
             // Closing the file is not enough: a child between fork and exec holds a copy of the descriptor.
@@ -40,7 +40,7 @@ impl Drop for Held {
     }
 }
 
-impl Held {
+impl CpuLease {
     /// Adds the CPUs of `more`.
     pub fn extend(&mut self, mut more: Self) {
         self.0.append(&mut more.0);
@@ -68,27 +68,27 @@ impl Locks {
     }
 
     /// Locks one CPU for `what` if it is free. On a file system without locks the CPU counts as locked.
-    pub fn lock(&self, cpu: usize, what: &str) -> Result<Held, NotLocked> {
+    pub fn lock(&self, cpu: usize, what: &str) -> Result<CpuLease, LockError> {
         let path = self.path(cpu);
         let Ok(mut file) = open(&path) else {
-            return Err(NotLocked::Unopened(path));
+            return Err(LockError::Unopened(path));
         };
         if let Err(TryLockError::WouldBlock) = file.try_lock() {
-            return Err(NotLocked::Taken(holder(&mut file)));
+            return Err(LockError::Taken(holder(&mut file)));
         }
         // The file of another user may be read-only. The lock holds without the note.
         let _ = note(&mut file, &format!("{} {what}", std::process::id()));
-        Ok(Held(vec![file]))
+        Ok(CpuLease(vec![file]))
     }
 
     /// Locks all of these CPUs for `what`, or none: then [`HostError::Taken`] names the run that has one.
-    pub fn claim(&self, cpus: &Cpus, what: &str) -> Result<Held, HostError> {
-        let mut held = Held::default();
+    pub fn claim(&self, cpus: &Cpus, what: &str) -> Result<CpuLease, HostError> {
+        let mut held = CpuLease::default();
         for &cpu in cpus.as_slice() {
             match self.lock(cpu, what) {
                 Ok(one) => held.extend(one),
-                Err(NotLocked::Unopened(_)) => {}
-                Err(NotLocked::Taken(holder)) => {
+                Err(LockError::Unopened(_)) => {}
+                Err(LockError::Taken(holder)) => {
                     return Err(HostError::Taken {
                         host: String::new(),
                         cpu,

@@ -6,7 +6,7 @@ use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;
 use crate::supervisor::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
-use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Usage};
+use crate::{AttachSpec, ExitReport, HostError, Process, ProcessSpec, Usage};
 use prony_records::{Warning, WarningKind};
 use std::collections::VecDeque;
 use std::fs::{self, File};
@@ -43,8 +43,8 @@ pub(super) struct LocalProcess {
     orders: Option<ChildStdin>,
     notices: Receiver<SupervisorEvent>,
     news: NotificationSink,
-    ended: Option<Ending>,
-    stopped: Option<Ending>,
+    ended: Option<ExitReport>,
+    stopped: Option<ExitReport>,
 }
 
 impl LocalProcess {
@@ -218,7 +218,7 @@ impl LocalProcess {
         None
     }
 
-    fn await_stop(&mut self) -> Result<Ending, HostError> {
+    fn await_stop(&mut self) -> Result<ExitReport, HostError> {
         let within = self.grace + ENDING + self.engine_time();
         loop {
             // The result of a window that was requested but not read may come first.
@@ -251,7 +251,7 @@ impl Process for LocalProcess {
         Some((Box::new(File::from(input)), Box::new(File::from(output))))
     }
 
-    fn ended(&mut self) -> Option<Ending> {
+    fn ended(&mut self) -> Option<ExitReport> {
         while let Ok(notice) = self.notices.try_recv() {
             self.hear(notice);
         }
@@ -309,7 +309,7 @@ impl Process for LocalProcess {
         }
     }
 
-    fn stop(&mut self) -> Result<Ending, HostError> {
+    fn stop(&mut self) -> Result<ExitReport, HostError> {
         if let Some(ending) = &self.stopped {
             return Ok(ending.clone());
         }

@@ -3,7 +3,7 @@
 use super::SOON;
 use super::connection::Connection;
 use crate::wire::{AgentRequest, InboundReader, Order, OutboundWriter, Reply};
-use crate::{AttachSpec, Ending, HostError, Process, ProcessSpec, Stdio, Usage};
+use crate::{AttachSpec, ExitReport, HostError, Process, ProcessSpec, Stdio, Usage};
 use prony_records::Warning;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -26,8 +26,8 @@ pub(super) struct RemoteProcess {
     warnings: Vec<Warning>,
     pipes: Option<(OutboundWriter, InboundReader)>,
     grace: Duration,
-    ended: Option<Ending>,
-    stopped: Option<Ending>,
+    ended: Option<ExitReport>,
+    stopped: Option<ExitReport>,
 }
 
 impl RemoteProcess {
@@ -156,10 +156,10 @@ impl Process for RemoteProcess {
 
     /// Needs no round trip. If the connection is lost, the agent ends the process when its lease expires: it counts as ended in
     /// an unknown way. [`super::Remote::lost`] tells whether that is the reason.
-    fn ended(&mut self) -> Option<Ending> {
+    fn ended(&mut self) -> Option<ExitReport> {
         self.hear();
         if self.ended.is_none() && self.connection.lost().is_some() {
-            return Some(Ending::default());
+            return Some(ExitReport::default());
         }
         self.ended.clone()
     }
@@ -190,7 +190,7 @@ impl Process for RemoteProcess {
         }
     }
 
-    fn stop(&mut self) -> Result<Ending, HostError> {
+    fn stop(&mut self) -> Result<ExitReport, HostError> {
         if let Some(ending) = &self.stopped {
             return Ok(ending.clone());
         }

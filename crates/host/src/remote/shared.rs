@@ -2,7 +2,7 @@
 
 use super::transport::TransportGuard;
 use crate::wire::{AgentEvent, AgentLink, AgentRequest, AgentResponse, Inbox, Item};
-use crate::{Ending, HostError};
+use crate::{ExitReport, HostError};
 use prony_records::Warning;
 use std::collections::HashMap;
 use std::fs::File;
@@ -41,7 +41,7 @@ pub(super) struct State {
 /// Notices of an agent about a process.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ProcessNotifications {
-    pub(super) ended: Option<Ending>,
+    pub(super) ended: Option<ExitReport>,
     pub(super) warnings: Option<Vec<Warning>>,
 }
 

@@ -4,7 +4,7 @@ use super::commands::Orders;
 use super::protocol::{Attach, Order, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
-use crate::{Attached, Cpus, Ending};
+use crate::{AttachTarget, Cpus, ExitReport};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use std::io;
@@ -69,11 +69,11 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
 }
 
 /// One process of the attached tree, and the source of its resource usage.
-fn found(attached: &Attached) -> Result<(i32, Probe), String> {
+fn found(attached: &AttachTarget) -> Result<(i32, Probe), String> {
     match attached {
-        Attached::Pid(pid) if lives(*pid) => Ok((*pid, Probe::of_process(*pid))),
-        Attached::Pid(pid) => Err(format!("there is no process {pid}: is the service running?")),
-        Attached::Cgroup(path) => {
+        AttachTarget::Pid(pid) if lives(*pid) => Ok((*pid, Probe::of_process(*pid))),
+        AttachTarget::Pid(pid) => Err(format!("there is no process {pid}: is the service running?")),
+        AttachTarget::Cgroup(path) => {
             let group = crate::cgroup::Group::of_others(path).ok_or_else(|| {
                 format!(
                     "{} is not a control group that counts CPU time and memory: use its path as in /proc/PID/cgroup",
@@ -135,13 +135,13 @@ impl AttachedMonitor {
     fn notice_end(&mut self) {
         if !self.gone && !self.probe.processes().into_iter().any(lives) {
             self.gone = true;
-            say(&SupervisorEvent::Ended(Ending::default()));
+            say(&SupervisorEvent::Ended(ExitReport::default()));
         }
     }
 }
 
 fn leave() {
-    say(&SupervisorEvent::Stopped(Ending::default()));
+    say(&SupervisorEvent::Stopped(ExitReport::default()));
 }
 
 /// Sleeps until the given time or until an order arrives; returns whether one did.

@@ -3,7 +3,7 @@
 //! [`Order::Stop`]: a supervisor without a caller stops everything.
 
 use crate::identity::Owners;
-use crate::{AttachSpec, Cpus, Ending, ProcessSpec, Usage};
+use crate::{AttachSpec, Cpus, ExitReport, ProcessSpec, Usage};
 use prony_records::Warning;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Write as _};
@@ -81,7 +81,7 @@ pub(crate) enum SupervisorEvent {
     /// The log could not be written; the process runs on without it.
     LogLost { reason: String },
     /// The process ended by itself.
-    Ended(Ending),
+    Ended(ExitReport),
     /// The window has started.
     Began,
     /// Everything is frozen.
@@ -93,7 +93,7 @@ pub(crate) enum SupervisorEvent {
     /// The current memory.
     Memory { bytes: Option<u64> },
     /// Everything has ended.
-    Stopped(Ending),
+    Stopped(ExitReport),
     /// The supervisor failed; everything has ended.
     Failed { reason: String },
 }

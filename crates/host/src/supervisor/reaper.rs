@@ -2,7 +2,7 @@
 
 use super::usage::Probe;
 use crate::tree::{lives, signal};
-use crate::{Ending, Why};
+use crate::{ExitReport, KillReason};
 use nix::errno::Errno;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -146,7 +146,7 @@ pub(super) fn living(probe: &Probe) -> Vec<i32> {
 #[derive(Debug, Default)]
 pub(super) struct ReapedProcess {
     /// How the main process ended, if it is among the reaped ones.
-    pub(super) main: Option<Ending>,
+    pub(super) main: Option<ExitReport>,
     /// Whether this process, which inherits every orphan, has no descendants left.
     pub(super) childless: bool,
 }
@@ -157,15 +157,15 @@ pub(super) fn reap(main: i32) -> ReapedProcess {
     loop {
         match waitpid(Pid::from_raw(-1), Some(WaitPidFlag::WNOHANG)) {
             Ok(WaitStatus::Exited(pid, code)) if pid.as_raw() == main => {
-                reaped.main = Some(Ending {
+                reaped.main = Some(ExitReport {
                     code: Some(code),
-                    ..Ending::default()
+                    ..ExitReport::default()
                 });
             }
             Ok(WaitStatus::Signaled(pid, signal, _)) if pid.as_raw() == main => {
-                reaped.main = Some(Ending {
+                reaped.main = Some(ExitReport {
                     signal: Some(signal as i32),
-                    ..Ending::default()
+                    ..ExitReport::default()
                 });
             }
             Err(Errno::ECHILD) => {
@@ -186,7 +186,7 @@ pub(super) fn machine_oom_kills() -> u64 {
 }
 
 /// The limit that the tree exceeded, according to its group.
-pub(super) fn out_of_memory(probe: &Probe, limit_bytes: Option<u64>) -> Option<Why> {
+pub(super) fn out_of_memory(probe: &Probe, limit_bytes: Option<u64>) -> Option<KillReason> {
     let kills = probe.group.as_ref()?.counters().oom_kills?;
-    (kills > 0).then_some(Why::OutOfMemory { limit_bytes })
+    (kills > 0).then_some(KillReason::OutOfMemory { limit_bytes })
 }

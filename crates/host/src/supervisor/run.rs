@@ -11,7 +11,7 @@ use super::reaper::{
 };
 use super::usage::Probe;
 use super::usage::Sampler;
-use crate::{Cpus, Ending, ProcessSpec, Why};
+use crate::{Cpus, ExitReport, KillReason, ProcessSpec};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::Signal;
@@ -39,8 +39,8 @@ pub(super) struct Supervisor {
     probe: Probe,
     log: Option<Log>,
     sampler: Sampler,
-    ending: Option<Ending>,
-    why: Option<Why>,
+    ending: Option<ExitReport>,
+    why: Option<KillReason>,
     stopping: Option<StopProgress>,
     /// Whether there are no descendants left, according to the kernel.
     childless: bool,
@@ -229,12 +229,12 @@ impl Supervisor {
         self.ending = Some(ending);
     }
 
-    fn reason(&self, ending: &Ending) -> Option<Why> {
+    fn reason(&self, ending: &ExitReport) -> Option<KillReason> {
         let limit_bytes = self.spec.limits.memory_bytes;
         let told =
             self.stopping.is_none() && self.contained.as_ref().is_some_and(ContainerGuard::out_of_memory);
-        let own =
-            out_of_memory(&self.probe, limit_bytes).or(told.then_some(Why::OutOfMemory { limit_bytes }));
+        let own = out_of_memory(&self.probe, limit_bytes)
+            .or(told.then_some(KillReason::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
         let machine = killed && machine_oom_kills() > self.machine_oom_kills;
         let disk = self
@@ -242,8 +242,8 @@ impl Supervisor {
             .limits
             .disk_bytes
             .filter(|_| ending.signal == Some(Signal::SIGXFSZ as i32));
-        own.or_else(|| machine.then_some(Why::OutOfMemory { limit_bytes: None }))
-            .or_else(|| disk.map(|limit_bytes| Why::DiskFull { limit_bytes }))
+        own.or_else(|| machine.then_some(KillReason::OutOfMemory { limit_bytes: None }))
+            .or_else(|| disk.map(|limit_bytes| KillReason::DiskFull { limit_bytes }))
     }
 
     /// Failure to write the log, as on a full disk, does not end the process: the rest of its output is read and discarded.
@@ -327,7 +327,7 @@ impl Supervisor {
         };
         self.written.extend(self.probe.written());
         if self.written.values().sum::<u64>() > limit_bytes && self.why.is_none() {
-            self.why = Some(Why::DiskFull { limit_bytes });
+            self.why = Some(KillReason::DiskFull { limit_bytes });
             kill_all(&self.probe);
         }
     }

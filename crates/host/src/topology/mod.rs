@@ -6,7 +6,7 @@ mod split;
 mod tests;
 
 use serde::{Deserialize, Serialize};
-pub use split::{Split, Wants};
+pub use split::{CpuDemand, Split};
 
 /// The usable CPUs, by core.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -147,7 +147,7 @@ mod tests {
             cores,
             [(0, &[0, 4][..]), (0, &[1, 5]), (1, &[2, 6]), (1, &[3, 7])]
         );
-        let split = topology.split(crate::Wants::default());
+        let split = topology.split(crate::CpuDemand::default());
         assert_eq!(
             (split.generator.to_string(), split.service.to_string()),
             ("0,4".into(), "2-3,6-7".into())

@@ -6,7 +6,7 @@ use prony_records::{Warning, WarningKind};
 
 /// Requirements of a trial.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wants {
+pub struct CpuDemand {
     /// Whether the trial has backing services.
     pub backing_service: bool,
     /// Maximum number of CPUs of the service; `None`: all that remain.
@@ -32,7 +32,7 @@ impl Topology {
     ///
     /// No role spans two NUMA nodes: the service gets a node of its own, generator and backing services get another. If no other
     /// node is at least half as large, all share the largest.
-    pub fn split(&self, wants: Wants) -> Split {
+    pub fn split(&self, wants: CpuDemand) -> Split {
         match self.cores.as_slice() {
             // The CPUs are unknown: nothing is pinned, and backing services exist if requested.
             [] => Split {
@@ -45,7 +45,7 @@ impl Topology {
     }
 }
 
-fn one_core(core: &Core, wants: Wants) -> Split {
+fn one_core(core: &Core, wants: CpuDemand) -> Split {
     let (generator, service) = match core.cpus.as_slice() {
         [_, _, ..] => core.cpus.split_at(1),
         all => (all, all),
@@ -129,7 +129,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn many_cores(parts: &Parts<'_>, wants: Wants) -> Split {
+fn many_cores(parts: &Parts<'_>, wants: CpuDemand) -> Split {
     let mut warnings = Vec::new();
     let generator = set(parts.generator);
     let mut service = set(parts.service);

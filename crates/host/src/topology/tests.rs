@@ -20,7 +20,7 @@ fn cpus(set: &crate::Cpus) -> String {
 
 #[test]
 fn one_cpu_is_shared_and_says_so() {
-    let split = machine(1, 1).split(Wants {
+    let split = machine(1, 1).split(CpuDemand {
         backing_service: true,
         service_cpus: None,
     });
@@ -34,7 +34,7 @@ fn one_cpu_is_shared_and_says_so() {
 
 #[test]
 fn two_threads_of_one_core_are_split_and_say_so() {
-    let split = machine(1, 2).split(Wants::default());
+    let split = machine(1, 2).split(CpuDemand::default());
     assert_eq!(
         (cpus(&split.service), cpus(&split.generator)),
         ("1".into(), "0".into())
@@ -48,7 +48,7 @@ fn two_threads_of_one_core_are_split_and_say_so() {
 
 #[test]
 fn two_cores_get_one_each() {
-    let split = machine(2, 1).split(Wants::default());
+    let split = machine(2, 1).split(CpuDemand::default());
     assert_eq!(
         (cpus(&split.service), cpus(&split.generator)),
         ("1".into(), "0".into())
@@ -58,7 +58,7 @@ fn two_cores_get_one_each() {
 
 #[test]
 fn with_two_cores_the_backing_service_sits_beside_the_generator() {
-    let split = machine(2, 1).split(Wants {
+    let split = machine(2, 1).split(CpuDemand {
         backing_service: true,
         service_cpus: None,
     });
@@ -68,7 +68,7 @@ fn with_two_cores_the_backing_service_sits_beside_the_generator() {
 
 #[test]
 fn with_three_cores_the_backing_service_has_its_own() {
-    let split = machine(3, 1).split(Wants {
+    let split = machine(3, 1).split(CpuDemand {
         backing_service: true,
         service_cpus: None,
     });
@@ -82,7 +82,7 @@ fn with_three_cores_the_backing_service_has_its_own() {
 
 #[test]
 fn smt_siblings_stay_together() {
-    let split = machine(8, 2).split(Wants {
+    let split = machine(8, 2).split(CpuDemand {
         backing_service: true,
         service_cpus: None,
     });
@@ -93,7 +93,7 @@ fn smt_siblings_stay_together() {
 
 #[test]
 fn a_service_gets_no_more_than_it_wants() {
-    let split = machine(8, 1).split(Wants {
+    let split = machine(8, 1).split(CpuDemand {
         backing_service: false,
         service_cpus: Some(2),
     });
@@ -104,7 +104,7 @@ proptest! {
     #[test]
     fn sets_are_disjoint_and_cores_whole(cores in 3..64usize, threads in 1..3usize, backing_service: bool) {
         let topology = machine(cores, threads);
-        let split = topology.split(Wants { backing_service, service_cpus: None });
+        let split = topology.split(CpuDemand { backing_service, service_cpus: None });
         let backing_service_cpus = split.backing_service.clone().unwrap_or_default();
         prop_assert!(!split.service.overlaps(&split.generator));
         prop_assert!(!split.service.overlaps(&backing_service_cpus) && !split.generator.overlaps(&backing_service_cpus));
@@ -135,7 +135,7 @@ fn server(nodes: &[usize]) -> Topology {
 
 #[test]
 fn no_role_reaches_over_two_nodes() {
-    let wants = Wants {
+    let wants = CpuDemand {
         backing_service: true,
         service_cpus: None,
     };
@@ -148,7 +148,7 @@ fn no_role_reaches_over_two_nodes() {
 
 #[test]
 fn a_node_too_small_for_a_generator_stays_idle() {
-    let split = server(&[1, 6]).split(Wants::default());
+    let split = server(&[1, 6]).split(CpuDemand::default());
     assert_eq!(
         (cpus(&split.generator), cpus(&split.service)),
         ("1-2,8-9".into(), "3-6,10-13".into())
@@ -159,7 +159,7 @@ fn a_node_too_small_for_a_generator_stays_idle() {
 fn a_quota_of_two_of_sixteen_cpus_means_two() {
     let cut = machine(8, 2).within(2.0);
     assert_eq!(cpus(&cut.cpus()), "6-7");
-    let split = cut.split(Wants::default());
+    let split = cut.split(CpuDemand::default());
     assert_eq!(
         (cpus(&split.generator), cpus(&split.service)),
         ("6".into(), "7".into())
@@ -182,7 +182,7 @@ proptest! {
     fn every_role_has_its_node(nodes in prop::collection::vec(1..20usize, 1..5), backing_service: bool, quota in 1.0..50.0_f64) {
         let topology = server(&nodes).within(quota);
         prop_assert!(topology.cpus().len() as f64 <= quota.floor().max(1.0));
-        let split = topology.split(Wants { backing_service, service_cpus: None });
+        let split = topology.split(CpuDemand { backing_service, service_cpus: None });
         let reaches = |set: &crate::Cpus| {
             let holds = |core: &&Core| core.cpus.iter().any(|cpu| set.as_slice().contains(cpu));
             let nodes: std::collections::BTreeSet<u32> = topology.cores.iter().filter(holds).map(|core| core.node).collect();

@@ -1,7 +1,7 @@
 //! The messages, as JSON. Any change needs a new [`PROTOCOL`] version; the snapshots of all messages show a change.
 
 use super::fault::Fault;
-use crate::{AttachSpec, Cpus, Ending, MachineUsage, ProcessSpec, Topology, Usage};
+use crate::{AttachSpec, Cpus, ExitReport, MachineUsage, ProcessSpec, Topology, Usage};
 use prony_records::{Environment, Warning};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -179,7 +179,7 @@ pub enum Reply {
     },
     /// The usage in the window.
     Usage(Box<Usage>),
-    Stopped(Ending),
+    Stopped(ExitReport),
     Log {
         lines: Vec<String>,
     },
@@ -211,7 +211,7 @@ pub enum AgentEvent {
     Process {
         process: u32,
         /// How it ended, if it has.
-        ended: Option<Ending>,
+        ended: Option<ExitReport>,
         /// All requested settings that are not in force.
         warnings: Vec<Warning>,
     },

@@ -1,6 +1,7 @@
 use super::*;
 use crate::{
-    AttachSpec, Attached, Cpus, Ending, Isolation, Limits, MachineUsage, ProcessSpec, Stdio, Topology, Why,
+    AttachSpec, AttachTarget, Cpus, ExitReport, Isolation, KillReason, Limits, MachineUsage, ProcessSpec,
+    Stdio, Topology,
 };
 use proptest::prelude::*;
 use serde::Serialize;
@@ -237,7 +238,7 @@ fn the_messages_stay_as_they_are() {
     let notices = [
         AgentEvent::Process {
             process: 3,
-            ended: Some(Ending::default()),
+            ended: Some(ExitReport::default()),
             warnings: Vec::new(),
         },
         AgentEvent::Leaving {
@@ -334,7 +335,7 @@ fn requests() -> Vec<AgentRequest> {
             process: 3,
             spec: Box::new(AttachSpec {
                 name: "theirs".to_owned(),
-                attached: Attached::Pid(12),
+                attached: AttachTarget::Pid(12),
                 supervisor_cpus: Cpus::default(),
                 sample_every: Duration::from_millis(100),
             }),
@@ -403,10 +404,10 @@ fn answers() -> Vec<AgentResponse> {
         },
         Reply::Memory { bytes: Some(4_096) },
         Reply::Usage(Box::default()),
-        Reply::Stopped(Ending {
+        Reply::Stopped(ExitReport {
             code: None,
             signal: Some(9),
-            why: Some(Why::OutOfMemory {
+            why: Some(KillReason::OutOfMemory {
                 limit_bytes: Some(64 << 20),
             }),
             left: 0,

@@ -1,7 +1,7 @@
 //! A compiled expectation: regular expressions and schemas are compiled once, and replies are judged many times.
 
 use super::body::{CompiledRule, ExactBody};
-use super::capture::{Bag, CompiledTake};
+use super::capture::{CapturedValues, CompiledTake};
 use super::decode::{self, DecodedSize};
 use super::events::{self, CompiledEvents};
 use super::header::CompiledValue;
@@ -192,7 +192,7 @@ impl CompiledExpectation {
     }
 
     /// Hands the values captured from the reply that was last accepted with this memory to its sequence.
-    pub fn give(&self, memory: &Memory, bag: &mut Bag) {
+    pub fn give(&self, memory: &Memory, bag: &mut CapturedValues) {
         if self.takes() {
             memory.taken.give(bag);
         }

@@ -20,7 +20,7 @@ mod tests;
 mod text;
 
 pub use body::ExactBody;
-pub use capture::{Bag, Capture, LONGEST_TAKEN, Origin};
+pub use capture::{Capture, CapturedValues, LONGEST_TAKEN, Origin};
 pub use compiled::CompiledExpectation;
 pub use decode::DecodedSize;
 pub use generated::{List, work_out};

@@ -551,12 +551,15 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
 
 #[test]
 fn what_was_uploaded_is_told_by_its_length_and_digest() {
-    use crate::{Body, Generated};
+    use crate::{Body, GeneratedBody};
     // The placeholder in the end is always filled with `2`.
-    let generated = |bytes| Generated {
+    let generated = |bytes| GeneratedBody {
         bytes,
         chunk: None,
-        end: Template(vec![Part::Value(0); usize::from(Generated::end_length(bytes))]),
+        end: Template(vec![
+            Part::Value(0);
+            usize::from(GeneratedBody::end_length(bytes))
+        ]),
     };
     for bytes in [0, 1, 16, 17, 1000] {
         let body = Body::Generated(generated(bytes));

@@ -58,7 +58,7 @@ impl LlmWindow {
 
 /// An answer that ended well or was cut.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct LlmAnswer {
     /// Time from when its request was due to its first token, ns, or to its end if there was no token.
     pub first_ns: u64,
     /// Time from its first token to its last, ns.
@@ -71,7 +71,7 @@ pub struct Answer {
     pub is_cut: bool,
 }
 
-impl Answer {
+impl LlmAnswer {
     /// The mean time from one of `tokens` tokens to the next, ns; `None` for a single one.
     fn mean_of(&self, tokens: u64) -> Option<u64> {
         self.lasted_ns.checked_div(tokens.saturating_sub(1))
@@ -119,7 +119,7 @@ impl LlmTally {
     }
 
     /// Records the end of an answer. `in_phase`: its request belongs to the phase; `in_window`: the phase is in progress.
-    pub fn end(&mut self, answer: &Answer, chat: &Chat, (in_phase, in_window): (bool, bool)) {
+    pub fn end(&mut self, answer: &LlmAnswer, chat: &Chat, (in_phase, in_window): (bool, bool)) {
         let (is_late, is_slow, is_long) = (answer.is_late(chat), answer.is_slow(chat), answer.is_long(chat));
         let is_good = chat.has_objective() && !is_late && !is_slow && !is_long;
         if in_window {
@@ -194,8 +194,8 @@ mod tests {
         e2el_below_ns: None,
     };
 
-    fn answer(first_ms: u64, lasted_ms: u64, events: u32, tokens: Option<u64>) -> Answer {
-        Answer {
+    fn answer(first_ms: u64, lasted_ms: u64, events: u32, tokens: Option<u64>) -> LlmAnswer {
+        LlmAnswer {
             first_ns: first_ms * MS,
             lasted_ns: lasted_ms * MS,
             events,
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn a_stream_is_good_by_its_first_token_and_by_the_mean_between_its_tokens() {
-        let cut = |answer: Answer| Answer {
+        let cut = |answer: LlmAnswer| LlmAnswer {
             is_cut: true,
             ..answer
         };

@@ -4,7 +4,7 @@ mod llm;
 mod messages;
 mod times;
 
-pub use llm::{Answer, LlmTally, LlmWindow};
+pub use llm::{LlmAnswer, LlmTally, LlmWindow};
 pub use messages::{IdCounts, MessageTally, RoomTally};
 pub use times::ReplyTimes;
 use times::merge_option;

@@ -4,12 +4,13 @@
 
 use prony_load::events::{Chat, Events, Usage};
 use prony_load::{
-    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Order, Phases, Profile,
-    Protocol, Rate, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp, Workload,
+    Arrival, Body, Check, ConnectOptions, Expectation, Job, Limits, Load, Operation, Order, PhaseDurations,
+    Profile, Protocol, Rate, Request, Share, Spacing, Step, Target, Template, TransportChoice, WarmUp,
+    Workload,
 };
 use prony_merge::{
-    AddressPart, Answer, LogPart, LowestThreadValue, MeasurementStart, Part, SampleEntry, Tally, TallyLayout,
-    ThreadPart,
+    AddressPart, LlmAnswer, LogPart, LowestThreadValue, MeasurementStart, Part, SampleEntry, Tally,
+    TallyLayout, ThreadPart,
 };
 use prony_records::{CompactHistogram, Histogram, IntervalPart, Outcome};
 use std::collections::BTreeMap;
@@ -70,7 +71,7 @@ pub(crate) fn job(is_open: bool) -> Job {
             Load::closed(64, 1)
         },
         workload,
-        phases: Phases {
+        phases: PhaseDurations {
             warm_up: WarmUp::FixedNs(0),
             measurement_ns: 1_000_000_000,
             drain_ns: 1_000_000_000,
@@ -256,7 +257,7 @@ fn count(tally: &mut Tally, event: &Event) {
         let llm = messages.llm.get_or_insert_default();
         llm.first_token(event.time_ns / 5);
         llm.errors += event.time_ns % 2;
-        let answer = Answer {
+        let answer = LlmAnswer {
             first_ns: event.time_ns / 5,
             lasted_ns: event.time_ns / 2,
             events: (event.time_ns % 5) as u32,

@@ -18,7 +18,7 @@ pub use connection::Connection;
 pub use delivery::Delivery;
 pub use error::ClientError;
 pub use raw_frames::{Frame, RawFrame};
-pub use replies::{Piece, Reply};
+pub use replies::{BodyPart, Reply};
 
 use crate::grpc::Grpc;
 use crate::http1;
@@ -43,11 +43,11 @@ pub struct Client {
 #[derive(Debug)]
 pub enum PreparedRequest {
     /// Over HTTP/1.1.
-    Http1(http1::Prepared),
+    Http1(http1::Http1Request),
     /// Over HTTP/2, a call of gRPC among them.
-    Http2(http2::Prepared),
+    Http2(http2::Http2Request),
     /// For the handshake of a WebSocket.
-    WebSocket(websocket::Prepared),
+    WebSocket(websocket::WebSocketMessage),
 }
 
 impl Client {
@@ -78,12 +78,12 @@ impl Client {
     pub fn prepare(&self, request: &Request, framing: BodyFraming) -> Result<PreparedRequest, ClientError> {
         Ok(match self.protocol {
             Protocol::Http1 => {
-                PreparedRequest::Http1(http1::Prepared::framed(request, &self.target, framing)?)
+                PreparedRequest::Http1(http1::Http1Request::framed(request, &self.target, framing)?)
             }
             Protocol::Http2 => PreparedRequest::Http2(Http2::prepare(request, &self.target)?),
             Protocol::Grpc => PreparedRequest::Http2(Grpc::prepare(request, &self.target)?),
             Protocol::WebSocket => {
-                PreparedRequest::WebSocket(websocket::Prepared::for_handshake(request, &self.target)?)
+                PreparedRequest::WebSocket(websocket::WebSocketMessage::for_handshake(request, &self.target)?)
             }
         })
     }

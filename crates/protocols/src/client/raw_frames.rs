@@ -8,8 +8,8 @@ use crate::protocol::{Framing, Head, HeaderList};
 use crate::request_values::Values;
 use crate::websocket::frame::{self, check_close};
 use crate::websocket::handshake::Handshake;
-use crate::websocket::reader::{Reader, Seen};
-use crate::websocket::{Prepared, frame::Kind};
+use crate::websocket::reader::{FrameEvent, Reader};
+use crate::websocket::{WebSocketMessage, frame::Kind};
 
 /// Longest message that is waited for, bytes.
 const LONGEST: u64 = 64 << 20;
@@ -86,7 +86,13 @@ impl WebSocketFrames {
         self.received.len()
     }
 
-    pub(super) fn start(&mut self, prepared: &Prepared, values: Values<'_>, token: Token, out: &mut Vec<u8>) {
+    pub(super) fn start(
+        &mut self,
+        prepared: &WebSocketMessage,
+        values: Values<'_>,
+        token: Token,
+        out: &mut Vec<u8>,
+    ) {
         let asked = prepared.handshake();
         let random: [u8; 16] = rand::random();
         let handshake = Handshake::begin(&random, (&asked.request(values), asked), out);
@@ -141,24 +147,24 @@ fn next(
         |fault: crate::websocket::Fault| ClientError::Malformed(format!("no WebSocket: {}", fault.reason));
     while let Some(seen) = reader.next(bytes, LONGEST).map_err(broken)? {
         match seen {
-            Seen::Begin(begun) => {
+            FrameEvent::Begin(begun) => {
                 *kind = begun;
                 message.clear();
             }
-            Seen::Piece(piece) => message.extend_from_slice(piece),
-            Seen::End => {
+            FrameEvent::Piece(piece) => message.extend_from_slice(piece),
+            FrameEvent::End => {
                 let message = std::mem::take(message);
                 return Ok(Some(match kind {
                     Kind::Text => Frame::Text(message),
                     Kind::Binary => Frame::Binary(message),
                 }));
             }
-            Seen::Ping => return Ok(Some(Frame::Ping(reader.control().to_vec()))),
-            Seen::Pong => return Ok(Some(Frame::Pong(reader.control().to_vec()))),
-            Seen::Close if reader.is_within_message() => {
+            FrameEvent::Ping => return Ok(Some(Frame::Ping(reader.control().to_vec()))),
+            FrameEvent::Pong => return Ok(Some(Frame::Pong(reader.control().to_vec()))),
+            FrameEvent::Close if reader.is_within_message() => {
                 return Err("no WebSocket: a close in the middle of a message".into());
             }
-            Seen::Close => {
+            FrameEvent::Close => {
                 check_close(reader.control()).map_err(broken)?;
                 let code = reader
                     .control()

@@ -23,7 +23,7 @@ pub struct Reply {
     /// The body; over gRPC the messages one after the other.
     pub body: Vec<u8>,
     /// The body as it came; over gRPC a piece is a message.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<BodyPart>,
     /// `grpc-status`, where gRPC is spoken.
     pub grpc_status: Option<u32>,
     /// What the service says about a `grpc-status` other than 0, percent-encoded as it came.
@@ -36,7 +36,7 @@ pub struct Reply {
 
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct BodyPart {
     /// Where it ends in the body.
     pub end: usize,
     /// When it came.
@@ -227,7 +227,7 @@ impl ReplySink for Replies {
             _ if by_message => {}
             // What one read brought is one piece, however the protocol cuts it.
             Some(piece) if piece.at == at => piece.end = end,
-            _ => reply.pieces.push(Piece { end, at }),
+            _ => reply.pieces.push(BodyPart { end, at }),
         }
     }
 
@@ -235,7 +235,7 @@ impl ReplySink for Replies {
         let at = self.now;
         if let Some(Partial { reply, .. }) = self.partial(token) {
             let end = reply.body.len();
-            reply.pieces.push(Piece { end, at });
+            reply.pieces.push(BodyPart { end, at });
         }
     }
 

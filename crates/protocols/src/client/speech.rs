@@ -18,9 +18,9 @@ const STREAMS: u32 = 16;
 /// The state of what is spoken on a connection.
 #[derive(Debug)]
 pub(super) enum Speech {
-    Http1(Box<Http1>, Box<http1::Shared>),
-    Http2(Box<Http2>, http2::Shared),
-    Grpc(Box<Grpc>, http2::Shared),
+    Http1(Box<Http1>, Box<http1::Http1WorkerState>),
+    Http2(Box<Http2>, http2::Http2WorkerState),
+    Grpc(Box<Grpc>, http2::Http2WorkerState),
     WebSocket(Box<WebSocketFrames>),
 }
 
@@ -38,7 +38,7 @@ macro_rules! with_protocol {
 impl Speech {
     /// The state of a new connection; `out` gets what is said before any request.
     pub(super) fn open(protocol: Protocol, out: &mut Vec<u8>) -> Self {
-        let mut shared = http2::Shared::default();
+        let mut shared = http2::Http2WorkerState::default();
         match protocol {
             Protocol::Http1 => {
                 let mut shared = Http1::shared();

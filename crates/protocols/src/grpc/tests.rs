@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::http2::frame::{flag, kind};
-use crate::http2::tests::{Bench, Script, Told, request};
+use crate::http2::tests::{Bench, Script, SinkEvent, request};
 use prony_load::grpc::Messages;
 use prony_load::{Body, Bytes};
 use proptest::prelude::*;
@@ -18,18 +18,18 @@ fn message(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Starts a call, feeds it these frames and returns the events reported; without the head.
-fn told(script: &Script) -> Vec<Told> {
+fn told(script: &Script) -> Vec<SinkEvent> {
     let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
     bench.start(1, &request("POST", "/Service/call", Some(b"ask")));
     bench.receive(&script.0).expect("frames");
     let told = bench.told.0.into_iter();
-    told.filter(|told| !matches!(told, Told::FirstByte(_) | Told::Head(..)))
+    told.filter(|told| !matches!(told, SinkEvent::FirstByte(_) | SinkEvent::Head(..)))
         .collect()
 }
 
 fn failed(script: &Script, part: &str) {
     match told(script).last() {
-        Some(Told::Failed(1, Failure::Malformed(reason))) => assert!(reason.contains(part), "{reason}"),
+        Some(SinkEvent::Failed(1, Failure::Malformed(reason))) => assert!(reason.contains(part), "{reason}"),
         other => panic!("{part}: {other:?}"),
     }
 }
@@ -65,15 +65,15 @@ fn a_unary_reply_is_a_message_and_a_status() {
     assert_eq!(
         told(&reply(&message(b"answer"), FINE)),
         [
-            Told::Data(1, b"answer".to_vec()),
-            Told::Message(1),
-            Told::End(1, Some(0))
+            SinkEvent::Data(1, b"answer".to_vec()),
+            SinkEvent::Message(1),
+            SinkEvent::End(1, Some(0))
         ]
     );
     // An empty message is a message.
     assert_eq!(
         told(&reply(&message(b""), FINE)),
-        [Told::Message(1), Told::End(1, Some(0))]
+        [SinkEvent::Message(1), SinkEvent::End(1, Some(0))]
     );
 }
 
@@ -83,15 +83,15 @@ fn a_stream_is_many_messages() {
     assert_eq!(
         told(&reply(&both, FINE)),
         [
-            Told::Data(1, b"one".to_vec()),
-            Told::Message(1),
-            Told::Message(1),
-            Told::Data(1, b"two".to_vec()),
-            Told::Message(1),
-            Told::End(1, Some(0))
+            SinkEvent::Data(1, b"one".to_vec()),
+            SinkEvent::Message(1),
+            SinkEvent::Message(1),
+            SinkEvent::Data(1, b"two".to_vec()),
+            SinkEvent::Message(1),
+            SinkEvent::End(1, Some(0))
         ]
     );
-    assert_eq!(told(&reply(b"", FINE)), [Told::End(1, Some(0))]);
+    assert_eq!(told(&reply(b"", FINE)), [SinkEvent::End(1, Some(0))]);
 }
 
 #[test]
@@ -104,8 +104,8 @@ fn an_error_may_be_all_of_the_reply() {
     assert_eq!(
         told(&Script::default().headers(1, flag::END_STREAM, &fields)),
         [
-            Told::GrpcMessage(1, "no%20such%20person".into()),
-            Told::End(1, Some(5))
+            SinkEvent::GrpcMessage(1, "no%20such%20person".into()),
+            SinkEvent::End(1, Some(5))
         ]
     );
 }
@@ -130,7 +130,10 @@ fn replies_that_are_no_grpc_are_told() {
         .data(1, flag::END_STREAM, b"bad gateway");
     assert_eq!(
         told(&proxy),
-        [Told::Data(1, b"bad gateway".to_vec()), Told::End(1, None)]
+        [
+            SinkEvent::Data(1, b"bad gateway".to_vec()),
+            SinkEvent::End(1, None)
+        ]
     );
 }
 
@@ -216,7 +219,7 @@ proptest! {
         }
         let pieces = told(&script.headers(1, flag::END_STREAM, FINE));
         prop_assert_eq!(&pieces, &whole);
-        let count = whole.iter().filter(|told| matches!(told, Told::Message(_))).count();
+        let count = whole.iter().filter(|told| matches!(told, SinkEvent::Message(_))).count();
         prop_assert_eq!(count, messages.len());
     }
 }

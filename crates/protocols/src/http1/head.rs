@@ -106,7 +106,7 @@ impl PartialHead {
     /// Refuses bytes that cannot become a head any more.
     fn check(&mut self) -> Result<(), &'static str> {
         loop {
-            let mut lines = Lines(&self.bytes[self.line..]);
+            let mut lines = HeadLines(&self.bytes[self.line..]);
             let (content, is_whole) = lines.content();
             if !is_whole && content.len() > CHECKED_IN_PIECES {
                 return Ok(());
@@ -176,7 +176,7 @@ pub(crate) fn parse<'a>(
     bytes: &'a [u8],
     mut field: impl FnMut(&'a [u8], &'a [u8]),
 ) -> Result<ParsedHead, &'static str> {
-    let mut lines = Lines(&bytes[..bytes.len() - 2]);
+    let mut lines = HeadLines(&bytes[..bytes.len() - 2]);
     let (minor, status) = status_line(lines.content().0, true)?;
     lines.end_line()?;
     let mut fields = Fields::default();
@@ -202,9 +202,9 @@ pub(crate) fn parse<'a>(
     })
 }
 
-struct Lines<'a>(&'a [u8]);
+struct HeadLines<'a>(&'a [u8]);
 
-impl<'a> Lines<'a> {
+impl<'a> HeadLines<'a> {
     /// The next line without its end, and whether its end is there.
     fn content(&self) -> (&'a [u8], bool) {
         let end = memchr::memchr2(b'\n', b'\r', self.0);
@@ -384,13 +384,13 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 /// Cache of parsed heads. A server sends the same head again and again until its Date changes, and comparing the bytes
 /// is several times faster than parsing them.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(super) struct HeadCache {
     known: [Option<(Vec<u8>, ParsedHead)>; 4],
     last_hit: usize,
     next_victim: usize,
 }
 
-impl Heads {
+impl HeadCache {
     /// Returns the parsed form and the length of the head at the start of `bytes`, if it is cached.
     pub(super) fn known(&mut self, bytes: &[u8]) -> Option<(ParsedHead, usize)> {
         let count = self.known.len();

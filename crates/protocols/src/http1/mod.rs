@@ -10,25 +10,25 @@ use crate::protocol::{
     Call, End, Failure, Framing, Head, HeaderList, PrepareError, Protocol, ProtocolError, ReplySink, Token,
 };
 use chunked::Chunks;
-use head::{Heads, Length, ParsedHead, PartialHead};
+use head::{HeadCache, Length, ParsedHead, PartialHead};
 use prony_load::{Request, Target};
 use std::collections::VecDeque;
 
-pub use request::{BodyFraming, Prepared};
+pub use request::{BodyFraming, Http1Request};
 
 const UNASKED: &str = "bytes came without a request";
 
 /// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
-pub struct Shared {
-    heads: Heads,
+pub struct Http1WorkerState {
+    heads: HeadCache,
     scratch: Vec<u8>,
 }
 
 /// One HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Http1 {
-    under_way: VecDeque<UnderWay>,
+    under_way: VecDeque<PipelinedRequest>,
     depth: u32,
     /// The peer has announced that it closes after the current reply.
     closing: bool,
@@ -37,20 +37,20 @@ pub struct Http1 {
     spent: bool,
     /// The peer has said that it closes the connection because no request came.
     was_closed_idle: bool,
-    reading: Reading,
+    reading: BodyState,
     /// The part of a head that came without its end.
     partial: PartialHead,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct UnderWay {
+struct PipelinedRequest {
     token: Token,
     is_head: bool,
     wants_headers: bool,
 }
 
 #[derive(Debug)]
-enum Reading {
+enum BodyState {
     Head,
     Fixed { left: u64 },
     Chunked(Chunks),
@@ -61,7 +61,7 @@ impl Http1 {
     /// Reads a head from the front of `bytes`. Returns the unread bytes, or `None` if the head is incomplete.
     fn read_head<'a, S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut Http1WorkerState,
         bytes: &'a [u8],
         sink: &mut S,
     ) -> Result<Option<&'a [u8]>, &'static str> {
@@ -94,7 +94,7 @@ impl Http1 {
 
     fn parse_head<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut Http1WorkerState,
         bytes: &[u8],
         sink: &mut S,
     ) -> Result<(), &'static str> {
@@ -127,12 +127,12 @@ impl Http1 {
         }
         let is_bodiless = entry.is_head || head.status == 204 || head.status == 304;
         let (reading, framing) = match head.length {
-            _ if is_bodiless => (Reading::Fixed { left: 0 }, Framing::NoBody),
-            Length::Fixed(left) => (Reading::Fixed { left }, Framing::Length),
-            Length::Chunked => (Reading::Chunked(Chunks::new()), Framing::Chunked),
+            _ if is_bodiless => (BodyState::Fixed { left: 0 }, Framing::NoBody),
+            Length::Fixed(left) => (BodyState::Fixed { left }, Framing::Length),
+            Length::Chunked => (BodyState::Chunked(Chunks::new()), Framing::Chunked),
             Length::UntilClose => {
                 self.closing = true;
-                (Reading::UntilClose, Framing::UntilClose)
+                (BodyState::UntilClose, Framing::UntilClose)
             }
         };
         self.reading = reading;
@@ -154,8 +154,8 @@ impl Http1 {
     ) -> Result<(&'a [u8], bool), &'static str> {
         let token = self.under_way[0].token;
         match &mut self.reading {
-            Reading::Head => Ok((bytes, false)),
-            Reading::Fixed { left } => {
+            BodyState::Head => Ok((bytes, false)),
+            BodyState::Fixed { left } => {
                 let count = usize::try_from(*left).map_or(bytes.len(), |wanted| wanted.min(bytes.len()));
                 if count > 0 {
                     sink.data(token, &bytes[..count]);
@@ -163,8 +163,8 @@ impl Http1 {
                 }
                 Ok((&bytes[count..], *left == 0))
             }
-            Reading::Chunked(chunks) => chunks.read(bytes, |piece| sink.data(token, piece)),
-            Reading::UntilClose => {
+            BodyState::Chunked(chunks) => chunks.read(bytes, |piece| sink.data(token, piece)),
+            BodyState::UntilClose => {
                 if !bytes.is_empty() {
                     sink.data(token, bytes);
                 }
@@ -195,7 +195,7 @@ impl Http1 {
             .under_way
             .pop_front()
             .expect("invariant: a reply has its request");
-        self.reading = Reading::Head;
+        self.reading = BodyState::Head;
         self.spent = self.closing || (self.last_sent && self.under_way.is_empty());
         sink.end(entry.token, End { grpc_status: None });
         Ok(())
@@ -203,7 +203,7 @@ impl Http1 {
 
     fn read<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut Http1WorkerState,
         mut bytes: &[u8],
         sink: &mut S,
     ) -> Result<(), &'static str> {
@@ -219,12 +219,12 @@ impl Http1 {
             if self.under_way.is_empty() {
                 return self.read_idle(bytes);
             }
-            if matches!(self.reading, Reading::Head) {
+            if matches!(self.reading, BodyState::Head) {
                 match self.read_head(shared, bytes, sink)? {
                     Some(rest) => bytes = rest,
                     None => return Ok(()),
                 }
-                if matches!(self.reading, Reading::Head) {
+                if matches!(self.reading, BodyState::Head) {
                     continue;
                 }
             }
@@ -239,23 +239,23 @@ impl Http1 {
 }
 
 impl Protocol for Http1 {
-    type Prepared = Prepared;
-    type Shared = Shared;
+    type Request = Http1Request;
+    type WorkerState = Http1WorkerState;
 
     const GREETING: &'static str = "it sent any data";
     const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
     const TIMES_OUT_IN_TURN: bool = true;
 
-    fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
-        Prepared::new(request, target)
+    fn prepare(request: &Request, target: &Target) -> Result<Http1Request, PrepareError> {
+        Http1Request::new(request, target)
     }
 
-    fn shared() -> Shared {
-        Shared::default()
+    fn shared() -> Http1WorkerState {
+        Http1WorkerState::default()
     }
 
-    fn new(_: &mut Shared, depth: u32) -> Self {
+    fn new(_: &mut Http1WorkerState, depth: u32) -> Self {
         Self {
             under_way: VecDeque::with_capacity(depth as usize),
             depth,
@@ -263,12 +263,12 @@ impl Protocol for Http1 {
             last_sent: false,
             spent: false,
             was_closed_idle: false,
-            reading: Reading::Head,
+            reading: BodyState::Head,
             partial: PartialHead::default(),
         }
     }
 
-    fn open(&mut self, _: &mut Shared, _: &Prepared, _: &mut Vec<u8>) {}
+    fn open(&mut self, _: &mut Http1WorkerState, _: &Http1Request, _: &mut Vec<u8>) {}
 
     #[inline]
     fn places(&self) -> u32 {
@@ -280,11 +280,11 @@ impl Protocol for Http1 {
     }
 
     #[inline]
-    fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
+    fn start(&mut self, shared: &mut Http1WorkerState, call: &Call<'_, Http1Request>, out: &mut Vec<u8>) {
         call.prepared
             .render(call.values, call.is_last, &mut shared.scratch, out);
         self.last_sent |= call.is_last;
-        self.under_way.push_back(UnderWay {
+        self.under_way.push_back(PipelinedRequest {
             token: call.token,
             is_head: call.prepared.is_head(),
             wants_headers: call.wants_headers,
@@ -293,7 +293,7 @@ impl Protocol for Http1 {
 
     fn receive<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut Http1WorkerState,
         bytes: &[u8],
         _: &mut Vec<u8>,
         sink: &mut S,
@@ -308,8 +308,8 @@ impl Protocol for Http1 {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, is_clean: bool, sink: &mut S) {
-        if matches!(self.reading, Reading::UntilClose) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Http1WorkerState, is_clean: bool, sink: &mut S) {
+        if matches!(self.reading, BodyState::UntilClose) {
             if is_clean {
                 self.complete(&[], sink).expect("invariant: nothing is left over");
             } else if let Some(entry) = self.under_way.pop_front() {

@@ -1,9 +1,9 @@
 //! Requests as bytes: adjacent constant parts are merged into one piece.
 
 use crate::protocol::{PrepareError, expects_content};
-use crate::request_rules::{self, Reserved};
+use crate::request_rules::{self, ReservedHeaders};
 use crate::request_values::Values;
-use prony_load::{Body, Generated, Header, Part, Request, Target, Template};
+use prony_load::{Body, GeneratedBody, Header, Part, Request, Target, Template};
 use std::io::Write as _;
 
 /// How a request of HTTP/1.1 says where its body ends.
@@ -17,27 +17,27 @@ pub enum BodyFraming {
 
 /// A request serialised as far as possible before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
+pub struct Http1Request {
     /// The request line and the headers, except those that frame the body or control the connection.
-    front: Vec<Piece>,
+    front: Vec<RequestPart>,
     /// What comes then: the rest of the head with the body, where its length is known.
-    rest: Vec<Piece>,
+    rest: Vec<RequestPart>,
     /// Whether the request sets `Connection` itself.
     has_connection: bool,
     /// A body whose length is known only once its placeholders are filled.
-    body: Option<Vec<Piece>>,
+    body: Option<Vec<RequestPart>>,
     framing: BodyFraming,
     is_head: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Piece {
+enum RequestPart {
     Bytes(Vec<u8>),
     Value(usize),
 }
 
 /// Headers that decide where a request ends: only prony may write them.
-const RESERVED: [Reserved; 1] = [Reserved {
+const RESERVED: [ReservedHeaders; 1] = [ReservedHeaders {
     names: &["content-length", "transfer-encoding", "upgrade"],
     reason: "it decides where the request ends, and prony writes it itself",
 }];
@@ -45,7 +45,7 @@ const RESERVED: [Reserved; 1] = [Reserved {
 /// Tells the server that it may close after the reply (RFC 9112, section 9.6).
 const CLOSE: &[u8] = b"Connection: close\r\n";
 
-impl Prepared {
+impl Http1Request {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
         Self::framed(request, target, BodyFraming::Length)
     }
@@ -57,7 +57,7 @@ impl Prepared {
         framing: BodyFraming,
     ) -> Result<Self, PrepareError> {
         request_rules::check(request, &RESERVED)?;
-        let mut front = Pieces::default();
+        let mut front = RequestParts::default();
         front.text(&request.method);
         front.text(" ");
         front.template(&request.path);
@@ -77,7 +77,7 @@ impl Prepared {
             front.template(value);
             front.text("\r\n");
         }
-        let mut rest = Pieces::default();
+        let mut rest = RequestParts::default();
         let body = rest.body(request, framing);
         Ok(Self {
             front: front.0,
@@ -134,34 +134,34 @@ fn write_chunks(bytes: &[u8], size: usize, out: &mut Vec<u8>) {
     }
 }
 
-fn render(pieces: &[Piece], values: Values<'_>, out: &mut Vec<u8>) {
+fn render(pieces: &[RequestPart], values: Values<'_>, out: &mut Vec<u8>) {
     for piece in pieces {
         match piece {
-            Piece::Bytes(bytes) => out.extend_from_slice(bytes),
-            Piece::Value(index) => values.append(*index, out),
+            RequestPart::Bytes(bytes) => out.extend_from_slice(bytes),
+            RequestPart::Value(index) => values.append(*index, out),
         }
     }
 }
 
 #[derive(Default)]
-struct Pieces(Vec<Piece>);
+struct RequestParts(Vec<RequestPart>);
 
-impl Pieces {
+impl RequestParts {
     fn text(&mut self, text: &str) {
         self.bytes(text.as_bytes());
     }
 
     fn bytes(&mut self, bytes: &[u8]) {
-        if let Some(Piece::Bytes(last)) = self.0.last_mut() {
+        if let Some(RequestPart::Bytes(last)) = self.0.last_mut() {
             last.extend_from_slice(bytes);
         } else {
-            self.0.push(Piece::Bytes(bytes.to_vec()));
+            self.0.push(RequestPart::Bytes(bytes.to_vec()));
         }
     }
 
     /// The body with the end of the head before it. Gives a body whose length is known only once its places are filled,
     /// instead.
-    fn body(&mut self, request: &Request, framing: BodyFraming) -> Option<Vec<Piece>> {
+    fn body(&mut self, request: &Request, framing: BodyFraming) -> Option<Vec<RequestPart>> {
         match &request.body {
             Body::None if expects_content(&request.method) => self.text("Content-Length: 0\r\n\r\n"),
             // Messages of gRPC were refused before.
@@ -198,7 +198,7 @@ impl Pieces {
     }
 
     /// A body that is made up, with what stands before it. Its length is known, and all but its end is one piece.
-    fn generated(&mut self, generated: &Generated, framing: BodyFraming) {
+    fn generated(&mut self, generated: &GeneratedBody, framing: BodyFraming) {
         let filler = generated.filler();
         let size = match (generated.chunk, framing) {
             (None, BodyFraming::Length) => {
@@ -226,7 +226,7 @@ impl Pieces {
         for part in &template.0 {
             match part {
                 Part::Literal(bytes) => self.bytes(bytes.as_slice()),
-                Part::Value(index) => self.0.push(Piece::Value(*index)),
+                Part::Value(index) => self.0.push(RequestPart::Value(*index)),
             }
         }
     }

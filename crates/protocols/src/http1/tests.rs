@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::request_values::Parameters;
-use prony_load::{Body, Generated, Header, Parameter, Part, Source, Template};
+use prony_load::{Body, GeneratedBody, Header, Parameter, Part, Source, Template};
 use proptest::prelude::*;
 
 /// The events that a connection reported, as lines of text: the pieces of a body are joined.
@@ -380,7 +380,7 @@ fn a_body_that_is_made_up_is_written_with_its_length_or_in_chunks() {
         } else {
             vec![Part::Value(0)]
         };
-        request.body = Body::Generated(Generated {
+        request.body = Body::Generated(GeneratedBody {
             bytes,
             chunk,
             end: Template(end),

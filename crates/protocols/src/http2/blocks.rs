@@ -6,7 +6,7 @@
 //! them), or if the table has not changed since (gRPC in Go refers to entries, and the table stays the same).
 
 use super::frame::{ErrorCode, Violation};
-use super::hpack::{Decoder, Effect, Fields, HpackError};
+use super::hpack::{DecodeSideEffects, Decoder, Fields, HpackError};
 use crate::http1::head::{decimal, note_length};
 use crate::request_rules::is_token;
 
@@ -18,7 +18,7 @@ const REMEMBERED: usize = 4;
 
 /// Properties of a reply that its headers determine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Meaning {
+pub struct ReplyHeaders {
     /// `:status`; absent in trailers.
     pub status: Option<u16>,
     /// `content-length`.
@@ -38,11 +38,11 @@ pub struct Block {
     /// Version of the table under which this block is valid. `None`: valid for this reply only, because decoding it
     /// changed the table that it refers to.
     under: Option<u64>,
-    effect: Effect,
+    effect: DecodeSideEffects,
     /// The decoded headers.
     pub fields: Fields,
     /// What the headers say about the reply.
-    pub meaning: Meaning,
+    pub meaning: ReplyHeaders,
 }
 
 /// The block cache of one connection.
@@ -91,7 +91,7 @@ impl Blocks {
         // A block that cannot be decoded must not be found in the cache.
         block.coded.clear();
         block.under = None;
-        block.effect = Effect::default();
+        block.effect = DecodeSideEffects::default();
         block.effect = self.decoder.decode(coded, &mut block.fields).map_err(violation)?;
         block.meaning = read_meaning(&block.fields);
         block.under = (self.decoder.changes() == before).then_some(before);
@@ -133,8 +133,8 @@ const fn violation(error: HpackError) -> Violation {
 }
 
 /// Checks the headers for faults (RFC 9113, sections 8.1.1, 8.2 and 8.3.2) and extracts what the reply needs.
-fn read_meaning(fields: &Fields) -> Meaning {
-    let mut meaning = Meaning::default();
+fn read_meaning(fields: &Fields) -> ReplyHeaders {
+    let mut meaning = ReplyHeaders::default();
     let mut regular = false;
     for (name, value) in fields.iter() {
         let fault = match name {
@@ -158,7 +158,7 @@ fn read_meaning(fields: &Fields) -> Meaning {
     meaning
 }
 
-fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
+fn read_status(value: &[u8], meaning: &mut ReplyHeaders) -> Option<&'static str> {
     let number = match value {
         [b'1'..=b'9', b'0'..=b'9', b'0'..=b'9'] => decimal(value),
         _ => None,
@@ -173,7 +173,7 @@ fn read_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
     }
 }
 
-fn read_grpc_status(value: &[u8], meaning: &mut Meaning) -> Option<&'static str> {
+fn read_grpc_status(value: &[u8], meaning: &mut ReplyHeaders) -> Option<&'static str> {
     meaning.grpc_status = decimal(value).and_then(|status| u32::try_from(status).ok());
     meaning
         .grpc_status

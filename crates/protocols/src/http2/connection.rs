@@ -4,7 +4,7 @@ use super::blocks::Blocks;
 use super::frame::{self, DEFAULT_MAX_FRAME_SIZE, DEFAULT_WINDOW, FrameHeader, setting};
 use super::hpack::Encoder;
 use super::streams::Streams;
-use super::{Prepared, Semantics};
+use super::{Http2Request, Semantics};
 use crate::protocol::{Call, PrepareError, Protocol, ProtocolError, ReplySink, Token};
 use prony_load::{Request, Target};
 
@@ -14,7 +14,7 @@ pub(super) const OUR_WINDOW: u32 = 1 << 30;
 
 /// State shared by the HTTP/2 connections of one worker.
 #[derive(Debug, Default)]
-pub struct Shared {
+pub struct Http2WorkerState {
     /// Scratch space for the body of the request that is being started.
     pub(super) body: Vec<u8>,
 }
@@ -29,7 +29,7 @@ pub(super) struct PeerSettings {
 
 /// A DATA frame whose payload is being passed on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passing {
+pub(super) struct DataInProgress {
     pub(super) stream: u32,
     /// Bytes of the payload that have not arrived yet, including padding.
     pub(super) left: u32,
@@ -40,7 +40,7 @@ pub(super) struct Passing {
 
 /// A header block that continues in CONTINUATION frames.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Continued {
+pub(super) struct PartialHeaderBlock {
     pub(super) stream: u32,
     pub(super) ends_stream: bool,
 }
@@ -65,8 +65,8 @@ pub struct Connection<M: Semantics> {
     pub(super) waiting: u32,
     /// The start of an incomplete frame.
     pub(super) partial: Vec<u8>,
-    pub(super) passing: Option<Passing>,
-    pub(super) continued: Option<Continued>,
+    pub(super) passing: Option<DataInProgress>,
+    pub(super) continued: Option<PartialHeaderBlock>,
     /// The header block so far, if it continues.
     pub(super) fragments: Vec<u8>,
     /// Its length, with a surcharge for each frame.
@@ -84,23 +84,23 @@ impl<M: Semantics> Connection<M> {
 }
 
 impl<M: Semantics> Protocol for Connection<M> {
-    type Prepared = Prepared;
-    type Shared = Shared;
+    type Request = Http2Request;
+    type WorkerState = Http2WorkerState;
 
     const GREETING: &'static str = "it sent HTTP/2 settings";
     const GONE_AT_ONCE: &'static str = "the server ended the connection (GOAWAY) before any request";
     const MULTIPLEXES: bool = true;
     const TELLS_MESSAGES: bool = M::DIALECT.grpc;
 
-    fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
-        Prepared::new(request, target, M::DIALECT)
+    fn prepare(request: &Request, target: &Target) -> Result<Http2Request, PrepareError> {
+        Http2Request::new(request, target, M::DIALECT)
     }
 
-    fn shared() -> Shared {
-        Shared::default()
+    fn shared() -> Http2WorkerState {
+        Http2WorkerState::default()
     }
 
-    fn new(_: &mut Shared, depth: u32) -> Self {
+    fn new(_: &mut Http2WorkerState, depth: u32) -> Self {
         Self {
             depth,
             streams: Streams::new(depth),
@@ -124,7 +124,7 @@ impl<M: Semantics> Protocol for Connection<M> {
         }
     }
 
-    fn open(&mut self, _: &mut Shared, _: &Prepared, out: &mut Vec<u8>) {
+    fn open(&mut self, _: &mut Http2WorkerState, _: &Http2Request, out: &mut Vec<u8>) {
         write_preface(out);
     }
 
@@ -150,14 +150,14 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     #[inline]
-    fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
+    fn start(&mut self, shared: &mut Http2WorkerState, call: &Call<'_, Http2Request>, out: &mut Vec<u8>) {
         self.start_stream(&mut shared.body, call, out);
     }
 
     #[inline]
     fn receive<S: ReplySink>(
         &mut self,
-        _: &mut Shared,
+        _: &mut Http2WorkerState,
         bytes: &[u8],
         out: &mut Vec<u8>,
         sink: &mut S,
@@ -169,7 +169,7 @@ impl<M: Semantics> Protocol for Connection<M> {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: bool, _: &mut S) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Http2WorkerState, _: bool, _: &mut S) {
         self.is_closing = true;
     }
 

@@ -21,10 +21,10 @@ mod streams;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use blocks::{Block, Meaning};
+pub use blocks::{Block, ReplyHeaders};
 pub(crate) use connection::write_preface;
-pub use connection::{Connection, Shared};
-pub use prepared::{Dialect, Prepared};
+pub use connection::{Connection, Http2WorkerState};
+pub use prepared::{Dialect, Http2Request};
 pub(crate) use semantics::pass_head;
 pub use semantics::{Http, HttpReply, Rules, Semantics};
 

@@ -2,13 +2,13 @@
 
 use super::hpack::{Field, HeaderPlan};
 use crate::protocol::{PrepareError, expects_content};
-use crate::request_rules::{self, Reserved};
+use crate::request_rules::{self, ReservedHeaders};
 use crate::request_values::Values;
 use prony_load::grpc::{PREFIX, frame};
 use prony_load::{Body, Header, Part, Request, Target, Template};
 
 /// Headers that the protocol itself sends, or that HTTP/2 forbids (RFC 9113, section 8.2.2).
-const RESERVED: Reserved = Reserved {
+const RESERVED: ReservedHeaders = ReservedHeaders {
     names: &[
         "connection",
         "content-length",
@@ -23,9 +23,9 @@ const RESERVED: Reserved = Reserved {
 
 /// A request that all connections share.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct Http2Request {
     pub(super) headers: HeaderPlan,
-    varying: Vec<Varying>,
+    varying: Vec<DynamicHeader>,
     body: PreparedBody,
     /// Number of messages of the body that may wait for replies at a time; `None`: all.
     pub(super) unanswered: Option<u32>,
@@ -35,7 +35,7 @@ pub struct Prepared {
 
 /// A header value that differs per request.
 #[derive(Debug)]
-enum Varying {
+enum DynamicHeader {
     Value(Template),
     BodyLength,
 }
@@ -56,7 +56,7 @@ pub struct Dialect {
     pub grpc: bool,
 }
 
-impl Prepared {
+impl Http2Request {
     /// Serialises a request.
     pub fn new(request: &Request, target: &Target, dialect: Dialect) -> Result<Self, PrepareError> {
         let method = request.method.as_str();
@@ -117,16 +117,16 @@ impl Prepared {
             })
             .collect();
         let templates = fields.iter().map(|(_, value)| value);
-        let mut varying: Vec<Varying> = templates
+        let mut varying: Vec<DynamicHeader> = templates
             .filter(|value| !value.is_constant())
-            .map(|value| Varying::Value(value.clone()))
+            .map(|value| DynamicHeader::Value(value.clone()))
             .collect();
         if matches!(body, PreparedBody::Varying { grpc: false, .. }) {
             planned.push(Field {
                 name: b"content-length",
                 value: None,
             });
-            varying.push(Varying::BodyLength);
+            varying.push(DynamicHeader::BodyLength);
         }
         Self {
             headers: HeaderPlan::new(&planned),
@@ -145,8 +145,8 @@ impl Prepared {
     /// Appends the value of the varying field `place`, for a request with a body of `body_length` bytes.
     pub(super) fn value(&self, place: usize, values: Values<'_>, body_length: usize, out: &mut Vec<u8>) {
         match &self.varying[place] {
-            Varying::Value(template) => template.render(out, |index, out| values.append(index, out)),
-            Varying::BodyLength => out.extend_from_slice(body_length.to_string().as_bytes()),
+            DynamicHeader::Value(template) => template.render(out, |index, out| values.append(index, out)),
+            DynamicHeader::BodyLength => out.extend_from_slice(body_length.to_string().as_bytes()),
         }
     }
 

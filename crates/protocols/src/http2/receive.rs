@@ -1,11 +1,11 @@
 //! Reads frames from the service, in pieces of any size.
 
 use super::Semantics;
-use super::connection::{Connection, OUR_WINDOW, Passing, looks_like_text};
+use super::connection::{Connection, DataInProgress, OUR_WINDOW, looks_like_text};
 use super::control::ping;
 use super::frame::{self, FrameHeader, HEADER_LENGTH, Violation, flag, kind};
 use super::semantics::Rules;
-use super::streams::Stage;
+use super::streams::ReplyState;
 use crate::protocol::ReplySink;
 
 impl<M: Semantics> Connection<M> {
@@ -171,12 +171,12 @@ impl<M: Semantics> Connection<M> {
                 frame::write_window_update(header.stream, spent as u32, out);
                 stream.receive_window = i64::from(OUR_WINDOW);
             }
-            if stream.stage == Stage::Head {
+            if stream.stage == ReplyState::Head {
                 let violation = Violation::protocol("DATA comes before the head of the reply");
                 self.fail(slot, violation, out, sink);
             }
         }
-        self.passing = Some(Passing {
+        self.passing = Some(DataInProgress {
             stream: header.stream,
             left: header.length,
             padding: (!header.has(flag::PADDED)).then_some(0),

@@ -1,10 +1,10 @@
 //! Header blocks and the end of replies.
 
 use super::Semantics;
-use super::connection::{Connection, Continued};
+use super::connection::{Connection, PartialHeaderBlock};
 use super::frame::{self, ErrorCode, FrameHeader, Violation, flag};
 use super::semantics::Rules;
-use super::streams::Stage;
+use super::streams::ReplyState;
 use crate::protocol::{Failure, ReplySink};
 
 /// Limit on a header block that is assembled from CONTINUATION frames, bytes.
@@ -30,7 +30,7 @@ impl<M: Semantics> Connection<M> {
                 .get(5..)
                 .ok_or(Violation::size("HEADERS is too short for its priority"))?;
         }
-        let head = Continued {
+        let head = PartialHeaderBlock {
             stream: header.stream,
             ends_stream: header.has(flag::END_STREAM),
         };
@@ -74,7 +74,7 @@ impl<M: Semantics> Connection<M> {
     #[inline]
     fn block<S: ReplySink>(
         &mut self,
-        head: Continued,
+        head: PartialHeaderBlock,
         block: &[u8],
         out: &mut Vec<u8>,
         sink: &mut S,
@@ -99,21 +99,23 @@ impl<M: Semantics> Connection<M> {
         let meaning = block.meaning;
         let taken = match (meaning.fault, stream.stage, meaning.status) {
             (Some(fault), ..) => Err(Failure::Malformed(fault)),
-            (_, Stage::Head, None) => Err(Failure::Malformed("a reply without `:status`")),
-            (_, Stage::Head, Some(100..=199)) if head.ends_stream => {
+            (_, ReplyState::Head, None) => Err(Failure::Malformed("a reply without `:status`")),
+            (_, ReplyState::Head, Some(100..=199)) if head.ends_stream => {
                 Err(Failure::Malformed("the stream ends with an interim reply"))
             }
-            (_, Stage::Head, Some(101)) => Err(Failure::Malformed("status 101 does not exist in HTTP/2")),
-            (_, Stage::Head, Some(100..=199)) => return Ok(()),
-            (_, Stage::Head, Some(_)) => {
-                stream.stage = Stage::Body;
+            (_, ReplyState::Head, Some(101)) => {
+                Err(Failure::Malformed("status 101 does not exist in HTTP/2"))
+            }
+            (_, ReplyState::Head, Some(100..=199)) => return Ok(()),
+            (_, ReplyState::Head, Some(_)) => {
+                stream.stage = ReplyState::Body;
                 M::head(&mut stream.reply, rules, block, head.ends_stream, sink)
             }
-            (_, Stage::Body, Some(_)) => Err(Failure::Malformed("a second head in one reply")),
-            (_, Stage::Body, None) if !head.ends_stream => {
+            (_, ReplyState::Body, Some(_)) => Err(Failure::Malformed("a second head in one reply")),
+            (_, ReplyState::Body, None) if !head.ends_stream => {
                 Err(Failure::Malformed("trailers that do not end the stream"))
             }
-            (_, Stage::Body, None) => M::trailers(&mut stream.reply, rules, block, sink),
+            (_, ReplyState::Body, None) => M::trailers(&mut stream.reply, rules, block, sink),
         };
         match taken {
             Err(failure) => self.give_up(slot, failure, out, sink),

@@ -2,7 +2,7 @@
 
 use super::connection::{Connection, OUR_WINDOW};
 use super::frame::{self, FrameHeader, HEADER_LENGTH, flag, kind};
-use super::{Prepared, Semantics};
+use super::{Http2Request, Semantics};
 use crate::protocol::Call;
 use prony_load::grpc::PREFIX;
 
@@ -11,7 +11,7 @@ impl<M: Semantics> Connection<M> {
     pub(super) fn start_stream(
         &mut self,
         scratch: &mut Vec<u8>,
-        call: &Call<'_, Prepared>,
+        call: &Call<'_, Http2Request>,
         out: &mut Vec<u8>,
     ) {
         debug_assert!(self.is_ready && !self.is_closing);

@@ -8,7 +8,7 @@ use crate::protocol::Token;
 
 /// Progress of the reply of a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum ReplyState {
     /// Waiting for the head.
     Head,
     /// The head has arrived; body or trailers follow.
@@ -22,7 +22,7 @@ pub(super) struct Stream<R> {
     pub(super) id: u32,
     pub(super) token: Token,
     pub(super) wants_headers: bool,
-    pub(super) stage: Stage,
+    pub(super) stage: ReplyState,
     pub(super) reply: R,
     /// Bytes that the peer still accepts on this stream; negative after the peer has shrunk its window.
     pub(super) send_window: i64,
@@ -102,7 +102,7 @@ impl<R: Default> Streams<R> {
                 id: 0,
                 token: Token(0),
                 wants_headers: false,
-                stage: Stage::Head,
+                stage: ReplyState::Head,
                 reply: R::default(),
                 send_window: 0,
                 receive_window: 0,
@@ -122,7 +122,7 @@ impl<R: Default> Streams<R> {
         let stream = &mut self.slots[slot];
         stream.id = id;
         stream.token = token;
-        stream.stage = Stage::Head;
+        stream.stage = ReplyState::Head;
         slot
     }
 

@@ -32,12 +32,12 @@ pub struct TlsError(pub String);
 pub struct TlsConfig {
     client: Arc<ClientConfig>,
     server_name: ServerName<'static>,
-    wanted: Wanted,
+    wanted: RequiredAlpn,
 }
 
 /// The protocol that the service must agree to.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted(Option<&'static [u8]>);
+pub struct RequiredAlpn(Option<&'static [u8]>);
 
 impl TlsConfig {
     /// Trusts the given certificates, or the machine's own if there are none (`SSL_CERT_FILE` overrides them), unless
@@ -97,7 +97,7 @@ impl TlsConfig {
         Ok(Self {
             client: Arc::new(client),
             server_name,
-            wanted: Wanted(wanted),
+            wanted: RequiredAlpn(wanted),
         })
     }
 
@@ -112,12 +112,12 @@ impl TlsConfig {
     }
 
     /// The protocol that the service must agree to.
-    pub const fn wanted(&self) -> Wanted {
+    pub const fn wanted(&self) -> RequiredAlpn {
         self.wanted
     }
 }
 
-impl Wanted {
+impl RequiredAlpn {
     /// Checks the protocol that the service selected (ALPN). For HTTP/1.1 it need not select any.
     pub fn agrees(self, agreed: Option<&[u8]>) -> Result<(), TlsError> {
         match self.0 {

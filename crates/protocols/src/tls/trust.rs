@@ -50,7 +50,7 @@ impl Trust {
         Ok(if given.is_empty() {
             signed
         } else {
-            Arc::new(SignedOrGiven { signed, given })
+            Arc::new(PinnedOrIssued { signed, given })
         })
     }
 }
@@ -106,12 +106,12 @@ pub(crate) fn identity_of(
 /// Trusts certificates that a given one has signed, and the given ones themselves. The rules for signed certificates
 /// reject a self-signed server certificate that is marked as an authority.
 #[derive(Debug)]
-struct SignedOrGiven {
+struct PinnedOrIssued {
     signed: Arc<WebPkiServerVerifier>,
     given: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for SignedOrGiven {
+impl ServerCertVerifier for PinnedOrIssued {
     fn verify_server_cert(
         &self,
         leaf: &CertificateDer<'_>,

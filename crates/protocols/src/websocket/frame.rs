@@ -138,11 +138,11 @@ pub(super) fn fill(
     out: &mut Vec<u8>,
     payload: impl FnOnce(&mut Vec<u8>),
 ) {
-    let (begin, guess) = (out.len(), Extent::of(about));
+    let (begin, guess) = (out.len(), LengthEncoding::of(about));
     out.resize(begin + guess.header(), 0);
     payload(out);
     let length = out.len() - begin - guess.header();
-    let extent = Extent::of(length);
+    let extent = LengthEncoding::of(length);
     if extent != guess {
         let header = std::iter::repeat_n(0, extent.header());
         out.splice(begin..begin + guess.header(), header);
@@ -151,9 +151,9 @@ pub(super) fn fill(
     let (head, length_and_key) = header.split_at_mut(2);
     let (long, own_key) = length_and_key.split_at_mut(extent.more());
     let short = match extent {
-        Extent::One => length as u8,
-        Extent::Two => IN_TWO,
-        Extent::Eight => IN_EIGHT,
+        LengthEncoding::One => length as u8,
+        LengthEncoding::Two => IN_TWO,
+        LengthEncoding::Eight => IN_EIGHT,
     };
     head.copy_from_slice(&[FINAL | opcode, MASKED | short]);
     long.copy_from_slice(&(length as u64).to_be_bytes()[8 - extent.more()..]);
@@ -174,20 +174,20 @@ pub(crate) fn write_as_given(
     if key.is_none() {
         // A key of zeros has changed nothing: it is left out.
         out[begin + 1] &= !MASKED;
-        let key = begin + 2 + Extent::of(payload.len()).more();
+        let key = begin + 2 + LengthEncoding::of(payload.len()).more();
         out.drain(key..key + 4);
     }
 }
 
 /// How many bytes a length takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extent {
+enum LengthEncoding {
     One,
     Two,
     Eight,
 }
 
-impl Extent {
+impl LengthEncoding {
     const fn of(length: usize) -> Self {
         if length < IN_TWO as usize {
             Self::One

@@ -13,14 +13,14 @@ const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The part of a handshake request that is the same for all connections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct HandshakeTemplate {
     /// All of it but the value of the last header, which is the key; in rooms with places.
     pub(crate) request: Template,
     /// The subprotocols that it offers.
     pub(super) subprotocols: Vec<String>,
 }
 
-impl Asked {
+impl HandshakeTemplate {
     /// The request, if it has no placeholders.
     pub(super) fn constant(&self) -> Vec<u8> {
         let mut request = Vec::new();
@@ -42,7 +42,7 @@ const SWITCHED: u16 = 101;
 
 /// The reply to a handshake, which switches or refuses to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct HandshakeReply {
     pub(crate) status: u16,
     pub(crate) version: Version,
     /// Its head, without folds.
@@ -61,7 +61,11 @@ pub(crate) struct Handshake {
 
 impl Handshake {
     /// Asks for it with a key of these 16 bytes.
-    pub(crate) fn begin(random: &[u8], (request, asked): (&[u8], &Asked), out: &mut Vec<u8>) -> Self {
+    pub(crate) fn begin(
+        random: &[u8],
+        (request, asked): (&[u8], &HandshakeTemplate),
+        out: &mut Vec<u8>,
+    ) -> Self {
         let key = STANDARD.encode(random);
         out.extend_from_slice(request);
         out.extend_from_slice(key.as_bytes());
@@ -74,7 +78,7 @@ impl Handshake {
     }
 
     /// Takes the reply from the front of `bytes`. Gives it once it is there: until then all of `bytes` are taken.
-    pub(crate) fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<Answer>, &'static str> {
+    pub(crate) fn read(&mut self, bytes: &mut &[u8]) -> Result<Option<HandshakeReply>, &'static str> {
         while !bytes.is_empty() {
             let Some(taken) = self.partial.push(bytes)? else {
                 *bytes = &[];
@@ -88,7 +92,7 @@ impl Handshake {
             // An interim reply (1xx) is followed by another one.
             if parsed.status == SWITCHED || parsed.status >= 200 {
                 let (status, version) = (parsed.status, parsed.version);
-                return Ok(Some(Answer {
+                return Ok(Some(HandshakeReply {
                     status,
                     version,
                     head,
@@ -100,7 +104,7 @@ impl Handshake {
 
     /// Reads a head; one that switches must say what it switches to.
     fn judge(&self, head: &[u8]) -> Result<ParsedHead, &'static str> {
-        let mut said = Said::default();
+        let mut said = HandshakeHeaders::default();
         let parsed = head::parse(head, |name, value| said.note(name, value))?;
         if parsed.status != SWITCHED {
             return Ok(parsed);
@@ -137,7 +141,7 @@ fn accept(key: &str) -> String {
 
 /// The headers of a reply that concern the handshake.
 #[derive(Default)]
-struct Said<'a> {
+struct HandshakeHeaders<'a> {
     upgrades: bool,
     is_web_socket: bool,
     accept: Option<&'a [u8]>,
@@ -145,7 +149,7 @@ struct Said<'a> {
     subprotocol: Option<&'a [u8]>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> HandshakeHeaders<'a> {
     fn note(&mut self, name: &[u8], value: &'a [u8]) {
         let is = |other: &str| name.eq_ignore_ascii_case(other.as_bytes());
         if is("connection") {

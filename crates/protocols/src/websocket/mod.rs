@@ -14,19 +14,19 @@ mod rooms;
 mod shared;
 mod utf8;
 
-pub use prepare::Prepared;
+pub use prepare::WebSocketMessage;
 pub use shared::Shared;
 
 use crate::protocol::{
-    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, SeatOf, Token,
-    Version,
+    Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, RoomMembership,
+    Token, Version,
 };
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
 use prony_load::events::LONGEST_EVENT;
 use prony_load::{Limits, Request, Target};
-use reader::{Reader, Seen};
-use rooms::{Place, Rooms};
+use reader::{FrameEvent, Reader};
+use rooms::{RoomPosition, Rooms};
 use std::collections::VecDeque;
 
 /// The head of each message: that of the handshake.
@@ -50,7 +50,7 @@ pub(crate) struct Fault {
 pub struct WebSocket {
     /// Present until the peer has switched protocols.
     handshake: Option<Handshake>,
-    under_way: VecDeque<UnderWay>,
+    under_way: VecDeque<AwaitedMessage>,
     depth: u32,
     reader: Reader,
     /// Number of messages that the service sends on its own before the first request; `None` until that is known.
@@ -74,7 +74,7 @@ pub struct WebSocket {
 /// Membership of a connection in a room.
 #[derive(Debug)]
 struct Member {
-    place: Place,
+    place: RoomPosition,
     /// The handshake request, which is the same for the whole room.
     asked: Vec<u8>,
     /// Whether it has received its own greeting: from then on the service counts it as a member.
@@ -88,7 +88,7 @@ struct Member {
 const LONGEST_GREETING: u64 = 64;
 
 #[derive(Debug, Clone, Copy)]
-struct UnderWay {
+struct AwaitedMessage {
     token: Token,
     kind: Kind,
 }
@@ -106,38 +106,38 @@ impl WebSocket {
         {
             if let (Some(member), Some(rooms)) = (&mut self.member, &mut shared.rooms) {
                 match seen {
-                    Seen::Begin(kind) => {
+                    FrameEvent::Begin(kind) => {
                         member.kind = kind;
                         member.message.clear();
                         continue;
                     }
-                    Seen::Piece(piece) => {
+                    FrameEvent::Piece(piece) => {
                         member.message.extend_from_slice(piece);
                         continue;
                     }
-                    Seen::End => {
+                    FrameEvent::End => {
                         let heard = (member.kind, member.message.as_slice());
                         member.is_in |= rooms.hear(member.place, heard, sink)?;
                         continue;
                     }
-                    Seen::Ping | Seen::Pong | Seen::Close => {}
+                    FrameEvent::Ping | FrameEvent::Pong | FrameEvent::Close => {}
                 }
             }
             match seen {
                 // A service may send first; after the first request its messages are replies.
-                Seen::Begin(_) if !self.was_asked => self.is_greeting = true,
-                Seen::Piece(_) if self.is_greeting => {}
-                Seen::End if self.is_greeting => {
+                FrameEvent::Begin(_) if !self.was_asked => self.is_greeting = true,
+                FrameEvent::Piece(_) if self.is_greeting => {}
+                FrameEvent::End if self.is_greeting => {
                     self.is_greeting = false;
                     self.greeted = self.greeted.saturating_add(1);
                 }
-                Seen::Begin(kind) => self.begin(kind, sink)?,
-                Seen::Piece(piece) => sink.data(self.under_way[0].token, piece),
-                Seen::End => self.complete(shared, out, sink),
-                Seen::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
+                FrameEvent::Begin(kind) => self.begin(kind, sink)?,
+                FrameEvent::Piece(piece) => sink.data(self.under_way[0].token, piece),
+                FrameEvent::End => self.complete(shared, out, sink),
+                FrameEvent::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
                 // An unsolicited pong needs no answer (section 5.5.3).
-                Seen::Pong => {}
-                Seen::Close => self.closed(shared, out, sink)?,
+                FrameEvent::Pong => {}
+                FrameEvent::Close => self.closed(shared, out, sink)?,
             }
         }
         Ok(())
@@ -201,18 +201,18 @@ impl WebSocket {
 }
 
 impl Protocol for WebSocket {
-    type Prepared = Prepared;
-    type Shared = Shared;
+    type Request = WebSocketMessage;
+    type WorkerState = Shared;
 
     const GREETING: &'static str = "it answered the WebSocket handshake";
     const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
 
-    fn prepare(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
-        Prepared::new(request, target)
+    fn prepare(request: &Request, target: &Target) -> Result<WebSocketMessage, PrepareError> {
+        WebSocketMessage::new(request, target)
     }
 
-    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<Prepared, PrepareError> {
-        Prepared::for_rooms(request, target)
+    fn prepare_for_rooms(request: &Request, target: &Target) -> Result<WebSocketMessage, PrepareError> {
+        WebSocketMessage::for_rooms(request, target)
     }
 
     fn shared() -> Shared {
@@ -242,7 +242,7 @@ impl Protocol for WebSocket {
         }
     }
 
-    fn enter(&mut self, shared: &mut Shared, seat: &SeatOf<'_, Prepared>) {
+    fn enter(&mut self, shared: &mut Shared, seat: &RoomMembership<'_, WebSocketMessage>) {
         let random = shared.random();
         let rooms = shared.rooms.get_or_insert_with(|| Rooms::new(seat.members));
         shared.longest = shared.longest.max(LONGEST_GREETING);
@@ -256,7 +256,7 @@ impl Protocol for WebSocket {
         });
     }
 
-    fn open(&mut self, shared: &mut Shared, first: &Prepared, out: &mut Vec<u8>) {
+    fn open(&mut self, shared: &mut Shared, first: &WebSocketMessage, out: &mut Vec<u8>) {
         let random = [shared.random().to_ne_bytes(), shared.random().to_ne_bytes()];
         let asked = first.handshake();
         let constant;
@@ -297,7 +297,7 @@ impl Protocol for WebSocket {
     }
 
     #[inline]
-    fn start(&mut self, shared: &mut Shared, call: &Call<'_, Prepared>, out: &mut Vec<u8>) {
+    fn start(&mut self, shared: &mut Shared, call: &Call<'_, WebSocketMessage>, out: &mut Vec<u8>) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
             let request = (call.token, call.prepared.kind());
             rooms.say(member.place, request, |out| {
@@ -309,7 +309,7 @@ impl Protocol for WebSocket {
         call.prepared.write(call.values, shared.key(), out);
         self.was_asked = true;
         self.last_sent |= call.is_last;
-        self.under_way.push_back(UnderWay {
+        self.under_way.push_back(AwaitedMessage {
             token: call.token,
             kind: call.prepared.kind(),
         });

@@ -1,16 +1,16 @@
 //! Messages as bytes, and the handshake that opens their connections.
 
 use super::frame::{self, Kind};
-use super::handshake::Asked;
+use super::handshake::HandshakeTemplate;
 use crate::protocol::PrepareError;
-use crate::request_rules::{self, Reserved};
+use crate::request_rules::{self, ReservedHeaders};
 use crate::request_values::Values;
 use prony_load::{Body, Header, Part, Request, Target, Template};
 
 /// The constant parts of a message, with the handshake of its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Prepared {
-    handshake: Asked,
+pub struct WebSocketMessage {
+    handshake: HandshakeTemplate,
     kind: Kind,
     /// The whole message, or the part before `rest`.
     begin: Vec<u8>,
@@ -20,7 +20,7 @@ pub struct Prepared {
 }
 
 /// Headers that only we may write.
-const CONNECTION: Reserved = Reserved {
+const CONNECTION: ReservedHeaders = ReservedHeaders {
     names: &[
         "connection",
         "upgrade",
@@ -29,11 +29,11 @@ const CONNECTION: Reserved = Reserved {
     ],
     reason: PART_OF_HANDSHAKE,
 };
-const EXTENSIONS: Reserved = Reserved {
+const EXTENSIONS: ReservedHeaders = ReservedHeaders {
     names: &["sec-websocket-extensions"],
     reason: PART_OF_HANDSHAKE,
 };
-const BODY: Reserved = Reserved {
+const BODY: ReservedHeaders = ReservedHeaders {
     names: &["content-length", "transfer-encoding"],
     reason: "a handshake has no body",
 };
@@ -43,7 +43,7 @@ const PART_OF_HANDSHAKE: &str = "it is a part of the handshake, which prony writ
 const UPGRADE: &str =
     "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ";
 
-impl Prepared {
+impl WebSocketMessage {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
         let asked = |prepared: Self| match find_places(request) {
             None => Ok(prepared),
@@ -106,7 +106,7 @@ impl Prepared {
         })
     }
 
-    pub(crate) const fn handshake(&self) -> &Asked {
+    pub(crate) const fn handshake(&self) -> &HandshakeTemplate {
         &self.handshake
     }
 
@@ -152,7 +152,7 @@ fn find_places(request: &Request) -> Option<PrepareError> {
     })
 }
 
-fn handshake(request: &Request, target: &Target) -> Asked {
+fn handshake(request: &Request, target: &Target) -> HandshakeTemplate {
     let Request { path, headers, .. } = request;
     let mut asked = Template::literal(b"GET ".to_vec());
     let mut add = |part: Template| asked.0.extend(part.0);
@@ -178,7 +178,7 @@ fn handshake(request: &Request, target: &Target) -> Asked {
         add(text("\r\n".to_owned()));
     }
     add(text(UPGRADE.to_owned()));
-    Asked {
+    HandshakeTemplate {
         request: asked,
         subprotocols,
     }

@@ -2,11 +2,11 @@
 
 use super::Fault;
 use super::frame::{Header, Kind, LONGEST_CONTROL, LONGEST_HEADER, code, opcode};
-use super::utf8::{NoText, Utf8};
+use super::utf8::{InvalidUtf8, Utf8};
 
 /// The next event on a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen<'a> {
+pub(crate) enum FrameEvent<'a> {
     /// A message begins.
     Begin(Kind),
     /// Bytes of the message; at least one.
@@ -58,14 +58,18 @@ impl Reader {
     /// Reads the next event from the front of `bytes`; `None`: all of them are consumed. No message may be longer than
     /// `longest` bytes.
     #[inline]
-    pub(crate) fn next<'a>(&mut self, bytes: &mut &'a [u8], longest: u64) -> Result<Option<Seen<'a>>, Fault> {
+    pub(crate) fn next<'a>(
+        &mut self,
+        bytes: &mut &'a [u8],
+        longest: u64,
+    ) -> Result<Option<FrameEvent<'a>>, Fault> {
         loop {
             let Some(frame) = &mut self.frame else {
                 let Some(header) = self.header(bytes)? else {
                     return Ok(None);
                 };
                 match self.begin(header, longest)? {
-                    Some(kind) => return Ok(Some(Seen::Begin(kind))),
+                    Some(kind) => return Ok(Some(FrameEvent::Begin(kind))),
                     None => continue,
                 }
             };
@@ -81,14 +85,14 @@ impl Reader {
                 }
                 self.frame = None;
                 match opcode {
-                    opcode::PING => return Ok(Some(Seen::Ping)),
-                    opcode::PONG => return Ok(Some(Seen::Pong)),
-                    _ => return Ok(Some(Seen::Close)),
+                    opcode::PING => return Ok(Some(FrameEvent::Ping)),
+                    opcode::PONG => return Ok(Some(FrameEvent::Pong)),
+                    _ => return Ok(Some(FrameEvent::Close)),
                 }
             }
             if !piece.is_empty() {
                 self.check(piece)?;
-                return Ok(Some(Seen::Piece(piece)));
+                return Ok(Some(FrameEvent::Piece(piece)));
             }
             if !is_over {
                 return Ok(None);
@@ -97,7 +101,7 @@ impl Reader {
             if is_final {
                 self.message = None;
                 self.utf8.end()?;
-                return Ok(Some(Seen::End));
+                return Ok(Some(FrameEvent::End));
             }
         }
     }
@@ -167,8 +171,8 @@ impl Reader {
     }
 }
 
-impl From<NoText> for Fault {
-    fn from(NoText: NoText) -> Self {
+impl From<InvalidUtf8> for Fault {
+    fn from(InvalidUtf8: InvalidUtf8) -> Self {
         Self {
             code: code::NO_TEXT,
             reason: "a text message that is not UTF-8",

@@ -26,26 +26,26 @@ pub(super) struct Rooms {
 
 /// Position of a connection: its room and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct RoomPosition {
     room: usize,
     seat: usize,
 }
 
 #[derive(Debug, Default)]
 struct Room {
-    seats: Vec<Seat>,
+    seats: Vec<RoomSeat>,
     /// Messages that at least one member has received, in the common order; those that are done are in front.
-    heard: VecDeque<Said>,
+    heard: VecDeque<RoomMessage>,
     /// Position of the first of them in the order.
     first: u64,
     /// Messages that were sent but that no member has received yet, the oldest first.
-    unheard: VecDeque<Said>,
+    unheard: VecDeque<RoomMessage>,
     /// Bytes of the messages in `heard`.
     bytes: usize,
 }
 
 #[derive(Debug, Default, Clone)]
-struct Seat {
+struct RoomSeat {
     is_in: bool,
     /// Position of the message that it must receive next; `None`: any.
     next: Option<u64>,
@@ -54,7 +54,7 @@ struct Seat {
 
 /// A message that a member sent.
 #[derive(Debug)]
-struct Said {
+struct RoomMessage {
     by: usize,
     /// The request, while its sender waits for it.
     token: Option<Token>,
@@ -99,8 +99,8 @@ impl Rooms {
     }
 
     /// The position of a worker's connection, which has this greeting.
-    pub(super) fn enter(&mut self, connection: u32, greeting: Vec<u8>) -> Place {
-        let place = Place {
+    pub(super) fn enter(&mut self, connection: u32, greeting: Vec<u8>) -> RoomPosition {
+        let place = RoomPosition {
             room: (connection / self.members) as usize,
             seat: (connection % self.members) as usize,
         };
@@ -108,22 +108,22 @@ impl Rooms {
             self.all.resize_with(place.room + 1, Room::default);
         }
         let seats = &mut self.all[place.room].seats;
-        seats.resize(self.members as usize, Seat::default());
-        seats[place.seat] = Seat {
+        seats.resize(self.members as usize, RoomSeat::default());
+        seats[place.seat] = RoomSeat {
             greeting,
-            ..Seat::default()
+            ..RoomSeat::default()
         };
         place
     }
 
-    pub(super) fn greeting(&self, place: Place) -> &[u8] {
+    pub(super) fn greeting(&self, place: RoomPosition) -> &[u8] {
         &self.all[place.room].seats[place.seat].greeting
     }
 
     /// A member sends the message that `write` appends.
     pub(super) fn say(
         &mut self,
-        place: Place,
+        place: RoomPosition,
         (token, kind): (Token, Kind),
         write: impl FnOnce(&mut Vec<u8>),
     ) {
@@ -138,7 +138,7 @@ impl Rooms {
             flip(&mut missing, seat);
             expected += 1;
         }
-        room.unheard.push_back(Said {
+        room.unheard.push_back(RoomMessage {
             by: place.seat,
             token: Some(token),
             kind,
@@ -154,7 +154,7 @@ impl Rooms {
     /// A member receives a message. Returns whether it is the member's own greeting.
     pub(super) fn hear<S: ReplySink>(
         &mut self,
-        place: Place,
+        place: RoomPosition,
         (kind, payload): (Kind, &[u8]),
         sink: &mut S,
     ) -> Result<bool, Fault> {
@@ -210,7 +210,7 @@ impl Rooms {
     }
 
     /// The sender no longer waits for a message.
-    pub(super) fn give_up<S: ReplySink>(&mut self, place: Place, token: Token, sink: &mut S) {
+    pub(super) fn give_up<S: ReplySink>(&mut self, place: RoomPosition, token: Token, sink: &mut S) {
         let room = &mut self.all[place.room];
         let mut all = room.heard.iter_mut().chain(&mut room.unheard);
         if let Some(said) = all.find(|said| said.token == Some(token)) {
@@ -220,7 +220,7 @@ impl Rooms {
     }
 
     /// A member leaves: its messages are no longer waited for, and it receives no more.
-    pub(super) fn leave<S: ReplySink>(&mut self, place: Place, sink: &mut S) {
+    pub(super) fn leave<S: ReplySink>(&mut self, place: RoomPosition, sink: &mut S) {
         let room = &mut self.all[place.room];
         let seat = std::mem::take(&mut room.seats[place.seat]);
         let from = seat.next.unwrap_or(room.first);
@@ -251,7 +251,7 @@ impl Rooms {
 
 const ANOTHER_ORDER: &str = "a message was delivered to a member out of order, or not at all";
 
-impl Seat {
+impl RoomSeat {
     fn is_greeted_by(&self, payload: &[u8]) -> bool {
         !payload.is_empty() && self.greeting == payload
     }
@@ -332,7 +332,7 @@ impl Room {
     }
 }
 
-impl Said {
+impl RoomMessage {
     /// Reports the outcome of the message, once no member may receive it any more.
     fn settle<S: ReplySink>(&mut self, sink: &mut S) {
         if self.open > 0 {

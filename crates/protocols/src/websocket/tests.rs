@@ -186,9 +186,13 @@ impl Bench {
 }
 
 /// The results of receiving bytes in these pieces: reported events, whether the protocol was kept, frames sent.
-type Came = (Vec<String>, Result<(), ProtocolError>, Vec<(u8, Vec<u8>)>);
+type ReceivedMessage = (Vec<String>, Result<(), ProtocolError>, Vec<(u8, Vec<u8>)>);
 
-fn came<'a>(requests: &[Request], limits: &Limits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Came {
+fn came<'a>(
+    requests: &[Request],
+    limits: &Limits,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> ReceivedMessage {
     let mut bench = Bench::with(requests, limits);
     bench.out.clear();
     let mut result = Ok(());
@@ -201,7 +205,7 @@ fn came<'a>(requests: &[Request], limits: &Limits, pieces: impl IntoIterator<Ite
 }
 
 /// The results of receiving these bytes, which must be the same when they are split in two anywhere, and byte by byte.
-fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> Came {
+fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> ReceivedMessage {
     let whole = came(requests, limits, [bytes]);
     for at in 0..=bytes.len() {
         let (front, back) = bytes.split_at(at);
@@ -582,24 +586,24 @@ fn what_cannot_be_sent_is_refused() {
 
 /// One message as a service sends it.
 #[derive(Debug, Clone)]
-struct Sent {
+struct SentMessage {
     is_text: bool,
     message: String,
     /// Length of each fragment but the last one, and the payload of the ping after it.
     fragments: Vec<(usize, Option<Vec<u8>>)>,
 }
 
-fn any_message() -> impl Strategy<Value = Sent> {
+fn any_message() -> impl Strategy<Value = SentMessage> {
     let ping = proptest::option::of(proptest::collection::vec(any::<u8>(), 0..5));
     let fragments = proptest::collection::vec((0..200_usize, ping), 0..4);
-    (any::<bool>(), "\\PC{0,200}", fragments).prop_map(|(is_text, message, fragments)| Sent {
+    (any::<bool>(), "\\PC{0,200}", fragments).prop_map(|(is_text, message, fragments)| SentMessage {
         is_text,
         message,
         fragments,
     })
 }
 
-impl Sent {
+impl SentMessage {
     fn write(&self, out: &mut Vec<u8>, pings: &mut Vec<(u8, Vec<u8>)>) {
         let (mut rest, mut first) = (self.message.as_bytes(), if self.is_text { 1 } else { 2 });
         for (length, ping) in &self.fragments {
@@ -661,9 +665,9 @@ enum Act {
 
 /// How messages ended.
 #[derive(Debug, Default)]
-struct Ended(Vec<u32>);
+struct EndEvent(Vec<u32>);
 
-impl ReplySink for Ended {
+impl ReplySink for EndEvent {
     fn first_byte(&mut self, _: Token) {}
 
     fn head(&mut self, _: Token, _: Head<'_>) {}
@@ -698,7 +702,7 @@ proptest! {
         let greeting = |by: u32| format!("member {by}").into_bytes();
         let mut rooms = Rooms::new(2);
         let mut places: Vec<_> = (0..4).map(|by| rooms.enter(by, greeting(by))).collect();
-        let (mut said, mut sink) = (Vec::new(), Ended::default());
+        let (mut said, mut sink) = (Vec::new(), EndEvent::default());
         let mut over = Vec::new();
         for act in acts {
             let (by, heard) = match act {

@@ -9,7 +9,7 @@ pub(super) struct Utf8 {
 
 /// The text is not UTF-8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct NoText;
+pub(super) struct InvalidUtf8;
 
 impl Utf8 {
     pub(super) const fn new() -> Self {
@@ -21,7 +21,7 @@ impl Utf8 {
 
     /// Checks the next piece.
     #[inline]
-    pub(super) fn take(&mut self, mut piece: &[u8]) -> Result<(), NoText> {
+    pub(super) fn take(&mut self, mut piece: &[u8]) -> Result<(), InvalidUtf8> {
         while self.length > 0
             && let Some((&byte, rest)) = piece.split_first()
         {
@@ -32,7 +32,7 @@ impl Utf8 {
                 Ok(_) => self.length = 0,
                 // It may still become a character.
                 Err(error) if error.error_len().is_none() => {}
-                Err(_) => return Err(NoText),
+                Err(_) => return Err(InvalidUtf8),
             }
         }
         // Most texts are ASCII, and that check uses vector instructions.
@@ -43,7 +43,7 @@ impl Utf8 {
             return Ok(());
         };
         if error.error_len().is_some() {
-            return Err(NoText);
+            return Err(InvalidUtf8);
         }
         let begun = &piece[error.valid_up_to()..];
         self.begun[..begun.len()].copy_from_slice(begun);
@@ -52,8 +52,12 @@ impl Utf8 {
     }
 
     /// Checks that the text does not end in the middle of a character.
-    pub(super) const fn end(self) -> Result<(), NoText> {
-        if self.length == 0 { Ok(()) } else { Err(NoText) }
+    pub(super) const fn end(self) -> Result<(), InvalidUtf8> {
+        if self.length == 0 {
+            Ok(())
+        } else {
+            Err(InvalidUtf8)
+        }
     }
 }
 
@@ -62,7 +66,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn judged<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), NoText> {
+    fn judged<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), InvalidUtf8> {
         let mut utf8 = Utf8::new();
         pieces.into_iter().try_for_each(|piece| utf8.take(piece))?;
         utf8.end()
@@ -79,7 +83,7 @@ mod tests {
             let mut bytes = text.into_bytes();
             let at = at.index(bytes.len() + 1);
             bytes.splice(at..at, wrong);
-            let expected = std::str::from_utf8(&bytes).map(|_| ()).map_err(|_| NoText);
+            let expected = std::str::from_utf8(&bytes).map(|_| ()).map_err(|_| InvalidUtf8);
             prop_assert_eq!(judged([bytes.as_slice()]), expected);
             prop_assert_eq!(judged(bytes.chunks(size)), expected);
         }

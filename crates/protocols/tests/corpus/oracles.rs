@@ -126,15 +126,15 @@ async fn answer_stream(mut stream: DuplexStream, frames: &[u8]) {
 }
 
 /// A connection that has ended, and forgets what is written.
-struct Ended;
+struct OracleEnd;
 
-impl io::Read for Ended {
+impl io::Read for OracleEnd {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         Ok(0)
     }
 }
 
-impl io::Write for Ended {
+impl io::Write for OracleEnd {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         Ok(bytes.len())
     }
@@ -145,7 +145,7 @@ impl io::Write for Ended {
 }
 
 pub(crate) fn tungstenite(bytes: &[u8]) -> String {
-    let mut socket = WebSocket::from_partially_read(Ended, bytes.to_vec(), Role::Client, None);
+    let mut socket = WebSocket::from_partially_read(OracleEnd, bytes.to_vec(), Role::Client, None);
     let mut all = Vec::new();
     loop {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

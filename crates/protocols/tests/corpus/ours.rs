@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// What becomes of the one request.
 #[derive(Default)]
-struct Seen {
+struct Observation {
     head: Option<(u16, Framing, bool)>,
     body: Vec<u8>,
     /// Where messages end.
@@ -20,7 +20,7 @@ struct Seen {
     end: Option<Result<End, Failure>>,
 }
 
-impl ReplySink for Seen {
+impl ReplySink for Observation {
     fn first_byte(&mut self, _: Token) {}
 
     fn head(&mut self, _: Token, head: Head<'_>) {
@@ -75,10 +75,10 @@ fn call<'a, Prepared>(prepared: &'a Prepared, parameters: &'a Parameters) -> Cal
 }
 
 /// What a connection sees of bytes in pieces of a size, after which it ends.
-fn http1_seen(method: &str, pieces: &mut dyn Iterator<Item = &[u8]>) -> Seen {
+fn http1_seen(method: &str, pieces: &mut dyn Iterator<Item = &[u8]>) -> Observation {
     let mut shared = Http1::shared();
     let mut connection = Http1::new(&mut shared, 1);
-    let (mut seen, mut out) = (Seen::default(), Vec::new());
+    let (mut seen, mut out) = (Observation::default(), Vec::new());
     let prepared = Http1::prepare(&request(method), &target()).expect("a plain request");
     connection.start(&mut shared, &call(&prepared, &Parameters::new(&[], 0)), &mut out);
     for piece in pieces {
@@ -126,10 +126,10 @@ fn stream_seen<M: Semantics>(
     method: &str,
     bytes: &[u8],
     size: usize,
-) -> (Seen, Vec<u8>, Option<&'static str>) {
+) -> (Observation, Vec<u8>, Option<&'static str>) {
     let mut shared = Connection::<M>::shared();
     let mut connection = Connection::<M>::new(&mut shared, 1);
-    let (mut seen, mut out) = (Seen::default(), Vec::new());
+    let (mut seen, mut out) = (Observation::default(), Vec::new());
     let prepared = Connection::<M>::prepare(&request(method), &target()).expect("a plain request");
     connection.open(&mut shared, &prepared, &mut out);
     connection
@@ -165,8 +165,8 @@ const RST_STREAM: u8 = 3;
 const GOAWAY: u8 = 7;
 
 fn stream_reading(
-    (seen, sent, broken): (Seen, Vec<u8>, Option<&'static str>),
-    reply: impl Fn(&Seen, End) -> String,
+    (seen, sent, broken): (Observation, Vec<u8>, Option<&'static str>),
+    reply: impl Fn(&Observation, End) -> String,
 ) -> String {
     if let Some(reason) = broken {
         return format!(
@@ -186,7 +186,7 @@ fn stream_reading(
     }
 }
 
-fn status(seen: &Seen) -> u16 {
+fn status(seen: &Observation) -> u16 {
     seen.head.expect("a head before the end").0
 }
 

@@ -60,7 +60,7 @@ impl PartialOrd for Quantile {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Written {
+enum QuantileForm {
     Exact(f64),
     AtLeast { at_least: u64 },
     Word(String),
@@ -72,7 +72,7 @@ impl Serialize for Quantile {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
             Self::Exact(ns) => serializer.serialize_u64(ns),
-            Self::AtLeast(at_least) => Written::AtLeast { at_least }.serialize(serializer),
+            Self::AtLeast(at_least) => QuantileForm::AtLeast { at_least }.serialize(serializer),
             Self::Unbounded => serializer.serialize_str(NO_BOUND),
         }
     }
@@ -80,12 +80,12 @@ impl Serialize for Quantile {
 
 impl<'de> Deserialize<'de> for Quantile {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
+        match QuantileForm::deserialize(deserializer)? {
             // The mean in old records has a fraction.
-            Written::Exact(ns) => Ok(Self::Exact(ns.round() as u64)),
-            Written::AtLeast { at_least } => Ok(Self::AtLeast(at_least)),
-            Written::Word(word) if word == NO_BOUND => Ok(Self::Unbounded),
-            Written::Word(word) => Err(D::Error::custom(format!(
+            QuantileForm::Exact(ns) => Ok(Self::Exact(ns.round() as u64)),
+            QuantileForm::AtLeast { at_least } => Ok(Self::AtLeast(at_least)),
+            QuantileForm::Word(word) if word == NO_BOUND => Ok(Self::Unbounded),
+            QuantileForm::Word(word) => Err(D::Error::custom(format!(
                 "invalid time `{word}`: expected ns, {{\"at_least\": ns}} or \"{NO_BOUND}\""
             ))),
         }

@@ -1,7 +1,8 @@
 //! Decides whether a load has a result, and how far it can be trusted. Everything that shows or judges a load uses this.
 
 use crate::{
-    Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, Stage, Warning, WarningKind,
+    Bottleneck, Exclusion, Fault, Level, Outcome, Outcomes, Recording, Scope, TrialStage, Warning,
+    WarningKind,
 };
 
 /// How far the figures of a recording can be trusted.
@@ -106,7 +107,7 @@ impl Recording {
             .any(|one| one.kind.facts().scope == Scope::Machine);
         let why: Vec<&str> = warnings.iter().map(|one| one.text.as_str()).collect();
         Some(Exclusion {
-            stage: Stage::Measure,
+            stage: TrialStage::Measure,
             reason: why.join("; "),
             log_tail: Vec::new(),
             fault: if of_machine {

@@ -1,6 +1,6 @@
 //! Resource use of backing services.
 
-use prony_records::{BackingUsage, Measurement, Watched};
+use prony_records::{BackingUsage, ConnectionSamples, Measurement};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -39,8 +39,8 @@ pub struct WatchedPoint {
     pub connections: BTreeMap<String, f64>,
 }
 
-impl From<&Watched> for WatchedPoint {
-    fn from(watched: &Watched) -> Self {
+impl From<&ConnectionSamples> for WatchedPoint {
+    fn from(watched: &ConnectionSamples) -> Self {
         let mean = |count: &u64| *count as f64 / watched.samples.max(1) as f64;
         let doing = watched.doing.iter();
         Self {

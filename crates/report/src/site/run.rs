@@ -7,7 +7,7 @@ use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
 use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
 use prony_statistics::{
-    Circumstances, Group, Metric, Mismatch, Quantity, ServiceSummary, Summary, mismatches,
+    Group, Metric, Mismatch, Quantity, RunConditions, ServiceSummary, Summary, mismatches,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -127,8 +127,8 @@ impl SiteRun {
         mismatches(&before.circumstances(), &self.circumstances())
     }
 
-    fn circumstances(&self) -> Circumstances<'_> {
-        Circumstances {
+    fn circumstances(&self) -> RunConditions<'_> {
+        RunConditions {
             suite: &self.suite,
             environment: &self.environment,
             generators: None,

@@ -3,8 +3,8 @@
 use prony_records::{
     BytesMoved, CaseFailure, CheckMatrix, Classification, Connections, Coverage, Cpu, Environment, Exclusion,
     Fault, Finding, Generator, Histogram, Interval, Measurement, OperationRecording, Outcomes, Recording,
-    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, Stage, StartUp,
-    Steadiness, TrialRecord, Warning, WarningKind,
+    Requests, ResourceSample, Resources, RunRecord, SCHEMA, ServiceCheck, ServiceId, StartUp, Steadiness,
+    TrialRecord, TrialStage, Warning, WarningKind,
 };
 use prony_report::{Input, References, Report, ServiceInfo};
 use prony_statistics::{Options, summarise};
@@ -17,7 +17,7 @@ pub(crate) const HOSTILE: &str = "<script>document.title='harmed'</script>|\"'`*
 const ROUNDS: u32 = 4;
 const SECONDS: u64 = 4;
 
-struct Made {
+struct SampleService {
     name: &'static str,
     title: &'static str,
     language: &'static str,
@@ -25,29 +25,29 @@ struct Made {
     memory: u64,
 }
 
-const SERVICES: [Made; 4] = [
-    Made {
+const SERVICES: [SampleService; 4] = [
+    SampleService {
         name: "rust-axum",
         title: "axum",
         language: "Rust",
         throughput: 72_000.0,
         memory: 9_000_000,
     },
-    Made {
+    SampleService {
         name: "go-nethttp",
         title: "Go net/http",
         language: "Go",
         throughput: 55_000.0,
         memory: 21_000_000,
     },
-    Made {
+    SampleService {
         name: "go-gorilla",
         title: HOSTILE,
         language: "Go",
         throughput: 54_800.0,
         memory: 22_000_000,
     },
-    Made {
+    SampleService {
         name: "python-flask",
         title: "Flask",
         language: "Python",
@@ -146,7 +146,7 @@ pub(crate) fn run() -> RunRecord {
 }
 
 pub(crate) fn services() -> Vec<ServiceInfo> {
-    let info = |made: &Made| ServiceInfo {
+    let info = |made: &SampleService| ServiceInfo {
         service: made.name.to_owned(),
         variant: "current".to_owned(),
         title: made.title.to_owned(),
@@ -165,7 +165,7 @@ pub(crate) fn services() -> Vec<ServiceInfo> {
 }
 
 fn checks() -> CheckMatrix {
-    let check = |made: &Made| {
+    let check = |made: &SampleService| {
         let broken = made.throughput == 0.0;
         ServiceCheck {
             service: made.name.to_owned(),
@@ -212,10 +212,10 @@ pub(crate) fn trials() -> Vec<TrialRecord> {
     all
 }
 
-fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
+fn trial(made: &SampleService, load: &Value, place: u32, round: u32) -> TrialRecord {
     let result = if made.throughput == 0.0 {
         Err(Exclusion {
-            stage: Stage::Check,
+            stage: TrialStage::Check,
             reason: "case `hello`: the body is one byte short".to_owned(),
             log_tail: vec!["listening".to_owned(), HOSTILE.to_owned()],
             fault: Fault::Service,
@@ -243,7 +243,7 @@ fn trial(made: &Made, load: &Value, place: u32, round: u32) -> TrialRecord {
     }
 }
 
-fn measurement(made: &Made, load: &Value, place: u32, round: u32) -> Measurement {
+fn measurement(made: &SampleService, load: &Value, place: u32, round: u32) -> Measurement {
     // A spread of a few per mille that depends only on the number of the trial.
     let wobble = 1.0 + (f64::from(place * 37 % 11) - 5.0) / 1000.0;
     let throughput = if load["kind"] == "open" {
@@ -307,7 +307,7 @@ fn interval(second: u32, throughput: f64) -> Interval {
 }
 
 /// Quantiles of a roughly lognormal shape: a body, and a longer tail.
-fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
+fn response_times(made: &SampleService, completed: u64, wobble: f64) -> Histogram {
     let mut histogram = Histogram::new();
     for step in 0..200u32 {
         let share = f64::from(step) / 200.0;
@@ -318,7 +318,7 @@ fn response_times(made: &Made, completed: u64, wobble: f64) -> Histogram {
     histogram
 }
 
-fn warnings_of(made: &Made) -> Vec<Warning> {
+fn warnings_of(made: &SampleService) -> Vec<Warning> {
     if made.name == "go-gorilla" {
         vec![Warning::new(
             WarningKind::MissingHeader,
@@ -348,7 +348,7 @@ fn generator() -> Generator {
     }
 }
 
-fn recording(made: &Made, load: &Value, throughput: f64, wobble: f64) -> Recording {
+fn recording(made: &SampleService, load: &Value, throughput: f64, wobble: f64) -> Recording {
     let completed = (throughput * SECONDS as f64) as u64;
     let histogram = response_times(made, completed, wobble);
     let requests = Requests {

@@ -3,8 +3,8 @@
 
 use super::process::BackingProcesses;
 use crate::{Cancel, Failure};
-use prony_config::contract::{After, Contract, Counts};
-use prony_records::{AfterLoad, Answers, BackingUsage, Stage};
+use prony_config::contract::{Contract, FinalInvariant, ReplyCounter};
+use prony_records::{AfterLoad, Answers, BackingUsage, TrialStage};
 use std::thread;
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ impl Invariants {
         contract: &Contract,
     ) -> Result<Self, Failure> {
         let asked = contract.after().iter();
-        let asked = asked.map(|after| number(backing_services, after, Stage::WarmUp));
+        let asked = asked.map(|after| number(backing_services, after, TrialStage::WarmUp));
         Ok(Self {
             before: asked.collect::<Result<_, _>>()?,
             found: Vec::new(),
@@ -48,7 +48,7 @@ impl Invariants {
             return Ok(());
         }
         let uncounted = "the generator did not count the replies that `[[after]]` needs";
-        let answers = answers.ok_or_else(|| Failure::infrastructure(Stage::Recheck, uncounted))?;
+        let answers = answers.ok_or_else(|| Failure::infrastructure(TrialStage::Recheck, uncounted))?;
         let judged = rules
             .iter()
             .zip(&self.before)
@@ -66,7 +66,10 @@ pub(crate) fn judge_during(
 ) -> Result<(), Failure> {
     for during in contract.during() {
         let failed = |reason| {
-            Failure::infrastructure(Stage::Measure, format!("`during` `{}`: {reason}", during.name()))
+            Failure::infrastructure(
+                TrialStage::Measure,
+                format!("`during` `{}`: {reason}", during.name()),
+            )
         };
         let most = backing_services.number(during.backing_service(), during.connections());
         let most = most.map_err(failed)?;
@@ -79,16 +82,16 @@ pub(crate) fn judge_during(
                 one.name,
                 one.title
             );
-            return Err(Failure::new(Stage::Measure, text));
+            return Err(Failure::new(TrialStage::Measure, text));
         }
     }
     Ok(())
 }
 
 /// The replies of a load as the rules of a contract read them.
-struct Counted<'a>(&'a Answers);
+struct ReplyCounts<'a>(&'a Answers);
 
-impl Counts for Counted<'_> {
+impl ReplyCounter for ReplyCounts<'_> {
     fn replies(&self, operation: &str, status: u16) -> u64 {
         self.0.replies(operation, status)
     }
@@ -100,21 +103,21 @@ impl Counts for Counted<'_> {
 
 fn judged(
     backing_services: &mut BackingProcesses,
-    after: &After,
+    after: &FinalInvariant,
     before: i64,
     answers: &Answers,
     cancel: &Cancel,
 ) -> Result<AfterLoad, Failure> {
-    let expected = after.expected(before, &Counted(answers));
+    let expected = after.expected(before, &ReplyCounts(answers));
     let mut looks = 0;
     let found = loop {
-        let found = number(backing_services, after, Stage::Recheck)?;
+        let found = number(backing_services, after, TrialStage::Recheck)?;
         looks += 1;
         if (expected.low..=expected.high).contains(&found) || looks == LOOKS {
             break found;
         }
         if cancel.is_now() {
-            return Err(Failure::interrupted(Stage::Recheck));
+            return Err(Failure::interrupted(TrialStage::Recheck));
         }
         thread::sleep(PAUSE);
     };
@@ -131,7 +134,10 @@ fn judged(
     if (expected.low..=expected.high).contains(&found) {
         return Ok(looked);
     }
-    Err(Failure::new(Stage::Recheck, broken(&looked, &expected.numbers)))
+    Err(Failure::new(
+        TrialStage::Recheck,
+        broken(&looked, &expected.numbers),
+    ))
 }
 
 fn broken(looked: &AfterLoad, numbers: &str) -> String {
@@ -158,7 +164,11 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
 }
 
 /// The one whole number that a query finds. That there is none is no fault of the service.
-fn number(backing_services: &mut BackingProcesses, after: &After, stage: Stage) -> Result<i64, Failure> {
+fn number(
+    backing_services: &mut BackingProcesses,
+    after: &FinalInvariant,
+    stage: TrialStage,
+) -> Result<i64, Failure> {
     let failed =
         |reason: String| Failure::infrastructure(stage, format!("`after` `{}`: {reason}", after.name()));
     let (_, rows) = backing_services

@@ -15,7 +15,7 @@ mod usage;
 use crate::Failure;
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::{Contract, RowTable};
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -46,7 +46,7 @@ pub fn prepare<'c>(
     for rows in contract.rows() {
         let table = backing_services.ask(rows.backing_service(), rows.query());
         let failed =
-            |reason| Failure::infrastructure(Stage::Build, format!("`rows.{}`: {reason}", rows.name()));
+            |reason| Failure::infrastructure(TrialStage::Build, format!("`rows.{}`: {reason}", rows.name()));
         let (columns, values) = table.map_err(failed)?;
         tables.insert(
             rows.name().to_owned(),
@@ -60,7 +60,7 @@ pub fn prepare<'c>(
     let given = contract.clone().give_rows(tables);
     given
         .map(Cow::Owned)
-        .map_err(|error| Failure::infrastructure(Stage::Build, error.to_string()))
+        .map_err(|error| Failure::infrastructure(TrialStage::Build, error.to_string()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

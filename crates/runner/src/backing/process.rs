@@ -4,15 +4,15 @@ use super::ANSWER;
 use super::query::{self, Table};
 use super::recipe::{self, Recipe};
 use super::seed;
-use super::usage::Watch;
-use crate::generators::Spent;
+use super::usage::UsageSampler;
+use crate::generators::GeneratorUsage;
 use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_check::BackingControl;
-use prony_config::Ready;
-use prony_config::contract::{Contract, Most};
+use prony_config::ReadinessCheck;
+use prony_config::contract::{Contract, UpperLimit};
 use prony_host::{HostError, Process};
-use prony_records::{BackingUsage, Resources, Stage};
+use prony_records::{BackingUsage, Resources, TrialStage};
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub struct BackingProcess {
     /// How long it took to start.
     took: Duration,
     /// What looks at it while a load goes on; `None`: nothing yet, or nothing can.
-    watch: Option<Watch>,
+    watch: Option<UsageSampler>,
 }
 
 impl BackingProcesses {
@@ -91,7 +91,7 @@ impl BackingProcesses {
     }
 
     /// The number that a contract bounds by at one of them.
-    pub(crate) fn number(&self, name: &str, most: &Most) -> Result<u64, String> {
+    pub(crate) fn number(&self, name: &str, most: &UpperLimit) -> Result<u64, String> {
         let one = self.all.iter().find(|one| one.recipe.name == name);
         let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
         one.recipe.definition.number(most)
@@ -138,7 +138,7 @@ impl BackingProcesses {
     }
 
     /// What they used since then.
-    pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<Spent>)> {
+    pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<GeneratorUsage>)> {
         self.all.iter_mut().map(BackingProcess::end_window).collect()
     }
 }
@@ -197,13 +197,16 @@ impl BackingProcess {
             let ready = self.is_ready();
             if let Some(fault) = self.ended() {
                 let last = self.log(3).join(" | ");
-                return Err(Failure::backing_service(Stage::Start, format!("{fault}: {last}")));
+                return Err(Failure::backing_service(
+                    TrialStage::Start,
+                    format!("{fault}: {last}"),
+                ));
             }
             if ready? {
                 return Ok(());
             }
             if self.recipe.cancel.is_now() {
-                return Err(Failure::interrupted(Stage::Start));
+                return Err(Failure::interrupted(TrialStage::Start));
             }
             if began.elapsed() > limit {
                 let last = self.log(3).join(" | ");
@@ -218,11 +221,11 @@ impl BackingProcess {
     fn is_ready(&self) -> Result<bool, Failure> {
         let definition = &self.recipe.definition;
         Ok(match &definition.ready {
-            Ready::Query(query) => {
+            ReadinessCheck::Query(query) => {
                 let asked_at = definition.asked_at.as_deref().unwrap_or_default();
                 query::query(&self.recipe.address(asked_at, self.port), query, ANSWER).is_ok()
             }
-            Ready::Get(path) => {
+            ReadinessCheck::Get(path) => {
                 let status = query::get(
                     &self.recipe.place.address,
                     self.port,
@@ -231,7 +234,7 @@ impl BackingProcess {
                 );
                 status.is_some_and(|status| status < 500)
             }
-            Ready::Command(command) => self.command("ready", command)?.is_ok(),
+            ReadinessCheck::Command(command) => self.command("ready", command)?.is_ok(),
         })
     }
 
@@ -262,7 +265,7 @@ impl BackingProcess {
             return Ok(false);
         }
         if let Some(fault) = self.fault() {
-            return Err(Failure::backing_service(Stage::Start, fault));
+            return Err(Failure::backing_service(TrialStage::Start, fault));
         }
         // Its port is free when it is gone.
         self.watch = None;
@@ -281,7 +284,7 @@ impl BackingProcess {
     /// Ends it in order; it finds its data when it runs again.
     fn go_away(&mut self) -> Result<(), Failure> {
         if let Some(fault) = self.fault() {
-            return Err(Failure::backing_service(Stage::Check, fault));
+            return Err(Failure::backing_service(TrialStage::Check, fault));
         }
         let spec = self
             .recipe
@@ -303,9 +306,9 @@ impl BackingProcess {
         else {
             return Ok(());
         };
-        let started = Watch::start(self.recipe.address(asked_at, self.port), query.clone());
+        let started = UsageSampler::start(self.recipe.address(asked_at, self.port), query.clone());
         let watch = started.map_err(|reason| Failure {
-            stage: Stage::WarmUp,
+            stage: TrialStage::WarmUp,
             ..self.recipe.failed(&format!("cannot be watched: {reason}"))
         })?;
         self.watch = Some(watch);
@@ -345,15 +348,15 @@ impl BackingProcess {
         }
     }
 
-    fn end_window(&mut self) -> (BackingUsage, Option<Spent>) {
-        let watched = self.watch.as_mut().and_then(Watch::end);
+    fn end_window(&mut self) -> (BackingUsage, Option<GeneratorUsage>) {
+        let watched = self.watch.as_mut().and_then(UsageSampler::end);
         let recipe = &self.recipe;
         let usage = self
             .process
             .as_mut()
             .and_then(|process| process.end_window().ok());
         let beside = recipe.place.host == recipe.seat.placement.service.host;
-        let spent = usage.map(|usage| Spent::of(usage, beside));
+        let spent = usage.map(|usage| GeneratorUsage::of(usage, beside));
         let resources: Option<Resources> = spent.as_ref().map(|spent| spent.resources.clone());
         let used = BackingUsage {
             name: recipe.name.clone(),

@@ -2,15 +2,15 @@
 
 use super::lock;
 use crate::Seeds;
-use crate::build::{Found, before_path, probe, short, system};
-use crate::script::{Ended, quoted, until_ended};
+use crate::build::{InstalledToolchain, before_path, probe, short, system};
+use crate::script::{ScriptExit, quoted, until_ended};
 use crate::testbed::Member;
 use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_config::{BackingDefinition as Definition, StopSignal};
-use prony_host::{HostError, Isolation, Limits, Place, ProcessSpec, Stdio};
-use prony_records::Stage;
+use prony_host::{HostError, Isolation, Limits, ProcessSpec, RolePlacement, Stdio};
+use prony_records::TrialStage;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -46,7 +46,7 @@ pub(super) struct Recipe {
     contract: PathBuf,
     pub(super) seat: TrialPlacement,
     /// Where it runs.
-    pub(super) place: Place,
+    pub(super) place: RolePlacement,
     /// What its data is called where it is kept; `None`: it begins with none.
     pub(super) key: Option<String>,
     /// By this it finds its own data among that of others.
@@ -72,7 +72,7 @@ impl Recipe {
         seed: u64,
         seat: &TrialPlacement,
     ) -> Result<Self, Failure> {
-        let failed = |reason: String| Failure::infrastructure(Stage::Start, reason);
+        let failed = |reason: String| Failure::infrastructure(TrialStage::Start, reason);
         let definition = bench.catalogue.backing_services.get(wanted.uses()).cloned();
         let definition =
             definition.ok_or_else(|| failed(format!("there is no backing service `{}`", wanted.uses())))?;
@@ -114,11 +114,11 @@ impl Recipe {
     }
 
     pub(super) fn failed(&self, reason: &str) -> Failure {
-        Failure::infrastructure(Stage::Start, format!("{} {reason}", self.label()))
+        Failure::infrastructure(TrialStage::Start, format!("{} {reason}", self.label()))
     }
 
     pub(super) fn host_failed(error: &HostError) -> Failure {
-        Failure::host(Stage::Start, error)
+        Failure::host(TrialStage::Start, error)
     }
 
     /// It says what the data is made of: equal data is made once.
@@ -319,7 +319,7 @@ fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Resu
 }
 
 /// Asked once.
-fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<Found, String> {
+fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<InstalledToolchain, String> {
     let cache = seeds.folder.parent().unwrap_or(&seeds.folder).join("cache");
     let mut known = lock(&seeds.found);
     let found = known.entry(toolchain.name.clone());
@@ -335,13 +335,13 @@ pub(super) fn run(
     let started = recipe.member.host.start(spec);
     let mut process = started.map_err(|error| Recipe::host_failed(&error))?;
     let ended = until_ended(&mut *process, within, || recipe.cancel.is_now());
-    if matches!(ended, Ended::Cancelled) {
-        return Err(Failure::interrupted(Stage::Start));
+    if matches!(ended, ScriptExit::Cancelled) {
+        return Err(Failure::interrupted(TrialStage::Start));
     }
     // What it left behind ends with it.
     let _ = process.stop();
     Ok(match ended {
-        Ended::Itself(ending) if ending.code == Some(0) => Ok(()),
+        ScriptExit::Itself(ending) if ending.code == Some(0) => Ok(()),
         _ => Err(process.log_tail(30)),
     })
 }

@@ -6,7 +6,7 @@ use crate::Failure;
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_host::ProcessSpec;
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub(super) fn again(recipe: &Recipe) -> Result<(), Failure> {
     let spec = spec(recipe, key)?;
     let made = recipe::run(recipe, &spec, LONGEST)?;
     made.map_err(|log| Failure {
-        stage: Stage::Build,
+        stage: TrialStage::Build,
         ..recipe.failed(&format!("cannot be seeded: {}", why(recipe, &log)))
     })
 }

@@ -3,7 +3,7 @@
 
 use super::ANSWER;
 use super::query::told;
-use prony_records::Watched;
+use prony_records::ConnectionSamples;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const EVERY: Duration = Duration::from_millis(100);
 const PARTING: Duration = Duration::from_secs(2);
 
 /// A backing service that is watched: in windows, and not between them.
-pub(super) struct Watch {
+pub(super) struct UsageSampler {
     /// `None` only when it ends.
     windows: Option<UnboundedSender<Window>>,
     open: Option<Open>,
@@ -29,16 +29,16 @@ pub(super) struct Watch {
 /// A window as the thread gets it.
 struct Window {
     over: oneshot::Receiver<()>,
-    seen: mpsc::Sender<Watched>,
+    seen: mpsc::Sender<ConnectionSamples>,
 }
 
 /// The other side of it.
 struct Open {
     over: oneshot::Sender<()>,
-    seen: mpsc::Receiver<Watched>,
+    seen: mpsc::Receiver<ConnectionSamples>,
 }
 
-impl Watch {
+impl UsageSampler {
     /// Connects, and asks once. The error says why that is not possible.
     pub(super) fn start(url: String, query: String) -> Result<Self, String> {
         let (windows, given) = unbounded_channel();
@@ -70,7 +70,7 @@ impl Watch {
     }
 
     /// What was seen since then; `None`: nothing.
-    pub(super) fn end(&mut self) -> Option<Watched> {
+    pub(super) fn end(&mut self) -> Option<ConnectionSamples> {
         let open = self.open.take()?;
         let _ = open.over.send(());
         let seen = open.seen.recv_timeout(PARTING).ok()?;
@@ -78,7 +78,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for UsageSampler {
     fn drop(&mut self) {
         self.open = None;
         self.windows = None;
@@ -172,8 +172,8 @@ impl Sampler {
     }
 
     /// What is seen until it is over. A backing service that fails meanwhile is noticed by whoever runs it.
-    async fn during(&self, over: oneshot::Receiver<()>) -> Watched {
-        let mut seen = Watched::default();
+    async fn during(&self, over: oneshot::Receiver<()>) -> ConnectionSamples {
+        let mut seen = ConnectionSamples::default();
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let samples = async {
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn who_cannot_be_asked_is_not_watched() {
-        let asked = Watch::start(
+        let asked = UsageSampler::start(
             "postgres://prony@127.0.0.1:1/prony".to_owned(),
             "select 1".to_owned(),
         );

@@ -3,7 +3,7 @@
 use super::{MARK, copy};
 use crate::{Cancel, Failure};
 use prony_config::Service;
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::any::Any;
 use std::fmt;
 use std::fs::{self, File, TryLockError};
@@ -32,7 +32,7 @@ pub(super) struct CacheKey<'a> {
 }
 
 pub(super) enum CacheLookup {
-    Complete(PathBuf, InUse),
+    Complete(PathBuf, BuildLock),
     /// A folder to build in, which no other process builds in or runs from.
     Empty(Entry),
 }
@@ -55,13 +55,13 @@ impl Drop for Lock {
 
 /// Protects the folder of a build: no process rebuilds in it while a clone of this value exists.
 #[derive(Clone, Default)]
-pub struct InUse {
+pub struct BuildLock {
     _lock: Option<Arc<Lock>>,
     /// Protects a folder on another host.
     _keeper: Option<Arc<dyn Any + Send + Sync>>,
 }
 
-impl InUse {
+impl BuildLock {
     /// A build that another process protects.
     pub(super) fn kept_by(keeper: impl Any + Send + Sync) -> Self {
         Self {
@@ -71,19 +71,19 @@ impl InUse {
     }
 }
 
-impl fmt::Debug for InUse {
+impl fmt::Debug for BuildLock {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("InUse")
     }
 }
 
-impl PartialEq for InUse {
+impl PartialEq for BuildLock {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
-impl Eq for InUse {}
+impl Eq for BuildLock {}
 
 impl CacheKey<'_> {
     /// Finds a complete build or a folder to build in. Waits while another process builds the same. A fresh build does not wait
@@ -125,12 +125,12 @@ impl CacheKey<'_> {
             }
             if take(lock.try_lock_shared(), path)? {
                 if is_complete(&folder) {
-                    return Ok(CacheLookup::Complete(folder, InUse::of(Lock(lock))));
+                    return Ok(CacheLookup::Complete(folder, BuildLock::of(Lock(lock))));
                 }
                 lock.unlock().map_err(|error| failed("unlock", path, &error))?;
             }
             if self.cancel.is_asked() {
-                return Err(Failure::interrupted(Stage::Build));
+                return Err(Failure::interrupted(TrialStage::Build));
             }
             if !said && began.elapsed() > WORTH_SAYING {
                 said = true;
@@ -179,7 +179,7 @@ impl Entry {
     }
 
     /// Marks the build as complete. From now on other processes may run from it, too.
-    pub(super) fn complete(self, version: Option<&str>) -> Result<(PathBuf, InUse), Failure> {
+    pub(super) fn complete(self, version: Option<&str>) -> Result<(PathBuf, BuildLock), Failure> {
         let mark = self.folder.join(MARK);
         fs::write(&mark, version.unwrap_or_default()).map_err(|error| failed("write", &mark, &error))?;
         // The kernel converts a lock that this process already holds into a shared one.
@@ -187,11 +187,11 @@ impl Entry {
             .0
             .lock_shared()
             .map_err(|error| failed("lock", &self.path, &error))?;
-        Ok((self.folder, InUse::of(self.lock)))
+        Ok((self.folder, BuildLock::of(self.lock)))
     }
 }
 
-impl InUse {
+impl BuildLock {
     fn of(lock: Lock) -> Self {
         Self {
             _lock: Some(Arc::new(lock)),
@@ -221,5 +221,8 @@ fn take(locked: Result<(), TryLockError>, path: &Path) -> Result<bool, Failure> 
 
 /// An error of the disk is an infrastructure failure; the service is not to blame.
 fn failed(what: &str, path: &Path, error: &std::io::Error) -> Failure {
-    Failure::infrastructure(Stage::Build, format!("cannot {what} {}: {error}", path.display()))
+    Failure::infrastructure(
+        TrialStage::Build,
+        format!("cannot {what} {}: {error}", path.display()),
+    )
 }

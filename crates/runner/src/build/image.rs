@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::script::quoted;
 use prony_config::Service;
 use prony_host::{Container, Engine, Image};
-use prony_records::{Exclusion, Stage};
+use prony_records::{Exclusion, TrialStage};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) fn found(
     let engine = engine()?;
     let version = engine
         .version()
-        .map_err(|text| Failure::new(Stage::Toolchain, text))?;
+        .map_err(|text| Failure::new(TrialStage::Toolchain, text))?;
     versions.insert(engine.name().to_owned(), version);
     if wanted.containerfile.is_some() {
         return Ok(None);
@@ -32,7 +32,7 @@ pub(super) fn found(
             "the image `{name}` does not exist on this machine and prony never pulls images: run `{engine} pull {name}` or build it",
             engine = engine.name()
         );
-        Failure::new(Stage::Build, text)
+        Failure::new(TrialStage::Build, text)
     })?;
     Ok(Some(Container { engine, image }))
 }
@@ -82,7 +82,7 @@ pub(super) fn built(
         let image = image(&engine, &own).map_err(without_log)?;
         image.ok_or_else(|| {
             let text = format!("{} built the image `{own}` but cannot find it", engine.name());
-            without_log(Failure::new(Stage::Build, text))
+            without_log(Failure::new(TrialStage::Build, text))
         })?
     };
     let image = Image {
@@ -95,7 +95,7 @@ pub(super) fn built(
 fn engine() -> Result<Engine, Failure> {
     Engine::find().map_err(|text| {
         Failure::new(
-            Stage::Toolchain,
+            TrialStage::Toolchain,
             format!("the service is a container image, and {text}"),
         )
     })
@@ -104,5 +104,5 @@ fn engine() -> Result<Engine, Failure> {
 fn image(engine: &Engine, name: &str) -> Result<Option<Image>, Failure> {
     engine
         .image(name)
-        .map_err(|text| Failure::new(Stage::Build, text))
+        .map_err(|text| Failure::new(TrialStage::Build, text))
 }

@@ -16,7 +16,7 @@ use crate::testbed::{Member, ReconnectingHost, Testbed};
 use crate::{Cancel, Failure, Progress};
 use prony_config::{Service, Toolchain};
 use prony_host::{Container, Host};
-use prony_records::{Exclusion, ServiceId, Stage};
+use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -27,14 +27,14 @@ use queue::Queue;
 use remote::RemoteBuild;
 use serde::{Deserialize, Serialize};
 
-pub use cache::InUse;
+pub use cache::BuildLock;
 pub(crate) use copy::is_left_behind;
 pub(crate) use digest::short;
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
 pub use remote::BuildEvent;
 pub(crate) use toolchain::before_path;
-pub use toolchain::{Found, probe, system};
+pub use toolchain::{InstalledToolchain, probe, system};
 
 pub struct Builder<'a> {
     host: &'a dyn Host,
@@ -45,7 +45,7 @@ pub struct Builder<'a> {
     toolchains: &'a BTreeMap<String, Toolchain>,
     folders: Folders,
     cancel: &'a Cancel,
-    found: Mutex<BTreeMap<String, Result<Found, String>>>,
+    found: Mutex<BTreeMap<String, Result<InstalledToolchain, String>>>,
     repetition: Option<Repetition>,
 }
 
@@ -57,7 +57,7 @@ struct Repetition {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Built {
+pub struct BuildOutput {
     pub folder: PathBuf,
     /// Variables that its toolchains add to its environment.
     pub environment: BTreeMap<String, String>,
@@ -74,7 +74,7 @@ pub struct Built {
     pub took: Duration,
     /// Protects the folder from being rebuilt.
     #[serde(skip)]
-    pub in_use: InUse,
+    pub in_use: BuildLock,
 }
 
 /// Written into a build folder when the build is complete.
@@ -114,12 +114,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Builds a service unless a build with the same digest exists.
-    pub fn build(&self, service: &Service) -> Result<Built, Exclusion> {
+    pub fn build(&self, service: &Service) -> Result<BuildOutput, Exclusion> {
         self.build_watched(service, &|_| {})
     }
 
     /// Like [`Self::build`], and reports when it waits for another process that builds the same service.
-    pub fn build_watched(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
+    pub fn build_watched(
+        &self,
+        service: &Service,
+        watch: &dyn Fn(Progress),
+    ) -> Result<BuildOutput, Exclusion> {
         if self.there.is_some() {
             let mut built = self.build_all(&[service], 1, &|_| {});
             return built
@@ -129,7 +133,7 @@ impl<'a> Builder<'a> {
         self.build_here(service, watch)
     }
 
-    fn build_here(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<Built, Exclusion> {
+    fn build_here(&self, service: &Service, watch: &dyn Fn(Progress)) -> Result<BuildOutput, Exclusion> {
         let began = Instant::now();
         let without_log = |failure: Failure| failure.with_log(Vec::new());
         let mut tools = self.tools(service).map_err(without_log)?;
@@ -166,7 +170,7 @@ impl<'a> Builder<'a> {
         };
         let version = cache::version(&folder);
         is_the_written(service, version.as_deref())?;
-        Ok(Built {
+        Ok(BuildOutput {
             folder,
             environment: tools.environment(),
             digest,
@@ -207,7 +211,7 @@ impl<'a> Builder<'a> {
         services: &[&Service],
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
-    ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+    ) -> BTreeMap<ServiceId, Result<BuildOutput, Exclusion>> {
         let (away, ours) = self.divided(services);
         let mut results = match self.there() {
             Some(there) if !away.is_empty() => there.build_all(&away, watch),
@@ -233,7 +237,7 @@ impl<'a> Builder<'a> {
         services: &[&Service],
         at_once: usize,
         watch: &(dyn Fn(Progress) + Sync),
-    ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+    ) -> BTreeMap<ServiceId, Result<BuildOutput, Exclusion>> {
         let queue = Mutex::new(Queue::of(
             services.iter().map(|&service| (toolchain_of(service), service)),
         ));
@@ -285,11 +289,12 @@ impl<'a> Builder<'a> {
         for requirement in &service.toolchains {
             let Some(toolchain) = self.toolchains.get(&requirement.toolchain) else {
                 let text = format!("unknown toolchain `{}`", requirement.toolchain);
-                return Err(Failure::new(Stage::Toolchain, text));
+                return Err(Failure::new(TrialStage::Toolchain, text));
             };
             let found = self.probed(toolchain);
-            let lacking =
-                |what: String, remedy: String| Failure::new(Stage::Toolchain, format!("{what}; {remedy}"));
+            let lacking = |what: String, remedy: String| {
+                Failure::new(TrialStage::Toolchain, format!("{what}; {remedy}"))
+            };
             let found = found.map_err(|what| lacking(what, toolchain.how_to_install(system())))?;
             if let Some(minimum) = requirement
                 .minimum
@@ -312,7 +317,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Probes each toolchain once for all services.
-    fn probed(&self, toolchain: &Toolchain) -> Result<Found, String> {
+    fn probed(&self, toolchain: &Toolchain) -> Result<InstalledToolchain, String> {
         let mut found = lock(&self.found);
         found
             .entry(toolchain.name.clone())
@@ -330,7 +335,7 @@ fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion
                 "`version` of {} is `{written}`, but `{told}` was built: correct `version` or remove it",
                 service.label()
             );
-            Err(Failure::new(Stage::Build, text).with_log(Vec::new()))
+            Err(Failure::new(TrialStage::Build, text).with_log(Vec::new()))
         }
         _ => Ok(()),
     }

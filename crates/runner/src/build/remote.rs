@@ -1,12 +1,12 @@
 //! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
-use super::{Built, Folders, InUse, Repetition, copy, digest};
+use super::{BuildLock, BuildOutput, Folders, Repetition, copy, digest};
 use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{Member, ReconnectingHost};
 use crate::{Cancel, Failure, Progress};
 use prony_config::Service;
 use prony_host::{HostError, hostname};
-use prony_records::{Exclusion, ServiceId, Stage};
+use prony_records::{Exclusion, ServiceId, TrialStage};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +26,7 @@ pub enum BuildEvent {
     },
     Built {
         service: ServiceId,
-        built: Box<Built>,
+        built: Box<BuildOutput>,
     },
     NotBuilt {
         service: ServiceId,
@@ -60,14 +60,14 @@ impl RemoteBuild<'_> {
         self,
         services: &[&Service],
         watch: &(dyn Fn(Progress) + Sync),
-    ) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+    ) -> BTreeMap<ServiceId, Result<BuildOutput, Exclusion>> {
         let mut results = BTreeMap::new();
         let failed = self.try_all(services, watch, &mut results).err();
         for service in services {
             results.entry(super::id_of(service)).or_insert_with(|| {
                 let lost = || {
                     Failure::infrastructure(
-                        Stage::Build,
+                        TrialStage::Build,
                         format!("{} ended before it was built", self.member.name),
                     )
                 };
@@ -81,7 +81,7 @@ impl RemoteBuild<'_> {
         self,
         services: &[&Service],
         watch: &(dyn Fn(Progress) + Sync),
-        results: &mut BTreeMap<ServiceId, Result<Built, Exclusion>>,
+        results: &mut BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>,
     ) -> Result<(), Failure> {
         let mut talk = self.start(services, "--hold")?;
         let mut built = Vec::new();
@@ -109,10 +109,10 @@ impl RemoteBuild<'_> {
             }
         }
         // The remote prony process protects its builds while it runs.
-        let in_use = InUse::kept_by(Mutex::new(talk));
+        let in_use = BuildLock::kept_by(Mutex::new(talk));
         results.extend(built.into_iter().map(|(service, one)| {
             let in_use = in_use.clone();
-            (service, Ok(Built { in_use, ..one }))
+            (service, Ok(BuildOutput { in_use, ..one }))
         }));
         Ok(())
     }
@@ -138,9 +138,9 @@ impl RemoteBuild<'_> {
         loop {
             match talk.hear(LOOK) {
                 Ok(Some(event)) => return Ok(event),
-                Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(Stage::Build)),
+                Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(TrialStage::Build)),
                 Ok(None) => {}
-                Err(reason) => return Err(Failure::infrastructure(Stage::Build, reason)),
+                Err(reason) => return Err(Failure::infrastructure(TrialStage::Build, reason)),
             }
         }
     }
@@ -174,7 +174,7 @@ impl RemoteBuild<'_> {
         let root = self.folders.services.parent().unwrap_or(Path::new("/"));
         let local = |error: io::Error| {
             Failure::infrastructure(
-                Stage::Build,
+                TrialStage::Build,
                 format!("cannot collect the sources of services: {error}"),
             )
         };
@@ -191,7 +191,7 @@ impl RemoteBuild<'_> {
 }
 
 fn failed(error: &HostError) -> Failure {
-    Failure::host(Stage::Build, error)
+    Failure::host(TrialStage::Build, error)
 }
 
 /// The name of the folder that a project of this machine has on another host.

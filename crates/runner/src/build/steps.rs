@@ -2,10 +2,10 @@
 
 use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
-use crate::script::{Ended, until_ended};
+use crate::script::{ScriptExit, until_ended};
 use prony_config::Service;
-use prony_host::{Cpus, Ending, Isolation, Limits, ProcessSpec, Stdio};
-use prony_records::{Exclusion, Stage};
+use prony_host::{Cpus, ExitReport, Isolation, Limits, ProcessSpec, Stdio};
+use prony_records::{Exclusion, TrialStage};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -59,7 +59,7 @@ pub(super) fn version(
     let text = format!(
         "`version_from`: `{command}` printed `{version}`: the last line must contain only the version"
     );
-    Err(Failure::new(Stage::Build, text).with_log(printed))
+    Err(Failure::new(TrialStage::Build, text).with_log(printed))
 }
 
 /// Runs one additional command of a build, with a log of its own.
@@ -106,7 +106,7 @@ impl<'a> Step<'a> {
             .builder
             .host
             .start(&spec)
-            .map_err(|error| Failure::host(Stage::Build, &error).with_log(Vec::new()))?;
+            .map_err(|error| Failure::host(TrialStage::Build, &error).with_log(Vec::new()))?;
         let ended = until_ended(&mut *process, LONGEST, || self.builder.cancel.is_asked());
         // Ends compiler servers that the build left running.
         let _ = process.stop();
@@ -120,7 +120,7 @@ impl<'a> Step<'a> {
             .as_ref()
             .map(|hint| format!(" ({hint})"))
             .unwrap_or_default();
-        Err(Failure::new(Stage::Build, format!("`{command}` {reason}{hint}")).with_log(printed))
+        Err(Failure::new(TrialStage::Build, format!("`{command}` {reason}{hint}")).with_log(printed))
     }
 
     fn spec(&self, command: &str, log: &str) -> ProcessSpec {
@@ -147,12 +147,12 @@ impl<'a> Step<'a> {
     }
 }
 
-fn judge(ended: Ended) -> Result<(), String> {
+fn judge(ended: ScriptExit) -> Result<(), String> {
     match ended {
-        Ended::Itself(Ending { code: Some(0), .. }) => Ok(()),
-        Ended::Itself(ending) => Err(ending.to_string()),
-        Ended::Cancelled => Err("was stopped by the user".to_owned()),
-        Ended::TooLong => Err(format!("took longer than {} minutes", LONGEST.as_secs() / 60)),
+        ScriptExit::Itself(ExitReport { code: Some(0), .. }) => Ok(()),
+        ScriptExit::Itself(ending) => Err(ending.to_string()),
+        ScriptExit::Cancelled => Err("was stopped by the user".to_owned()),
+        ScriptExit::TooLong => Err(format!("took longer than {} minutes", LONGEST.as_secs() / 60)),
     }
 }
 
@@ -181,7 +181,7 @@ fn environment(
         };
         fs::create_dir_all(&folder).map_err(|error| {
             Failure::infrastructure(
-                Stage::Build,
+                TrialStage::Build,
                 format!("cannot create {}: {error}", folder.display()),
             )
         })?;

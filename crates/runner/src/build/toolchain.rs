@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 /// A toolchain that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct InstalledToolchain {
     pub version: Version,
     /// The variable that contains its folder for builds and runs, if the toolchain has one.
     pub located: Option<(String, String)>,
@@ -25,7 +25,7 @@ pub fn system() -> Option<System> {
 
 /// Looks for a toolchain on this machine; `cache` is the folder of toolchains that were installed by package name. The error is
 /// one sentence about what is missing, without a remedy.
-pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
+pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<InstalledToolchain, String> {
     let missing = || format!("{} is not installed on this machine", toolchain.title);
     let located = match &toolchain.locate {
         None => None,
@@ -57,7 +57,7 @@ pub fn probe(toolchain: &Toolchain, cache: &Path) -> Result<Found, String> {
                 reason.map(|reason| format!(" ({reason})")).unwrap_or_default()
             ))
         }
-        Some(version) => Ok(Found {
+        Some(version) => Ok(InstalledToolchain {
             version,
             located,
             path,
@@ -115,7 +115,7 @@ fn text(output: &Output) -> String {
 mod tests {
     use super::*;
 
-    fn probe(toolchain: &Toolchain) -> Result<Found, String> {
+    fn probe(toolchain: &Toolchain) -> Result<InstalledToolchain, String> {
         super::probe(toolchain, Path::new("/no/cache"))
     }
 

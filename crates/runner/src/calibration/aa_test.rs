@@ -1,8 +1,8 @@
 //! One service entered twice: what differs is the instrument and the machine.
 
 use crate::RunEnd;
-use crate::error::Told as _;
-use crate::{BenchError, Checkout, Session, Shows, Workbench};
+use crate::error::ErrorContext as _;
+use crate::{Checkout, CommandError, LocalTestbed, Session, SessionObserver};
 use prony_config::{Catalogue, GroupPlan, Plan, Service, WarmUpChoice};
 use prony_load::{Load, Protocol};
 use prony_records::TrialRecord;
@@ -36,10 +36,10 @@ const TIMEOUT_NS: u64 = 10_000_000_000;
 /// Measures the toy server under two names in a run of its own, and gives its trials.
 pub(super) fn measure(
     checkout: &Checkout,
-    (store, workbench): (&Store, &Workbench),
+    (store, workbench): (&Store, &LocalTestbed),
     rounds: u32,
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
-) -> Result<Vec<TrialRecord>, BenchError> {
+    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+) -> Result<Vec<TrialRecord>, CommandError> {
     let project = Checkout {
         root: checkout.state().join("calibration"),
     };
@@ -55,17 +55,17 @@ pub(super) fn measure(
     };
     let (record, end) = session.measure(&plan, None, &mut *shows(&plan))?;
     if end == RunEnd::Interrupted {
-        return Err(BenchError::Interrupted(
+        return Err(CommandError::Interrupted(
             "ended early: nothing was calibrated".to_owned(),
         ));
     }
     if let RunEnd::HostLost(reason) = end {
-        return Err(BenchError::Failed(reason));
+        return Err(CommandError::Failed(reason));
     }
     let trials = store.trials(&record.id)?;
     let failed = trials.iter().find_map(|trial| trial.result.as_ref().err());
     match failed {
-        Some(excluded) if trials.iter().all(|trial| trial.result.is_err()) => Err(BenchError::Failed(
+        Some(excluded) if trials.iter().all(|trial| trial.result.is_err()) => Err(CommandError::Failed(
             format!("no trial of the toy server gave numbers: {}", excluded.reason),
         )),
         _ => Ok(trials),
@@ -81,7 +81,7 @@ fn command(words: &[String]) -> String {
 }
 
 /// Makes the toy server, which this command starts, a service of a project: as one it goes to wherever services run.
-fn write(project: &Checkout, name: &str, run: &str) -> Result<(), BenchError> {
+fn write(project: &Checkout, name: &str, run: &str) -> Result<(), CommandError> {
     let folder = project.root.join("services").join(name);
     let cannot = || format!("cannot write the folder {}", folder.display());
     std::fs::create_dir_all(&folder).failed(cannot)?;

@@ -16,14 +16,14 @@ const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransf
 
 /// What a stream is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct FeedRequest {
     /// Events.
     pub(super) count: u64,
     /// From one to the next.
     pub(super) gap: Duration,
 }
 
-impl Asked {
+impl FeedRequest {
     /// Reads `count=N&gap_us=G`.
     pub(super) fn read(query: &str) -> Option<Self> {
         let number = |name: &str| {
@@ -95,12 +95,12 @@ mod tests {
 
     #[test]
     fn a_stream_is_asked_for_by_numbers() {
-        let asked = Asked {
+        let asked = FeedRequest {
             count: 3,
             gap: Duration::from_millis(20),
         };
-        assert_eq!(Asked::read("count=3&gap_us=20000"), Some(asked));
-        assert_eq!(Asked::read("gap_us=20000&count=3"), Some(asked));
+        assert_eq!(FeedRequest::read("count=3&gap_us=20000"), Some(asked));
+        assert_eq!(FeedRequest::read("gap_us=20000&count=3"), Some(asked));
         for wrong in [
             "",
             "count=3",
@@ -108,13 +108,13 @@ mod tests {
             "count=x&gap_us=1",
             "count=1&gap_us=1000001",
         ] {
-            assert_eq!(Asked::read(wrong), None, "{wrong}");
+            assert_eq!(FeedRequest::read(wrong), None, "{wrong}");
         }
     }
 
     #[test]
     fn events_are_due_at_equal_distances_and_streams_lie_evenly_between_them() {
-        let asked = Asked {
+        let asked = FeedRequest {
             count: 1_000,
             gap: Duration::from_millis(20),
         };

@@ -1,13 +1,14 @@
 //! The generator against servers whose truth is known.
 
-use crate::error::Told as _;
-use crate::generators::{Generator as _, Heard};
+use crate::error::ErrorContext as _;
+use crate::generators::{Generator as _, GeneratorMessage};
 use crate::target_of;
-use crate::{BenchError, Workbench};
+use crate::{CommandError, LocalTestbed};
 use prony_config::Catalogue;
 use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio};
 use prony_load::{
-    Arrival, Check, Job, Load, Phases, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp, Workload,
+    Arrival, Check, Job, Load, PhaseDurations, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp,
+    Workload,
 };
 use prony_records::{Event, Quantile, Recording};
 use prony_statistics::{TruthCheck, stalled_quantile};
@@ -45,7 +46,7 @@ const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 const LOG_BYTES: u64 = 1 << 18;
 
 pub(super) struct Instrument<'a> {
-    pub(super) workbench: &'a Workbench,
+    pub(super) workbench: &'a LocalTestbed,
     /// Whether its stages take a few seconds only.
     pub(super) short: bool,
     /// Who hears how it goes.
@@ -53,14 +54,14 @@ pub(super) struct Instrument<'a> {
 }
 
 /// What the generator said against known truths.
-pub(super) struct Truth {
+pub(super) struct GroundTruth {
     pub(super) checks: Vec<TruthCheck>,
     pub(super) generator_cpu_ns_per_request: Option<f64>,
     pub(super) watching_cpu_share: Option<f64>,
 }
 
 /// A load of a toy server.
-pub(super) struct Wish {
+pub(super) struct ToyLoad {
     pub(super) port: u16,
     pub(super) load: Load,
     pub(super) workload: Workload,
@@ -76,7 +77,7 @@ pub(super) struct Toy {
 }
 
 /// Requests at equal distances.
-pub(super) fn evenly(rate_per_s: f64, connections: u32) -> Result<Load, BenchError> {
+pub(super) fn evenly(rate_per_s: f64, connections: u32) -> Result<Load, CommandError> {
     let rate = Rate::per_second(rate_per_s).input()?;
     Ok(Load::Open {
         arrival: Arrival {
@@ -91,7 +92,11 @@ pub(super) fn evenly(rate_per_s: f64, connections: u32) -> Result<Load, BenchErr
 }
 
 impl Instrument<'_> {
-    pub(super) fn truth(&self, catalogue: &Catalogue, placement: &Placement) -> Result<Truth, BenchError> {
+    pub(super) fn truth(
+        &self,
+        catalogue: &Catalogue,
+        placement: &Placement,
+    ) -> Result<GroundTruth, CommandError> {
         let hello = catalogue.contract("hello")?;
         let hello = hello.workload("hello", Protocol::Http1).input()?;
         (self.tell)(&format!(
@@ -106,7 +111,7 @@ impl Instrument<'_> {
             (self.tell)(&format!("{rate} requests per second …"));
             let recording = self.load(
                 placement,
-                Wish {
+                ToyLoad {
                     port: toy.port,
                     load: evenly(rate, RATE_CONNECTIONS)?,
                     workload: hello.clone(),
@@ -129,7 +134,7 @@ impl Instrument<'_> {
         }
         let usage = toy.process.end_window()?;
         let window = usage.resources.window_ns;
-        Ok(Truth {
+        Ok(GroundTruth {
             checks,
             generator_cpu_ns_per_request: (cpu.1 > 0).then(|| cpu.0 / cpu.1 as f64),
             watching_cpu_share: (window > 0).then(|| usage.supervisor_cpu_ns as f64 / window as f64),
@@ -144,11 +149,11 @@ impl Instrument<'_> {
         RATE_LENGTH.max(Duration::from_secs_f64(RATE_REQUESTS / rate_per_s))
     }
 
-    fn stalled(&self, hello: &Workload, placement: &Placement) -> Result<Vec<TruthCheck>, BenchError> {
+    fn stalled(&self, hello: &Workload, placement: &Placement) -> Result<Vec<TruthCheck>, CommandError> {
         let toy = self.toy(placement, &STALLED)?;
         let recording = self.load(
             placement,
-            Wish {
+            ToyLoad {
                 port: toy.port,
                 load: evenly(STALL_RATE_PER_S, STALL_CONNECTIONS)?,
                 workload: hello.clone(),
@@ -162,7 +167,7 @@ impl Instrument<'_> {
         )?;
         let times = recording
             .response_time_ns
-            .ok_or_else(|| BenchError::Failed("no reply came from the server that freezes".to_owned()))?;
+            .ok_or_else(|| CommandError::Failed("no reply came from the server that freezes".to_owned()))?;
         let check = |(name, quantile, found): (&str, f64, Quantile)| {
             let truth = 1000.0 * stalled_quantile(STALL_S, PERIOD_S, quantile);
             TruthCheck::new(
@@ -181,7 +186,7 @@ impl Instrument<'_> {
         Ok(quantiles.into_iter().map(check).collect())
     }
 
-    pub(super) fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, BenchError> {
+    pub(super) fn toy(&self, placement: &Placement, arguments: &[&str]) -> Result<Toy, CommandError> {
         let port = self.workbench.host().free_port()?;
         let there = self.workbench.testbed.service();
         let command = there.prony(&[&["toy"], arguments].concat());
@@ -211,13 +216,13 @@ impl Instrument<'_> {
         let began = Instant::now();
         while TcpStream::connect((self.workbench.host().address(), port)).is_err() {
             if let Some(ending) = process.ended() {
-                return Err(BenchError::Failed(format!(
+                return Err(CommandError::Failed(format!(
                     "the toy server {ending}: {}",
                     process.log_tail(3).join(" | ")
                 )));
             }
             if began.elapsed() > READY {
-                return Err(BenchError::Failed(format!(
+                return Err(CommandError::Failed(format!(
                     "the toy server did not listen within {READY:?}"
                 )));
             }
@@ -226,14 +231,14 @@ impl Instrument<'_> {
         Ok(Toy { process, port })
     }
 
-    pub(super) fn load(&self, placement: &Placement, wish: Wish) -> Result<Recording, BenchError> {
-        let Wish { port, length, .. } = wish;
+    pub(super) fn load(&self, placement: &Placement, wish: ToyLoad) -> Result<Recording, CommandError> {
+        let ToyLoad { port, length, .. } = wish;
         let job = Job {
             target: target_of(self.workbench.host().address(), port),
             protocol: Protocol::Http1,
             load: wish.load,
             workload: wish.workload,
-            phases: Phases {
+            phases: PhaseDurations {
                 warm_up: WarmUp::FixedNs(WARM_UP.as_nanos() as u64),
                 measurement_ns: length.as_nanos() as u64,
                 drain_ns: wish.drain.as_nanos() as u64,
@@ -255,18 +260,18 @@ impl Instrument<'_> {
         let mut loading = begun?;
         loop {
             if self.workbench.cancel.is_asked() {
-                return Err(BenchError::Interrupted(
+                return Err(CommandError::Interrupted(
                     "ended early: nothing was calibrated".to_owned(),
                 ));
             }
             match loading.next(SILENCE) {
-                Heard::Event(Event::Recording { recording }) => return Ok(*recording),
-                Heard::Event(Event::Failed { reason, .. }) | Heard::Gone(reason) => {
-                    return Err(BenchError::Failed(reason));
+                GeneratorMessage::Event(Event::Recording { recording }) => return Ok(*recording),
+                GeneratorMessage::Event(Event::Failed { reason, .. }) | GeneratorMessage::Gone(reason) => {
+                    return Err(CommandError::Failed(reason));
                 }
-                Heard::Event(_) => {}
-                Heard::Nothing => {
-                    return Err(BenchError::Failed(format!(
+                GeneratorMessage::Event(_) => {}
+                GeneratorMessage::Nothing => {
+                    return Err(CommandError::Failed(format!(
                         "the generator said nothing for {SILENCE:?}"
                     )));
                 }

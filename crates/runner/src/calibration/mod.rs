@@ -9,10 +9,10 @@ pub mod toy;
 pub use crate::machine::environment as here;
 
 use crate::clock::now;
-use crate::{BenchError, Checkout, Shows, Workbench};
+use crate::{Checkout, CommandError, LocalTestbed, SessionObserver};
 use instrument::Instrument;
 use prony_config::Plan;
-use prony_host::Wants;
+use prony_host::CpuDemand;
 use prony_records::Environment;
 use prony_statistics::{Calibration, Options, machine_name, same_twice};
 use prony_store::Store;
@@ -23,7 +23,7 @@ const SCHEMA: u32 = 1;
 
 /// How it is done.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish {
+pub struct CalibrationOptions {
     /// Rounds of the service that is entered twice.
     pub rounds: u32,
     /// Whether every stage takes a few seconds only.
@@ -31,10 +31,10 @@ pub struct Wish {
 }
 
 /// The last calibration of a machine, or of a testbed.
-pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, BenchError> {
+pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, CommandError> {
     let last = store.calibration::<Calibration>(&machine_name(environment))?;
     let never = || {
-        BenchError::Input(if environment.hosts.is_empty() {
+        CommandError::Input(if environment.hosts.is_empty() {
             "this machine was never calibrated: `prony calibrate` does it".to_owned()
         } else {
             "this testbed was never calibrated: `prony calibrate --testbed FILE` does it".to_owned()
@@ -45,12 +45,12 @@ pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, Ben
 
 /// Calibrates this machine, or the testbed of the workbench, and stores what came of it.
 pub fn calibrate(
-    wish: Wish,
+    wish: CalibrationOptions,
     store: &Store,
-    workbench: &Workbench,
+    workbench: &LocalTestbed,
     tell: &dyn Fn(&str),
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
-) -> Result<Calibration, BenchError> {
+    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+) -> Result<Calibration, CommandError> {
     let began = Instant::now();
     let calibrated_at = now();
     let environment = workbench.environment();
@@ -64,7 +64,7 @@ pub fn calibrate(
         short: wish.short,
         tell,
     };
-    let placement = workbench.testbed.place(Wants::default());
+    let placement = workbench.testbed.place(CpuDemand::default());
     let truth = instrument.truth(&catalogue, &placement)?;
     let checks = [truth.checks, streams::truths(&instrument, &placement)?].concat();
     let trials = aa_test::measure(&checkout, (store, workbench), wish.rounds, shows)?;

@@ -1,7 +1,7 @@
 //! The generator against streams whose truth is known.
 
-use super::instrument::{Instrument, PERIOD_S, STALL_S, STALLED, TIMEOUT, Wish, evenly};
-use crate::BenchError;
+use super::instrument::{Instrument, PERIOD_S, STALL_S, STALLED, TIMEOUT, ToyLoad, evenly};
+use crate::CommandError;
 use prony_host::Placement;
 use prony_load::events::Events;
 use prony_load::{Body, Expectation, Load, Operation, Request, Template, Workload};
@@ -29,7 +29,7 @@ const BUSY_LENGTH: Duration = Duration::from_secs(2);
 pub(super) fn truths(
     instrument: &Instrument<'_>,
     placement: &Placement,
-) -> Result<Vec<TruthCheck>, BenchError> {
+) -> Result<Vec<TruthCheck>, CommandError> {
     (instrument.tell)("streams of a server that freezes and loses one event in a thousand …");
     let lose_every = LOSE_EVERY.to_string();
     let toy = instrument.toy(
@@ -38,7 +38,7 @@ pub(super) fn truths(
     )?;
     let length = if instrument.short { SHORT_LENGTH } else { LENGTH };
     let messages = |load, workload, length, drain| {
-        let wish = Wish {
+        let wish = ToyLoad {
             port: toy.port,
             load,
             workload,
@@ -61,8 +61,8 @@ pub(super) fn truths(
     Ok([first_events(&firsts)?, gaps(&staying)?, lost(&busy)?].concat())
 }
 
-fn nothing() -> BenchError {
-    BenchError::Failed("no event came from the server that freezes".to_owned())
+fn nothing() -> CommandError {
+    CommandError::Failed("no event came from the server that freezes".to_owned())
 }
 
 /// Streams of so many events, that end by themselves or are left after this time, ns.
@@ -87,7 +87,7 @@ fn streams(count: u32, gap_s: f64, for_ns: Option<u64>) -> Workload {
 }
 
 /// A stream that begins in a freeze waits for its end, as a request does.
-fn first_events(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+fn first_events(messages: &Messages) -> Result<Vec<TruthCheck>, CommandError> {
     let times = messages.first_ns.ok_or_else(nothing)?;
     let checks = [("p95", 0.95, times.p95), ("p99", 0.99, times.p99)].map(|(name, quantile, ns)| {
         let truth = stalled_quantile(STALL_S, PERIOD_S, quantile);
@@ -97,7 +97,7 @@ fn first_events(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
 }
 
 /// A lost event makes one gap of two: one in a thousand, and no longer than 2 × 50 ms. That moves none of these by 0.1 %.
-fn gaps(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+fn gaps(messages: &Messages) -> Result<Vec<TruthCheck>, CommandError> {
     let gaps = messages.gap_ns.ok_or_else(nothing)?;
     let quantiles = [
         ("p50", 0.5, gaps.p50),
@@ -115,7 +115,7 @@ fn check(what: String, truth_s: f64, ns: u64) -> TruthCheck {
     TruthCheck::new(what, "ms", 1000.0 * truth_s, ns as f64 / 1e6, ALLOWED)
 }
 
-fn lost(messages: &Messages) -> Result<Vec<TruthCheck>, BenchError> {
+fn lost(messages: &Messages) -> Result<Vec<TruthCheck>, CommandError> {
     let ids = messages.ids.filter(|ids| ids.counted > 0).ok_or_else(nothing)?;
     let per_thousand = 1000.0 * ids.missing as f64 / (ids.counted + ids.missing) as f64;
     let truth = 1000.0 / f64::from(LOSE_EVERY);

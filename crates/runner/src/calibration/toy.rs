@@ -1,9 +1,9 @@
 //! A server whose truth is known. It answers at once and sends streams of events at known times. Where it is told to, it freezes
 //! as a whole for a known part of every period, as a garbage collector does, and loses a known part of the events.
 
-use super::feed::Asked;
-use crate::BenchError;
-use crate::error::Told as _;
+use super::feed::FeedRequest;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +37,11 @@ pub struct Faults {
 }
 
 /// Serves the contract hello, and streams on `/events?count=N&gap_us=G`, on this address until TERM; `listening` hears where.
-pub fn serve(address: SocketAddr, faults: Faults, listening: &dyn Fn(SocketAddr)) -> Result<(), BenchError> {
+pub fn serve(
+    address: SocketAddr,
+    faults: Faults,
+    listening: &dyn Fn(SocketAddr),
+) -> Result<(), CommandError> {
     // One thread: while it sleeps, nothing of the server moves.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -50,7 +54,7 @@ async fn accept(
     address: SocketAddr,
     faults: Faults,
     listening: &dyn Fn(SocketAddr),
-) -> Result<(), BenchError> {
+) -> Result<(), CommandError> {
     let cannot = || format!("cannot listen on {address}");
     let listener = TcpListener::bind(address).await.failed(cannot)?;
     listening(listener.local_addr().failed(cannot)?);
@@ -88,7 +92,7 @@ async fn freeze(stall: Duration, period: Duration) {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reply {
     Bytes(&'static [u8]),
-    Events(Asked),
+    Events(FeedRequest),
 }
 
 async fn talk(mut connection: TcpStream, lose_every: u64, streams: Arc<AtomicU64>) {
@@ -135,7 +139,7 @@ fn next_request(buffer: &[u8]) -> Option<(usize, Reply)> {
     let reply = match (decoded(path).as_slice(), method) {
         (b"/api/test", "HEAD") => Reply::Bytes(&GREETING[..GREETING.len() - GREETING_BODY]),
         (b"/api/test", "GET") => Reply::Bytes(GREETING),
-        (b"/events", "GET") => Asked::read(query).map_or(Reply::Bytes(BAD_REQUEST), Reply::Events),
+        (b"/events", "GET") => FeedRequest::read(query).map_or(Reply::Bytes(BAD_REQUEST), Reply::Events),
         (b"/api/test" | b"/events", _) => Reply::Bytes(NOT_ALLOWED),
         _ => Reply::Bytes(NOT_FOUND),
     };
@@ -176,6 +180,9 @@ mod tests {
         assert_eq!(reply(b"GET /x HTTP/1.1\r\n\r\n"), Reply::Bytes(NOT_FOUND));
         assert_eq!(reply(b"GET /events HTTP/1.1\r\n\r\n"), Reply::Bytes(BAD_REQUEST));
         let streamed = reply(b"GET /events?count=2&gap_us=5 HTTP/1.1\r\n\r\n");
-        assert_eq!(Asked::read("count=2&gap_us=5").map(Reply::Events), Some(streamed));
+        assert_eq!(
+            FeedRequest::read("count=2&gap_us=5").map(Reply::Events),
+            Some(streamed)
+        );
     }
 }

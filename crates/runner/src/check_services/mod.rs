@@ -2,12 +2,12 @@
 
 mod services;
 
-pub use services::{Asked, check_services};
+pub use services::{CheckScope, check_services};
 
 use prony_check::{CheckReport, protocol_word};
 use prony_config::Service;
 use prony_load::Protocol;
-use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, Stage};
+use prony_records::{CaseFailure, Exclusion, ServiceCheck, ServiceId, TrialStage};
 
 /// The result of one service, contract and protocol.
 pub struct Row {
@@ -76,7 +76,7 @@ pub(crate) fn unchecked(
     service: Option<&Service>,
 ) -> ServiceCheck {
     let outcome = match (service, excluded.stage) {
-        (Some(service), Stage::Toolchain | Stage::Build) => not_built(service, excluded),
+        (Some(service), TrialStage::Toolchain | TrialStage::Build) => not_built(service, excluded),
         _ => Outcome::Failed(excluded.clone()),
     };
     let row = Row {
@@ -93,7 +93,7 @@ pub(crate) fn unchecked(
 fn not_built(service: &Service, excluded: &Exclusion) -> Outcome {
     match (&service.unavailable_hint, excluded.stage) {
         (Some(hint), _) => Outcome::Unavailable(format!("{hint} ({})", excluded.reason)),
-        (None, Stage::Toolchain) => Outcome::Unavailable(excluded.reason.clone()),
+        (None, TrialStage::Toolchain) => Outcome::Unavailable(excluded.reason.clone()),
         (None, _) => Outcome::Failed(excluded.clone()),
     }
 }

@@ -1,8 +1,10 @@
 //! Services that are built and started to be checked.
 
 use super::{Outcome, Row, not_built};
-use crate::{BenchError, Checkout, Workbench};
-use crate::{Builder, Built, Folders, Progress, RunContext, ServiceRequest, builds_at_once, check_service};
+use crate::{
+    BuildOutput, Builder, Folders, Progress, RunContext, ServiceRequest, builds_at_once, check_service,
+};
+use crate::{Checkout, CommandError, LocalTestbed};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
@@ -11,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// What is to be checked.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct CheckScope<'a> {
     /// A service or several, or a contract: then every service that lists it; every one in every variant where absent.
     pub first: Option<&'a str>,
     /// A contract; every one that the service lists where absent.
@@ -32,11 +34,11 @@ struct CacheKey<'a> {
 
 /// Builds, starts and checks what is asked for; `tell` hears what happens.
 pub fn check_services(
-    asked: &Asked<'_>,
+    asked: &CheckScope<'_>,
     checkout: &Checkout,
-    workbench: &Workbench,
+    workbench: &LocalTestbed,
     tell: &(dyn Fn(&str) + Sync),
-) -> Result<Vec<Row>, BenchError> {
+) -> Result<Vec<Row>, CommandError> {
     let catalogue = checkout.catalogue()?;
     let wanted = wanted(asked, &catalogue)?;
     let cancel = &workbench.cancel;
@@ -78,8 +80,8 @@ pub fn check_services(
     Ok(rows)
 }
 
-fn ended() -> BenchError {
-    BenchError::Interrupted("ended by the user before every service was checked".to_owned())
+fn ended() -> CommandError {
+    CommandError::Interrupted("ended by the user before every service was checked".to_owned())
 }
 
 fn id_of(service: &Service) -> ServiceId {
@@ -108,7 +110,7 @@ impl CacheKey<'_> {
 fn started(
     bench: &RunContext<'_>,
     wanted: &CacheKey<'_>,
-    built: &Built,
+    built: &BuildOutput,
     (seed, thorough): (u64, bool),
 ) -> Vec<Row> {
     let mut starts: BTreeMap<Option<&str>, Vec<(&Contract, Protocol)>> = BTreeMap::new();
@@ -138,7 +140,7 @@ fn started(
 }
 
 /// The services that the arguments name, each with the contracts that they name.
-fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<CacheKey<'a>>, BenchError> {
+fn wanted<'a>(asked: &CheckScope<'_>, catalogue: &'a Catalogue) -> Result<Vec<CacheKey<'a>>, CommandError> {
     let (pattern, only) = match (asked.first, asked.second) {
         (Some(first), None) if catalogue.contracts.contains_key(first) => (Some("*"), Some(first)),
         (Some(first), second) => (Some(first), second),
@@ -174,7 +176,7 @@ fn wanted<'a>(asked: &Asked<'_>, catalogue: &'a Catalogue) -> Result<Vec<CacheKe
     if wanted.is_empty() {
         let what = only.map_or_else(|| "a contract".to_owned(), |name| format!("contract `{name}`"));
         let pattern = pattern.unwrap_or("*/*");
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "no service that `{pattern}` names lists {what} over this protocol"
         )));
     }

@@ -1,22 +1,22 @@
 //! What a comparison at the same time tells while it is measured: a line for each round.
 
-use crate::{AllBuilt, Progress, Shows};
+use crate::{BuildResults, Progress, SessionObserver};
 use prony_config::Plan;
 use prony_records::TrialRecord;
 
 /// Receives a line of progress.
-pub type Tell<'a> = &'a (dyn Fn(&str) + Sync);
+pub type ProgressFn<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// Writes lines.
 pub(super) struct Lines<'a> {
     plan: &'a Plan,
-    tell: Tell<'a>,
+    tell: ProgressFn<'a>,
     /// The valid replies per second of the trials of the round so far.
     round: Vec<(u32, f64)>,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) const fn new(plan: &'a Plan, tell: Tell<'a>) -> Self {
+    pub(super) const fn new(plan: &'a Plan, tell: ProgressFn<'a>) -> Self {
         Self {
             plan,
             tell,
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl Shows for Lines<'_> {
+impl SessionObserver for Lines<'_> {
     fn says(&self, text: &str) {
         (self.tell)(text);
     }
@@ -61,7 +61,7 @@ impl Shows for Lines<'_> {
         }
     }
 
-    fn built(&self, _: &AllBuilt) {}
+    fn built(&self, _: &BuildResults) {}
 
     fn knows(&mut self, _: &[TrialRecord]) {}
 

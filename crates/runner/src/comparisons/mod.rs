@@ -5,15 +5,15 @@ mod lines;
 pub mod pair;
 pub mod regression;
 
-pub use lines::Tell;
+pub use lines::ProgressFn;
 
-use crate::project::{Chosen, find};
+use crate::project::{SelectedService, find};
 use crate::session::AGAIN;
 use prony_config::Catalogue;
-use prony_records::{Exclusion, ServiceId, Stage, TrialRecord};
+use prony_records::{Exclusion, ServiceId, TrialRecord, TrialStage};
 
 /// A service once more under another name: what is compared with itself is in the catalogue twice.
-fn again(catalogue: &mut Catalogue, chosen: &Chosen) -> Chosen {
+fn again(catalogue: &mut Catalogue, chosen: &SelectedService) -> SelectedService {
     let mut again = find(catalogue, chosen).clone();
     again.variant.push_str(AGAIN);
     again.default = false;
@@ -22,14 +22,14 @@ fn again(catalogue: &mut Catalogue, chosen: &Chosen) -> Chosen {
         variant: again.variant.clone(),
     };
     catalogue.services.push(again);
-    Chosen { id }
+    SelectedService { id }
 }
 
 /// Why a trial gave nothing, in a sentence.
 fn failure(trial: &TrialRecord, excluded: &Exclusion) -> String {
     let reason = &excluded.reason;
     match excluded.stage {
-        Stage::Toolchain | Stage::Build => {
+        TrialStage::Toolchain | TrialStage::Build => {
             format!(
                 "{} cannot be built: {reason}\n    {}",
                 trial.service,

@@ -2,9 +2,9 @@
 //! same rounds.
 
 use crate::RunEnd;
-use crate::error::Told as _;
-use crate::project::{Chosen, Named, choose, common, find};
-use crate::{BenchError, Checkout, Session, Shows, Workbench};
+use crate::error::ErrorContext as _;
+use crate::project::{SelectedService, ServiceSelector, choose, common, find};
+use crate::{Checkout, CommandError, LocalTestbed, Session, SessionObserver};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_load::Load;
@@ -22,11 +22,11 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Who is measured against whom, and under what.
 #[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
+pub struct ComparisonPair<'a> {
     /// One of them; in a comparison what to compare with.
-    pub first: &'a Named,
+    pub first: &'a ServiceSelector,
     /// The other; in a comparison what to judge.
-    pub second: &'a Named,
+    pub second: &'a ServiceSelector,
     /// Rounds.
     pub rounds: u32,
     /// Length of each measurement.
@@ -37,13 +37,13 @@ pub struct Pair<'a> {
     pub workload: Option<&'a str>,
 }
 
-impl Pair<'_> {
+impl ComparisonPair<'_> {
     /// Both of them in the catalogue, which takes a revision in.
     pub(crate) fn choose(
         &self,
         checkout: &Checkout,
         catalogue: &mut Catalogue,
-    ) -> Result<[Chosen; 2], BenchError> {
+    ) -> Result<[SelectedService; 2], CommandError> {
         let first = choose(self.first, checkout, catalogue)?;
         let second = choose(self.second, checkout, catalogue)?;
         Ok([first, second])
@@ -55,7 +55,7 @@ impl Pair<'_> {
         contract: &Contract,
         load: Option<&Load>,
         warm_up: WarmUpChoice,
-    ) -> Result<GroupPlan, BenchError> {
+    ) -> Result<GroupPlan, CommandError> {
         let (workload, own) = contract.load_of(self.workload).input()?;
         Ok(GroupPlan {
             contract: contract.name.clone(),
@@ -72,17 +72,17 @@ impl Pair<'_> {
 
 /// Measures both in the same rounds, stores the run, and compares; gives the run's name as well.
 pub fn compare_side_by_side(
-    pair: &Pair<'_>,
+    pair: &ComparisonPair<'_>,
     store: &Store,
-    workbench: &Workbench,
+    workbench: &LocalTestbed,
     options: &ChangeOptions,
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn Shows>,
-) -> Result<(RunChange, String), BenchError> {
+    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+) -> Result<(RunChange, String), CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let [base, new] = pair.choose(&checkout, &mut catalogue)?;
     if base.id == new.id {
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "both are {}: name another variant or revision",
             base.id
         )));
@@ -96,13 +96,13 @@ pub fn compare_side_by_side(
     };
     let (record, end) = session.measure(&plan, None, &mut *shows(&plan))?;
     if end == RunEnd::Interrupted {
-        return Err(BenchError::Interrupted(format!(
+        return Err(CommandError::Interrupted(format!(
             "ended early, so nothing is compared: `prony report {}` shows what was measured",
             record.id
         )));
     }
     if let RunEnd::HostLost(reason) = end {
-        return Err(BenchError::Failed(format!(
+        return Err(CommandError::Failed(format!(
             "a host is lost, so nothing is compared: {reason}; `prony report {}` shows what was measured",
             record.id
         )));
@@ -114,11 +114,11 @@ pub fn compare_side_by_side(
 
 fn plan(
     catalogue: &Catalogue,
-    base: &Chosen,
-    new: &Chosen,
-    pair: &Pair<'_>,
+    base: &SelectedService,
+    new: &SelectedService,
+    pair: &ComparisonPair<'_>,
     options: &ChangeOptions,
-) -> Result<Plan, BenchError> {
+) -> Result<Plan, CommandError> {
     let (contract, protocol) = common(catalogue, base, new, pair.contract)?;
     let group = pair.group(catalogue.contract(&contract)?, None, WARM_UP)?;
     let services = [base, new].map(|chosen| find(catalogue, chosen));

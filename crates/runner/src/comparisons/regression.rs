@@ -1,14 +1,14 @@
 //! Two versions loaded at the same time, and a verdict: the gate of a pull request.
 
-use super::lines::{Lines, Tell};
+use super::lines::{Lines, ProgressFn};
 use crate::designs::{Judgement, Regression};
-use crate::error::Told as _;
+use crate::error::ErrorContext as _;
 use crate::project::{choose, common, find};
-use crate::{BenchError, Checkout, Pair, RunEnd, Session, Workbench};
+use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, RunEnd, Session};
 use prony_config::{Design, Plan, WarmUpChoice};
 use prony_load::Load;
 use prony_records::TrialRecord;
-use prony_statistics::{ChangeOptions, RunChange, Smallest};
+use prony_statistics::{ChangeOptions, DetectableChange, RunChange};
 use prony_store::Store;
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub struct RegressionResult {
     /// The difference of the base from itself, in the same way on the same machine.
     pub itself: RunChange,
     /// The smallest change that this comparison could have found.
-    pub smallest: Vec<Smallest>,
+    pub smallest: Vec<DetectableChange>,
     /// Rounds of the comparison.
     pub rounds: u32,
     /// How many of them came from further looks, which only the suspicious get.
@@ -49,18 +49,18 @@ pub struct RegressionResult {
 /// Loads both at the same time, round by round; then the base against itself; then both again, look by look, as long as the new
 /// seems slower and that is not proven.
 pub fn compare_at_once(
-    pair: &Pair<'_>,
+    pair: &ComparisonPair<'_>,
     how: RegressionOptions<'_>,
     store: &Store,
-    workbench: &Workbench,
-    tell: Tell<'_>,
-) -> Result<RegressionResult, BenchError> {
+    workbench: &LocalTestbed,
+    tell: ProgressFn<'_>,
+) -> Result<RegressionResult, CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let base = choose(pair.first, &checkout, &mut catalogue)?;
     let new = choose(pair.second, &checkout, &mut catalogue)?;
     if base.id == new.id {
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "both are {}: name another variant or revision",
             base.id
         )));
@@ -95,12 +95,12 @@ pub fn compare_at_once(
     judged(&design, &trials, record.id)
 }
 
-fn is_complete(end: &RunEnd, run: &str) -> Result<(), BenchError> {
+fn is_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
     match end {
-        RunEnd::Interrupted => Err(BenchError::Interrupted(format!(
+        RunEnd::Interrupted => Err(CommandError::Interrupted(format!(
             "ended early, so nothing is compared: `prony report {run}` shows what was measured"
         ))),
-        RunEnd::HostLost(reason) => Err(BenchError::Failed(format!(
+        RunEnd::HostLost(reason) => Err(CommandError::Failed(format!(
             "a host is lost, so nothing is compared: {reason}; `prony report {run}` shows what was measured"
         ))),
         RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
@@ -111,12 +111,12 @@ fn judged(
     design: &Regression<'_>,
     trials: &[TrialRecord],
     run: String,
-) -> Result<RegressionResult, BenchError> {
+) -> Result<RegressionResult, CommandError> {
     if trials.iter().all(|trial| trial.result.is_err()) {
         let first = trials
             .iter()
             .find_map(|trial| Some((trial, trial.result.as_ref().err()?)));
-        return Err(BenchError::Failed(first.map_or_else(
+        return Err(CommandError::Failed(first.map_or_else(
             || "no round was measured".to_owned(),
             |(trial, excluded)| super::failure(trial, excluded),
         )));

@@ -5,7 +5,7 @@
 use crate::history::History;
 use crate::schedule::{Block, Design, LoadRun, OnFailure, Placing, Purpose, ServiceStart, Step, WarmUp};
 use prony_config::{Plan, PlannedTrial, WarmUpChoice};
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -124,7 +124,7 @@ pub(super) fn round_length(history: &History<'_>) -> Duration {
 
 /// Whether a service is not started any more.
 pub(super) fn is_out(history: &History<'_>, entry: usize) -> bool {
-    let is_unbuilt = |stage| matches!(stage, Stage::Toolchain | Stage::Build);
+    let is_unbuilt = |stage| matches!(stage, TrialStage::Toolchain | TrialStage::Build);
     let failed = history.exclusion(entry).is_some();
     failed
         || history
@@ -188,7 +188,7 @@ mod tests {
         while let Some(block) = design.next_block(&history) {
             history.begin_round(block.round);
             rounds.push(block.round);
-            let failed = Some((Fault::Service, Stage::Measure));
+            let failed = Some((Fault::Service, TrialStage::Measure));
             history.add(attempt(&plan, block.slots[0].trials[0], failed));
         }
         assert_eq!(rounds, [0, 0, 1, 1]);

@@ -59,7 +59,7 @@ impl Design for Interleaved<'_> {
     }
 
     fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
-        let mut course = Course::new(self, block);
+        let mut course = BlockProgress::new(self, block);
         for result in results {
             course.next();
             course.take(result);
@@ -89,7 +89,7 @@ enum Phase {
 }
 
 /// The block as far as its results go.
-struct Course<'a> {
+struct BlockProgress<'a> {
     design: &'a Interleaved<'a>,
     block: &'a Block,
     phase: Phase,
@@ -113,7 +113,7 @@ struct Course<'a> {
     is_ending: bool,
 }
 
-impl<'a> Course<'a> {
+impl<'a> BlockProgress<'a> {
     fn new(design: &'a Interleaved<'a>, block: &'a Block) -> Self {
         Self {
             design,
@@ -295,7 +295,7 @@ impl<'a> Course<'a> {
 mod tests {
     use super::super::testing::{attempt, good, history, plan, steps, word, words};
     use super::*;
-    use prony_records::{Fault, Stage};
+    use prony_records::{Fault, TrialStage};
 
     fn design(plan: &Plan, cycles: u32) -> Interleaved<'_> {
         Interleaved {
@@ -436,12 +436,16 @@ mod tests {
         history.add(attempt(
             &plan,
             trials[1],
-            Some((Fault::Infrastructure, Stage::Measure)),
+            Some((Fault::Infrastructure, TrialStage::Measure)),
         ));
         let again = design.next_block(&history).expect("once more");
         assert_eq!(again.slots.len(), 2);
         history.add(attempt(&plan, trials[0], None));
-        history.add(attempt(&plan, trials[1], Some((Fault::Service, Stage::Measure))));
+        history.add(attempt(
+            &plan,
+            trials[1],
+            Some((Fault::Service, TrialStage::Measure)),
+        ));
         assert_eq!(design.next_block(&history), None);
     }
 

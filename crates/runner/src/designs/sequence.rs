@@ -67,7 +67,7 @@ impl Sequence<'_> {
 mod tests {
     use super::super::testing::{attempt, good, history, plan, steps, words};
     use super::*;
-    use prony_records::{Fault, Stage};
+    use prony_records::{Fault, TrialStage};
 
     #[test]
     fn a_trial_is_started_checked_warmed_up_measured_checked_again_and_stopped() {
@@ -96,7 +96,7 @@ mod tests {
     }
 
     /// Adds what became of each attempt; returns the places in the order in which they were tried.
-    fn tried(rounds: u32, failed: impl Fn(usize) -> Option<(Fault, Stage)>) -> Vec<u32> {
+    fn tried(rounds: u32, failed: impl Fn(usize) -> Option<(Fault, TrialStage)>) -> Vec<u32> {
         let plan = plan(&["a"], &[1], rounds);
         let design = Sequence { plan: &plan };
         let mut history = history(&plan);
@@ -104,9 +104,10 @@ mod tests {
         while let Some(block) = design.next_block(&history) {
             history.begin_round(block.round);
             let planned = block.slots[0].trials[0];
-            let failed = history
-                .exclusion(planned.entry)
-                .map_or_else(|| failed(places.len()), |_| Some((Fault::Service, Stage::Start)));
+            let failed = history.exclusion(planned.entry).map_or_else(
+                || failed(places.len()),
+                |_| Some((Fault::Service, TrialStage::Start)),
+            );
             places.push(planned.place);
             history.add(attempt(&plan, planned, failed));
         }
@@ -117,12 +118,12 @@ mod tests {
     fn an_infrastructure_failure_is_repeated_twice_and_two_trials_of_it_end_that() {
         assert_eq!(
             tried(2, |number| (number < 2)
-                .then_some((Fault::Infrastructure, Stage::WarmUp))),
+                .then_some((Fault::Infrastructure, TrialStage::WarmUp))),
             [0, 0, 0, 1]
         );
-        let always = tried(4, |_| Some((Fault::Infrastructure, Stage::WarmUp)));
+        let always = tried(4, |_| Some((Fault::Infrastructure, TrialStage::WarmUp)));
         assert_eq!(always, [0, 0, 0, 1, 1, 1, 2, 3]);
-        let unbuilt = tried(3, |_| Some((Fault::Service, Stage::Build)));
+        let unbuilt = tried(3, |_| Some((Fault::Service, TrialStage::Build)));
         assert_eq!(
             unbuilt,
             [0, 1, 2],
@@ -133,14 +134,14 @@ mod tests {
     #[test]
     fn a_service_that_fails_has_a_second_try_in_two_rounds() {
         assert_eq!(
-            tried(4, |_| Some((Fault::Service, Stage::Check))),
+            tried(4, |_| Some((Fault::Service, TrialStage::Check))),
             [0, 0, 1, 1, 2, 3]
         );
         // A second try that succeeds makes up for the first.
         let every_other = |number: usize| {
             number
                 .is_multiple_of(2)
-                .then_some((Fault::Service, Stage::Measure))
+                .then_some((Fault::Service, TrialStage::Measure))
         };
         assert_eq!(tried(3, every_other), [0, 0, 1, 1, 2, 2]);
     }

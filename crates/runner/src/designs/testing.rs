@@ -4,7 +4,7 @@ use crate::history::{Attempt, History};
 use crate::schedule::{Block, Design, Outcome, Step, StepResult};
 use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Load, Protocol};
-use prony_records::{Classification, Exclusion, Fault, Recording, Stage};
+use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
 use std::collections::BTreeMap;
 
 /// Services under closed loads of these numbers of connections.
@@ -40,7 +40,7 @@ pub(super) fn history(plan: &Plan) -> History<'_> {
 }
 
 /// An attempt at a trial; `failed`: by whose fault, and in which step.
-pub(super) fn attempt(plan: &Plan, planned: PlannedTrial, failed: Option<(Fault, Stage)>) -> Attempt {
+pub(super) fn attempt(plan: &Plan, planned: PlannedTrial, failed: Option<(Fault, TrialStage)>) -> Attempt {
     let result = match failed {
         None => Ok(measurement()),
         Some((fault, stage)) => Err(Exclusion {

@@ -5,7 +5,7 @@ mod tree;
 mod values;
 
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, GroupPlan, Plan, Reached, Requirement, Service, WorkersUse};
+use prony_config::{Catalogue, GroupPlan, Plan, Requirement, Service, ServiceOrigin, WorkersUse};
 use prony_load::Protocol;
 use prony_records::{Fingerprint, Part};
 use serde::Serialize;
@@ -156,8 +156,8 @@ fn run(service: &Service) -> String {
     values.add(&Run {
         command: service.reached.command(),
         url: match &service.reached {
-            Reached::There(there) => Some(&there.target.url),
-            Reached::Run(_) | Reached::Image(_) => None,
+            ServiceOrigin::There(there) => Some(&there.target.url),
+            ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => None,
         },
         env: &service.env,
         start_timeout_ns: service.start_timeout.as_nanos(),

@@ -19,13 +19,13 @@ use worker_group::WorkerGroup;
 pub trait Generator: Sync {
     /// Starts a job on the workers of a placement. `log` is the file for everything that the generator prints other than
     /// events.
-    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError>;
+    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn RunningLoad>, HostError>;
 }
 
 /// A running job. It is stopped when dropped.
-pub trait Loading {
+pub trait RunningLoad {
     /// Waits up to `within` for the next event.
-    fn next(&mut self, within: Duration) -> Heard;
+    fn next(&mut self, within: Duration) -> GeneratorMessage;
 
     /// Sends a command. Its effect shows in later events.
     fn tell(&mut self, command: Command);
@@ -34,12 +34,12 @@ pub trait Loading {
     fn begin_window(&mut self);
 
     /// Ends counting; `None` if the resources are unknown.
-    fn end_window(&mut self) -> Option<Spent>;
+    fn end_window(&mut self) -> Option<GeneratorUsage>;
 }
 
 /// The resources that a generator used in a window.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Spent {
+pub struct GeneratorUsage {
     /// The sum over all workers.
     pub resources: Resources,
     /// CPU time of the generator and its supervisor on the host of the service in ns, to be subtracted from the time of other
@@ -47,7 +47,7 @@ pub struct Spent {
     pub beside_service_ns: u64,
 }
 
-impl Spent {
+impl GeneratorUsage {
     /// The usage of one process tree; `beside_service` if it ran on the host of the service.
     pub fn of(usage: Usage, beside_service: bool) -> Self {
         let own = usage.resources.cpu_ns.unwrap_or(0) + usage.supervisor_cpu_ns;
@@ -60,7 +60,7 @@ impl Spent {
 
 /// The result of waiting for an event.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum GeneratorMessage {
     Event(Event),
     /// No event within the timeout.
     Nothing,
@@ -85,7 +85,7 @@ impl ProcessGenerator {
 }
 
 impl Generator for ProcessGenerator {
-    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn Loading>, HostError> {
+    fn begin(&self, job: &Job, placement: &Placement, log: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
         let workers: Vec<_> = self.testbed.workers().zip(&placement.workers).collect();
         let is_beside = |host: &str| host == placement.service.host;
         match workers[..] {

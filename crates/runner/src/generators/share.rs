@@ -1,12 +1,12 @@
 //! Divides a load among workers.
 
-use prony_host::Place;
+use prony_host::RolePlacement;
 use prony_load::{Job, Share, WarmUp};
 
 /// The jobs of the workers at these placements, in their order; together they make the whole load. A worker has as many threads
 /// as CPUs. If the load has too few connections for all threads, the last workers get fewer, and workers without threads get no
 /// job.
-pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
+pub(super) fn jobs(whole: &Job, places: &[&RolePlacement]) -> Vec<Job> {
     let mut left = whole.load.shareable().max(1);
     let mut threads = Vec::new();
     for (number, place) in places.iter().enumerate() {
@@ -20,11 +20,11 @@ pub(super) fn jobs(whole: &Job, places: &[&Place]) -> Vec<Job> {
     let working = threads.iter().take_while(|&&threads| threads > 0).count();
     let named = places.iter().zip(&threads).take(working);
     let shares = Share::split(named.map(|(place, &threads)| (place.host.as_str(), threads)));
-    let with = |((share, place), &threads): ((Share, &&Place), &u32)| Job {
+    let with = |((share, place), &threads): ((Share, &&RolePlacement), &u32)| Job {
         threads,
         cpus: place.cpus.as_slice().to_vec(),
         share: Some(share),
-        phases: prony_load::Phases {
+        phases: prony_load::PhaseDurations {
             warm_up: held(whole.phases.warm_up),
             ..whole.phases.clone()
         },
@@ -52,20 +52,20 @@ mod tests {
     use super::*;
     use crate::testbed::TestbedFile;
     use crate::testbed::placement::{Site, across};
-    use prony_host::{Core, Cpus, Topology, Wants};
+    use prony_host::{Core, CpuDemand, Cpus, Topology};
     use prony_load::{
-        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, Phases, Protocol, Request, Target,
-        Template, TransportChoice, Workload,
+        Body, Check, ConnectOptions, Expectation, Limits, Load, Operation, PhaseDurations, Protocol, Request,
+        Target, Template, TransportChoice, Workload,
     };
     use proptest::prelude::*;
     use std::path::Path;
     use std::time::Instant;
 
-    fn place(host: &str, cpus: usize) -> Place {
-        Place {
+    fn place(host: &str, cpus: usize) -> RolePlacement {
+        RolePlacement {
             host: host.to_owned(),
             cpus: (0..cpus).collect::<Cpus>(),
-            ..Place::default()
+            ..RolePlacement::default()
         }
     }
 
@@ -92,7 +92,7 @@ mod tests {
             protocol: Protocol::Http1,
             load: Load::closed(connections, 1),
             workload: Workload::of(operation),
-            phases: Phases {
+            phases: PhaseDurations {
                 warm_up: WarmUp::FixedNs(0),
                 measurement_ns: 1,
                 drain_ns: 1,
@@ -142,8 +142,8 @@ mod tests {
             })
             .collect();
         let workers: Vec<usize> = (1..=WORKERS).collect();
-        let placement = across(&sites, (0, 1, &workers), Wants::default());
-        let places: Vec<&Place> = placement.workers.iter().collect();
+        let placement = across(&sites, (0, 1, &workers), CpuDemand::default());
+        let places: Vec<&RolePlacement> = placement.workers.iter().collect();
         let jobs = jobs(&job(10_000), &places);
         let bytes: usize = jobs
             .iter()
@@ -165,7 +165,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_shares_are_the_whole(cpus in prop::collection::vec(1..9_usize, 1..6), connections in 1..40_u32) {
-            let places: Vec<Place> = cpus.iter().map(|&cpus| place("w", cpus)).collect();
+            let places: Vec<RolePlacement> = cpus.iter().map(|&cpus| place("w", cpus)).collect();
             let whole = job(connections);
             let jobs = jobs(&whole, &places.iter().collect::<Vec<_>>());
             prop_assert_eq!(jobs.iter().map(Job::own_connections).sum::<u32>(), connections);

@@ -1,10 +1,10 @@
 //! The generator process on one worker.
 
 use super::worker_states::{WorkerActivity, WorkerStates};
-use super::{ARGUMENTS, Heard, Loading, Spent};
+use super::{ARGUMENTS, GeneratorMessage, GeneratorUsage, RunningLoad};
 use crate::testbed::Member;
 use crate::testbed::json_lines_process::{JsonLinesProcess, MemorySemaphore, Task};
-use prony_host::{HostError, Place};
+use prony_host::{HostError, RolePlacement};
 use prony_load::Job;
 use prony_records::{Command, WorkerNow};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) struct WorkerGenerator {
 impl WorkerGenerator {
     /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
-        (member, place): (&Member, &Place),
+        (member, place): (&Member, &RolePlacement),
         beside: bool,
         job: &Job,
         log: &Path,
@@ -55,14 +55,14 @@ impl WorkerGenerator {
     }
 
     /// The next event of the generator.
-    pub(super) fn hear(&mut self, within: Duration) -> Heard {
+    pub(super) fn hear(&mut self, within: Duration) -> GeneratorMessage {
         match self.talk.hear(within) {
             Ok(Some(event)) => {
                 self.doing.hear(&event);
-                Heard::Event(event)
+                GeneratorMessage::Event(event)
             }
-            Ok(None) => Heard::Nothing,
-            Err(reason) => Heard::Gone(reason),
+            Ok(None) => GeneratorMessage::Nothing,
+            Err(reason) => GeneratorMessage::Gone(reason),
         }
     }
 
@@ -72,12 +72,12 @@ impl WorkerGenerator {
     }
 }
 
-impl Loading for WorkerGenerator {
-    fn next(&mut self, within: Duration) -> Heard {
+impl RunningLoad for WorkerGenerator {
+    fn next(&mut self, within: Duration) -> GeneratorMessage {
         if self.in_testbed
             && let Some(news) = self.roster.news(|| vec![self.doing.now()])
         {
-            return Heard::Event(news);
+            return GeneratorMessage::Event(news);
         }
         self.hear(within)
     }
@@ -91,8 +91,8 @@ impl Loading for WorkerGenerator {
         let _ = self.talk.process().begin_window();
     }
 
-    fn end_window(&mut self) -> Option<Spent> {
+    fn end_window(&mut self) -> Option<GeneratorUsage> {
         let usage = self.talk.process().end_window().ok()?;
-        Some(Spent::of(usage, self.beside))
+        Some(GeneratorUsage::of(usage, self.beside))
     }
 }

@@ -2,11 +2,11 @@
 
 use super::worker::WorkerGenerator;
 use super::worker_states::WorkerStates;
-use super::{Heard, Loading, Spent, parallel, share};
+use super::{GeneratorMessage, GeneratorUsage, RunningLoad, parallel, share};
 use crate::testbed::Member;
 use crate::testbed::clocks;
 use crate::testbed::json_lines_process::MemorySemaphore;
-use prony_host::{HostError, Place};
+use prony_host::{HostError, RolePlacement};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
 use prony_merge::{Live, Merger, Part, assemble};
@@ -56,15 +56,15 @@ const PHASES: [Phase; 3] = [Phase::WarmUp, Phase::Measurement, Phase::Drain];
 impl WorkerGroup {
     /// Measures the clocks, then starts the generator of each worker with its share of the job.
     pub(super) fn begin(
-        workers: &[(&Member, &Place)],
+        workers: &[(&Member, &RolePlacement)],
         is_beside: &dyn Fn(&str) -> bool,
         job: &Job,
         log: &Path,
     ) -> Result<Self, HostError> {
-        let places: Vec<&Place> = workers.iter().map(|(_, place)| *place).collect();
+        let places: Vec<&RolePlacement> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
         let turns = MemorySemaphore::new(PARTS);
-        let begun: Vec<((&Member, &Place), bool, &Job)> = workers
+        let begun: Vec<((&Member, &RolePlacement), bool, &Job)> = workers
             .iter()
             .zip(&shares)
             .map(|(&worker, share)| (worker, is_beside(&worker.1.host), share))
@@ -93,7 +93,7 @@ impl WorkerGroup {
     }
 
     /// Handles one event of a worker; an error ends the load.
-    fn take(&mut self, number: usize, event: Event) -> Result<(), Heard> {
+    fn take(&mut self, number: usize, event: Event) -> Result<(), GeneratorMessage> {
         match event {
             Event::Phase { phase, established } => self.phase(number, phase, established),
             Event::IntervalPart { phase, part } => {
@@ -103,11 +103,11 @@ impl WorkerGroup {
             Event::Part { part } => self.part(number, &part)?,
             Event::Failed { reason, fault } => {
                 let reason = format!("on {}: {reason}", self.workers[number].member.name);
-                return Err(Heard::Event(Event::Failed { reason, fault }));
+                return Err(GeneratorMessage::Event(Event::Failed { reason, fault }));
             }
             Event::Interval { .. } | Event::Recording { .. } | Event::Workers { .. } => {
                 let worker = self.workers[number].line.who();
-                return Err(Heard::Gone(format!(
+                return Err(GeneratorMessage::Gone(format!(
                     "{worker} ignores that it has a share of the load: do both have the same version of prony?"
                 )));
             }
@@ -152,10 +152,10 @@ impl WorkerGroup {
         }
     }
 
-    fn part(&mut self, number: usize, text: &str) -> Result<(), Heard> {
+    fn part(&mut self, number: usize, text: &str) -> Result<(), GeneratorMessage> {
         let worker = self.workers[number].line.who().to_owned();
         let gone = |error: &dyn std::fmt::Display| {
-            Heard::Gone(format!("cannot merge the recording of {worker}: {error}"))
+            GeneratorMessage::Gone(format!("cannot merge the recording of {worker}: {error}"))
         };
         let part = Part::decode(text).map_err(|error| gone(&error))?;
         self.workers[number].is_done = true;
@@ -202,7 +202,7 @@ impl WorkerGroup {
     }
 
     /// Polls all workers once; returns whether any event was received.
-    fn listen(&mut self) -> Result<bool, Heard> {
+    fn listen(&mut self) -> Result<bool, GeneratorMessage> {
         let mut heard = false;
         for number in 0..self.workers.len() {
             loop {
@@ -210,9 +210,9 @@ impl WorkerGroup {
                     break;
                 }
                 match self.workers[number].line.hear(Duration::ZERO) {
-                    Heard::Event(event) => self.take(number, event)?,
-                    Heard::Nothing => break,
-                    gone @ Heard::Gone(_) => return Err(gone),
+                    GeneratorMessage::Event(event) => self.take(number, event)?,
+                    GeneratorMessage::Nothing => break,
+                    gone @ GeneratorMessage::Gone(_) => return Err(gone),
                 }
                 heard = true;
             }
@@ -245,12 +245,12 @@ fn clock_moved(worker: &str, ns: i64) -> Warning {
     Warning::new(WarningKind::ClockStep, text)
 }
 
-impl Loading for WorkerGroup {
-    fn next(&mut self, within: Duration) -> Heard {
+impl RunningLoad for WorkerGroup {
+    fn next(&mut self, within: Duration) -> GeneratorMessage {
         let until = Instant::now() + within;
         loop {
             if let Some(event) = self.ready.pop_front() {
-                return Heard::Event(event);
+                return GeneratorMessage::Event(event);
             }
             match self.listen() {
                 Ok(true) => continue,
@@ -260,14 +260,14 @@ impl Loading for WorkerGroup {
             let workers = &self.workers;
             let doing = || workers.iter().map(|worker| worker.line.doing()).collect();
             if let Some(news) = self.roster.news(doing) {
-                return Heard::Event(news);
+                return GeneratorMessage::Event(news);
             }
             if let Some(late) = self.late() {
-                return Heard::Gone(late);
+                return GeneratorMessage::Gone(late);
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Heard::Nothing;
+                return GeneratorMessage::Nothing;
             }
             std::thread::sleep(left.min(LOOK));
         }
@@ -289,15 +289,15 @@ impl Loading for WorkerGroup {
         }
     }
 
-    fn end_window(&mut self) -> Option<Spent> {
-        let spent: Vec<Option<Spent>> = self
+    fn end_window(&mut self) -> Option<GeneratorUsage> {
+        let spent: Vec<Option<GeneratorUsage>> = self
             .workers
             .iter_mut()
             .map(|worker| worker.line.end_window())
             .collect();
-        let spent: Vec<Spent> = spent.into_iter().collect::<Option<_>>()?;
+        let spent: Vec<GeneratorUsage> = spent.into_iter().collect::<Option<_>>()?;
         let resources: Vec<Resources> = spent.iter().map(|spent| spent.resources.clone()).collect();
-        Some(Spent {
+        Some(GeneratorUsage {
             resources: Resources::together(&resources),
             beside_service_ns: spent.iter().map(|spent| spent.beside_service_ns).sum(),
         })

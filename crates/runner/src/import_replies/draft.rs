@@ -1,10 +1,10 @@
 //! Drafts of contracts, written whole or not at all, and replies of a server that runs as expectations.
 
-use crate::BenchError;
-use crate::error::Told as _;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use prony_check::{CallReply, CheckRequest, call, check};
 use prony_config::contract::Contract;
-use prony_config::import::{Draft, Recorded, learn};
+use prony_config::import::{Draft, RecordedReply, learn};
 use prony_load::{Protocol, Target};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,21 +17,21 @@ const SEED: u64 = 1;
 const AS_WRITTEN: [&str; 2] = ["keep-alive", "many connections"];
 
 /// A folder in which a draft stands until it is right.
-struct Staged {
+struct StagedDraft {
     root: PathBuf,
     contract: PathBuf,
 }
 
-impl Drop for Staged {
+impl Drop for StagedDraft {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.root);
     }
 }
 
 /// Writes a draft beside the contracts, and reads it back as a contract.
-fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(Staged, Contract), BenchError> {
+fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
     let root = contracts.join(format!(".draft-{}", std::process::id()));
-    let staged = Staged {
+    let staged = StagedDraft {
         contract: root.join(name),
         root,
     };
@@ -42,7 +42,7 @@ fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(Staged, Contra
         std::fs::write(staged.contract.join(file), text).failed(cannot)?;
     }
     let contract = Contract::load(&staged.contract).map_err(|error| {
-        BenchError::Input(format!(
+        CommandError::Input(format!(
             "the draft is no contract that prony understands, and was not kept ({error}): take what this is from out of {}",
             draft.source
         ))
@@ -51,16 +51,16 @@ fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(Staged, Contra
 }
 
 /// The name must be one of a folder, and free.
-pub fn is_free(contracts: &Path, name: &str) -> Result<(), BenchError> {
+pub fn is_free(contracts: &Path, name: &str) -> Result<(), CommandError> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if !name.chars().all(plain) || !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "`{name}`: a name is lower-case letters, digits and hyphens, as in `pet-shop`"
         )));
     }
     let folder = contracts.join(name);
     if folder.exists() {
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "{} is there already: choose another name, or remove it",
             folder.display()
         )));
@@ -69,7 +69,7 @@ pub fn is_free(contracts: &Path, name: &str) -> Result<(), BenchError> {
 }
 
 /// Makes the draft a contract of the project; gives its folder. Nothing is there if it fails.
-pub fn keep(contracts: &Path, name: &str, draft: &Draft) -> Result<PathBuf, BenchError> {
+pub fn keep(contracts: &Path, name: &str, draft: &Draft) -> Result<PathBuf, CommandError> {
     is_free(contracts, name)?;
     let (staged, _) = staged(contracts, name, draft)?;
     let folder = contracts.join(name);
@@ -83,7 +83,7 @@ pub fn record(
     name: &str,
     draft: &mut Draft,
     target: &Target,
-) -> Result<Vec<String>, BenchError> {
+) -> Result<Vec<String>, CommandError> {
     let began = Instant::now();
     let (first, second) = {
         let (_staged, contract) = staged(contracts, name, draft)?;
@@ -112,12 +112,12 @@ pub fn record(
     Ok(told)
 }
 
-fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<CallReply>, BenchError> {
+fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<CallReply>, CommandError> {
     let mut replies = Vec::new();
     for operation in &draft.operations {
         let single = contract
             .single(&operation.name, Protocol::Http1, &[], SEED)
-            .map_err(|error| BenchError::Input(error.to_string()))?;
+            .map_err(|error| CommandError::Input(error.to_string()))?;
         let reply = call(target, Protocol::Http1, &single).map_err(|fault| {
             // An error of TLS says what to do itself.
             let asked = if fault.contains("TLS") {
@@ -125,7 +125,7 @@ fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<Ca
             } else {
                 ": is the server there?"
             };
-            BenchError::Failed(format!(
+            CommandError::Failed(format!(
                 "{} {} of {}: {fault}{asked} Nothing was written",
                 operation.method, operation.path, target.authority
             ))
@@ -135,9 +135,9 @@ fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<Ca
     Ok(replies)
 }
 
-fn recorded(reply: CallReply) -> Recorded {
+fn recorded(reply: CallReply) -> RecordedReply {
     let is_type = |(name, _): &&(String, String)| name.eq_ignore_ascii_case("content-type");
-    Recorded {
+    RecordedReply {
         status: reply.status,
         media_type: reply.headers.iter().find(is_type).map(|(_, value)| value.clone()),
         body: reply.body,
@@ -150,7 +150,7 @@ fn tried(
     name: &str,
     draft: &mut Draft,
     target: &Target,
-) -> Result<Vec<String>, BenchError> {
+) -> Result<Vec<String>, CommandError> {
     let (_staged, contract) = staged(contracts, name, draft)?;
     let report = check(&CheckRequest {
         contract: &contract,

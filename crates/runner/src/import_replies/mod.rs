@@ -3,16 +3,16 @@
 
 pub mod draft;
 
-use crate::{BenchError, Checkout, Workbench};
-use crate::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
+use crate::{BuildOutput, Builder, Failure, Folders, Progress, ServiceRequest, with_service};
+use crate::{Checkout, CommandError, LocalTestbed};
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Reached, Service, WorkersUse};
+use prony_config::{Catalogue, Service, ServiceOrigin, WorkersUse};
 use prony_host::Process;
 use prony_load::{Body, Protocol, Request, Target, Template};
 use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, PreparedRequest, Reply};
 use prony_protocols::protocol::Framing;
 use prony_protocols::request_values::Parameters;
-use prony_records::{ServiceId, Stage};
+use prony_records::{ServiceId, TrialStage};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -46,12 +46,12 @@ pub struct Row {
     /// The service.
     pub id: ServiceId,
     /// What came.
-    pub seen: Result<Seen, String>,
+    pub seen: Result<ObservedReply, String>,
 }
 
 /// What a service sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct ObservedReply {
     /// Bytes of a whole reply.
     pub bytes: usize,
     /// Names of its headers, as sent, in their order.
@@ -68,9 +68,9 @@ pub struct Seen {
 pub fn replies(
     services: &[&Service],
     (checkout, catalogue): (&Checkout, &Catalogue),
-    workbench: &Workbench,
+    workbench: &LocalTestbed,
     tell: &(dyn Fn(&str) + Sync),
-) -> Result<Vec<Row>, BenchError> {
+) -> Result<Vec<Row>, CommandError> {
     let contract = catalogue.contract(CONTRACT)?;
     let services: Vec<&Service> = services
         .iter()
@@ -93,7 +93,7 @@ pub fn replies(
     let mut rows = Vec::new();
     for service in services {
         if workbench.cancel.is_asked() {
-            return Err(BenchError::Interrupted(
+            return Err(CommandError::Interrupted(
                 "ended by the user before every service was asked".to_owned(),
             ));
         }
@@ -114,12 +114,12 @@ pub fn replies(
 /// Starts one service with so many workers and looks at it.
 fn seen(
     service: &Service,
-    built: &Built,
+    built: &BuildOutput,
     contract: &Contract,
-    (catalogue, workbench): (&Catalogue, &Workbench),
-) -> Result<Seen, String> {
+    (catalogue, workbench): (&Catalogue, &LocalTestbed),
+) -> Result<ObservedReply, String> {
     let mut asked = service.clone();
-    if let Reached::Run(command) = &mut asked.reached {
+    if let ServiceOrigin::Run(command) = &mut asked.reached {
         *command = format!("WORKERS={WORKERS}\nexport WORKERS\n{command}");
     }
     let request = ServiceRequest {
@@ -130,21 +130,25 @@ fn seen(
         thorough: false,
     };
     // An image is told its WORKERS by the seat alone.
-    let uses = matches!(service.reached, Reached::Run(_)).then_some(service.workers.uses);
+    let uses = matches!(service.reached, ServiceOrigin::Run(_)).then_some(service.workers.uses);
     with_service(&workbench.bench(catalogue), &request, |ready, subject| {
         let target = &ready[0].target;
         if target.tls.is_some() {
             let text =
                 "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
-            return Err(Failure::new(Stage::Check, text));
+            return Err(Failure::new(TrialStage::Check, text));
         }
         look(target, &mut *subject.service, uses)
-            .map_err(|error| Failure::new(Stage::Check, format!("no reply to GET {PATH}: {error}")))
+            .map_err(|error| Failure::new(TrialStage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)
 }
 
-fn look(target: &Target, process: &mut dyn Process, uses: Option<WorkersUse>) -> Result<Seen, ClientError> {
+fn look(
+    target: &Target,
+    process: &mut dyn Process,
+    uses: Option<WorkersUse>,
+) -> Result<ObservedReply, ClientError> {
     let client = Client::new(target, Protocol::Http1)?;
     let mut line = WorkerGenerator::open(&client)?;
     let first = line.ask()?;
@@ -165,7 +169,7 @@ fn look(target: &Target, process: &mut dyn Process, uses: Option<WorkersUse>) ->
     faults.extend(logs(&before, &counts(&log)));
     faults.extend(debugs(&log));
     faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
-    Ok(Seen {
+    Ok(ObservedReply {
         bytes: first.received,
         headers: first
             .headers

@@ -1,9 +1,9 @@
 //! The CPUs of this machine, claimed for one run at a time: who has to wait for them, or is refused.
 
-use crate::BenchError;
 use crate::Cancel;
+use crate::CommandError;
 use crate::testbed::{Claims, Testbed};
-use prony_host::{Cpus, Held, Host as _, HostError, Local, Locks, NotLocked};
+use prony_host::{CpuLease, Cpus, Host as _, HostError, Local, LockError, Locks};
 use std::time::Duration;
 
 /// Time between two looks whether the CPUs are free.
@@ -20,12 +20,17 @@ pub struct Claim {
 
 impl Claim {
     /// Claims these CPUs; `tell` hears what it waits for.
-    pub(crate) fn take(&self, cpus: &Cpus, cancel: &Cancel, tell: &dyn Fn(&str)) -> Result<Held, BenchError> {
+    pub(crate) fn take(
+        &self,
+        cpus: &Cpus,
+        cancel: &Cancel,
+        tell: &dyn Fn(&str),
+    ) -> Result<CpuLease, CommandError> {
         if let Ok(locks) = Locks::of_this_machine() {
             return self.take_of(&locks, cpus, cancel, tell);
         }
         tell("no folder for locks can be written: nothing keeps other runs of prony from these CPUs");
-        Ok(Held::default())
+        Ok(CpuLease::default())
     }
 
     /// Claims the CPUs of the other hosts of a testbed.
@@ -34,7 +39,7 @@ impl Claim {
         testbed: &Testbed,
         cancel: &Cancel,
         tell: &dyn Fn(&str),
-    ) -> Result<Claims, BenchError> {
+    ) -> Result<Claims, CommandError> {
         let mut told = false;
         loop {
             match testbed.claim() {
@@ -43,13 +48,13 @@ impl Claim {
                         tell(&format!("waiting: {error}"));
                     }
                 }
-                Err(error @ HostError::Taken { .. }) => return Err(BenchError::Input(error.to_string())),
+                Err(error @ HostError::Taken { .. }) => return Err(CommandError::Input(error.to_string())),
                 Err(error) => return Err(error.into()),
                 Ok(claims) => return Ok(claims),
             }
             if cancel.is_asked() {
                 let text = "ended while waiting for the CPUs of a host".to_owned();
-                return Err(BenchError::Interrupted(text));
+                return Err(CommandError::Interrupted(text));
             }
             std::thread::sleep(AGAIN);
         }
@@ -61,8 +66,8 @@ impl Claim {
         cpus: &Cpus,
         cancel: &Cancel,
         tell: &dyn Fn(&str),
-    ) -> Result<Held, BenchError> {
-        let mut held = Held::default();
+    ) -> Result<CpuLease, CommandError> {
+        let mut held = CpuLease::default();
         // In ascending order, so that two who wait never wait for each other.
         for &cpu in cpus.as_slice() {
             held.extend(self.lock(locks, cpu, cancel, tell)?);
@@ -76,22 +81,22 @@ impl Claim {
         cpu: usize,
         cancel: &Cancel,
         tell: &dyn Fn(&str),
-    ) -> Result<Held, BenchError> {
+    ) -> Result<CpuLease, CommandError> {
         let mut told = false;
         loop {
             let holder = match locks.lock(cpu, &self.what) {
                 Ok(held) => return Ok(held),
-                Err(NotLocked::Unopened(path)) => {
+                Err(LockError::Unopened(path)) => {
                     let path = path.display();
                     tell(&format!(
                         "{path} cannot be opened: nothing keeps other runs of prony from CPU {cpu}"
                     ));
-                    return Ok(Held::default());
+                    return Ok(CpuLease::default());
                 }
-                Err(NotLocked::Taken(holder)) => holder,
+                Err(LockError::Taken(holder)) => holder,
             };
             if !self.waits {
-                return Err(BenchError::Input(format!(
+                return Err(CommandError::Input(format!(
                     "CPU {cpu} is taken by {holder}: two runs on the same CPUs spoil each other's numbers; wait for it with --wait, end it, or give each run its own CPUs (`taskset --cpu-list`)"
                 )));
             }
@@ -100,7 +105,7 @@ impl Claim {
                 told = true;
             }
             if cancel.is_asked() {
-                return Err(BenchError::Interrupted(format!(
+                return Err(CommandError::Interrupted(format!(
                     "ended while waiting for CPU {cpu}"
                 )));
             }

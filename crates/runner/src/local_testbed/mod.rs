@@ -3,14 +3,14 @@
 mod claims;
 
 use crate::clock::now;
-use crate::error::Told as _;
+use crate::error::ErrorContext as _;
 use crate::generators::ProcessGenerator;
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
-use crate::{BenchError, Checkout};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
+use crate::{Checkout, CommandError};
 pub use claims::{Claim, who_measures};
 use prony_config::Catalogue;
-use prony_host::{Held, Host, HostError, Isolation, Local, lacks_proc, writable};
+use prony_host::{CpuLease, Host, HostError, Isolation, Local, lacks_proc, writable};
 use prony_records::Environment;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ use std::time::Duration;
 const SILENCE: Duration = Duration::from_secs(30);
 
 /// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
-pub struct Workbench {
+pub struct LocalTestbed {
     /// The hosts, and what each is for.
     pub testbed: Testbed,
     /// What loads services.
@@ -34,15 +34,15 @@ pub struct Workbench {
     pub program: String,
     claim: Claim,
     seeds: Seeds,
-    held: Mutex<Option<(Held, Claims)>>,
+    held: Mutex<Option<(CpuLease, Claims)>>,
     links: OnceLock<Vec<Link>>,
 }
 
-impl Workbench {
+impl LocalTestbed {
     /// Sets it up with its logs in this folder, which is made. Refuses where no other process can be seen.
-    pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, BenchError> {
+    pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, CommandError> {
         if lacks_proc() {
-            return Err(BenchError::Failed(
+            return Err(CommandError::Failed(
                 "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
                     .to_owned(),
             ));
@@ -51,7 +51,7 @@ impl Workbench {
         let executable =
             std::env::current_exe().failed(|| "cannot tell where this binary lies".to_owned())?;
         let program = executable.to_str().ok_or_else(|| {
-            BenchError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
+            CommandError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
         let seeds = Seeds::new(&logs.join("backing-services"));
         let host = local(program);
@@ -75,8 +75,8 @@ impl Workbench {
 
     /// The same for trials in a checkout, with a folder of logs of its own: others may run in the same checkout. Refuses
     /// where its state cannot be written.
-    pub fn of(checkout: &Checkout, cancel: &Cancel) -> Result<Self, BenchError> {
-        writable(&checkout.state()).map_err(BenchError::Input)?;
+    pub fn of(checkout: &Checkout, cancel: &Cancel) -> Result<Self, CommandError> {
+        writable(&checkout.state()).map_err(CommandError::Input)?;
         let begun = now().trim_end_matches('Z').replace(':', "-");
         let name = format!("{begun}-{}", std::process::id());
         Ok(Self {
@@ -95,7 +95,7 @@ impl Workbench {
         mut self,
         file: Option<&TestbedFile>,
         tell: &(dyn Fn(&str) + Sync),
-    ) -> Result<Self, BenchError> {
+    ) -> Result<Self, CommandError> {
         let Some(file) = file else { return Ok(self) };
         let controller = Controller {
             host: local(&self.program),
@@ -108,7 +108,9 @@ impl Workbench {
             },
         };
         self.testbed = Testbed::connect(file, &controller, tell).map_err(|error| match error {
-            HostError::NoPods { .. } if self.cancel.is_asked() => BenchError::Interrupted(error.to_string()),
+            HostError::NoPods { .. } if self.cancel.is_asked() => {
+                CommandError::Interrupted(error.to_string())
+            }
             error => error.into(),
         })?;
         self.generator = ProcessGenerator::new(self.testbed.clone());
@@ -125,7 +127,7 @@ impl Workbench {
     }
 
     /// What the network between hosts that are apart carries, measured once. Refuses what would give no numbers.
-    pub(crate) fn links(&self) -> Result<&[Link], BenchError> {
+    pub(crate) fn links(&self) -> Result<&[Link], CommandError> {
         if let Some(known) = self.links.get() {
             return Ok(known);
         }
@@ -135,7 +137,7 @@ impl Workbench {
             let found = Preflight::of(&self.testbed)?;
             let blocks = found.blocks();
             if !blocks.is_empty() {
-                return Err(BenchError::Input(format!(
+                return Err(CommandError::Input(format!(
                     "the testbed is not fit for a run:\n  {}\n`prony testbed check` looks at it again",
                     blocks.join("\n  ")
                 )));
@@ -153,7 +155,7 @@ impl Workbench {
     }
 
     /// From here on until the end nobody else measures on these CPUs; `tell` hears what is waited for.
-    pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), BenchError> {
+    pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), CommandError> {
         let mut held = self.held.lock().expect("invariant: nobody panics with it");
         if held.is_none() {
             let here = self.claim.take(&self.testbed.cpus_here(), &self.cancel, tell)?;

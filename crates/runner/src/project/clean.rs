@@ -1,8 +1,8 @@
 //! Removes those contents of the state folder that can be created again. Runs, their reports, and everything that is in use
 //! stay.
 
-use crate::BenchError;
-use crate::error::Told as _;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use prony_host::{Engine, sweep_containers};
 use serde::Serialize;
 use std::fs::{self, File, Metadata, Permissions, TryLockError};
@@ -76,7 +76,7 @@ pub struct Entry {
 }
 
 /// Removes the requested entries of a state folder and returns the result for each.
-pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, BenchError> {
+pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, CommandError> {
     let users = users(state)?;
     let mut entries = Vec::new();
     let engine = Engine::find().ok();
@@ -138,7 +138,7 @@ fn forget_image(engine: Option<&Engine>, folder: &str) {
 }
 
 /// The entries of a kind, sorted by name.
-fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
+fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, CommandError> {
     let inside = |folder: &str| listed(&state.join(folder));
     Ok(match kind {
         // Lock files stay, because another process may be waiting for one.
@@ -158,7 +158,7 @@ fn paths(state: &Path, kind: Kind) -> Result<Vec<PathBuf>, BenchError> {
     })
 }
 
-fn listed(folder: &Path) -> Result<Vec<PathBuf>, BenchError> {
+fn listed(folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         read => read.failed(|| format!("cannot read the folder {}", folder.display()))?,
@@ -179,7 +179,7 @@ fn name(path: &Path) -> &str {
 }
 
 /// The prony processes that work in this checkout: each has a log folder that ends in its process ID.
-fn users(state: &Path) -> Result<Vec<u32>, BenchError> {
+fn users(state: &Path) -> Result<Vec<u32>, CommandError> {
     let logs = listed(&state.join("log"))?;
     Ok(logs
         .iter()

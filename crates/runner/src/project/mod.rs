@@ -4,11 +4,11 @@ pub mod clean;
 mod service_selector;
 mod shipped;
 
-pub use service_selector::{Chosen, Named, choose, common, find};
+pub use service_selector::{SelectedService, ServiceSelector, choose, common, find};
 pub use shipped::{shipped, shipped_contracts};
 
-use crate::BenchError;
-use crate::error::Told as _;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use crate::{Folders, room_for};
 use prony_config::Catalogue;
 use std::collections::BTreeSet;
@@ -37,7 +37,7 @@ struct Settings {
 
 impl Checkout {
     /// The project that contains the working directory.
-    pub fn find() -> Result<Self, BenchError> {
+    pub fn find() -> Result<Self, CommandError> {
         let here = std::env::current_dir().failed(|| "cannot find the working directory".to_owned())?;
         let is_project = |folder: &Path| {
             folder.join(PROJECT_FILE).is_file()
@@ -47,7 +47,7 @@ impl Checkout {
             Some(root) => Ok(Self {
                 root: root.to_owned(),
             }),
-            None => Err(BenchError::Input(format!(
+            None => Err(CommandError::Input(format!(
                 "{} is not in a project: run `prony init` to create one here",
                 here.display()
             ))),
@@ -55,22 +55,22 @@ impl Checkout {
     }
 
     /// Everything that the project defines, and what is shipped with prony.
-    pub fn catalogue(&self) -> Result<Catalogue, BenchError> {
+    pub fn catalogue(&self) -> Result<Catalogue, CommandError> {
         Ok(Catalogue::read_with(&self.root, Some(&shipped()?))?)
     }
 
     /// The file of the run store: the one in `prony.toml`; default: `store.db` in the state folder.
-    pub fn store(&self) -> Result<PathBuf, BenchError> {
+    pub fn store(&self) -> Result<PathBuf, CommandError> {
         let own = self.settings()?.store.map(|store| self.root.join(store));
         Ok(own.unwrap_or_else(|| self.state().join("store.db")))
     }
 
     /// The testbed file that `prony.toml` names.
-    pub fn testbed(&self) -> Result<Option<PathBuf>, BenchError> {
+    pub fn testbed(&self) -> Result<Option<PathBuf>, CommandError> {
         Ok(self.settings()?.testbed.map(|testbed| self.root.join(testbed)))
     }
 
-    fn settings(&self) -> Result<Settings, BenchError> {
+    fn settings(&self) -> Result<Settings, CommandError> {
         let file = self.root.join(PROJECT_FILE);
         let Ok(text) = std::fs::read_to_string(&file) else {
             return Ok(Settings::default());
@@ -78,7 +78,7 @@ impl Checkout {
         toml::from_str(&text).map_err(|error| {
             let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
             let line = before.matches('\n').count() + 1;
-            BenchError::Input(format!("{}:{line}: {}", file.display(), error.message()))
+            CommandError::Input(format!("{}:{line}: {}", file.display(), error.message()))
         })
     }
 
@@ -112,10 +112,10 @@ impl Checkout {
     }
 
     /// Whether the disk has enough space to build and run these services.
-    pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), BenchError> {
+    pub fn has_room<'a>(&self, services: impl IntoIterator<Item = &'a str>) -> Result<(), CommandError> {
         let state = self.state();
         let names: BTreeSet<&str> = services.into_iter().collect();
-        room_for(&Folders::of(&self.root, &state), &state, &names).map_err(BenchError::Input)
+        room_for(&Folders::of(&self.root, &state), &state, &names).map_err(CommandError::Input)
     }
 
     /// The state folder, `.prony/`.

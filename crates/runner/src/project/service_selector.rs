@@ -1,8 +1,8 @@
 //! A service as the user names it: `NAME` or `NAME/VARIANT`, optionally with `@REVISION` for an earlier git revision.
 
 use super::Checkout;
-use crate::BenchError;
-use crate::error::Told as _;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
 use prony_records::ServiceId;
@@ -15,7 +15,7 @@ const WHOLE: &str = ".prony-whole";
 
 /// The parsed name of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct ServiceSelector {
     name: String,
     variant: Option<String>,
     revision: Option<String>,
@@ -23,11 +23,11 @@ pub struct Named {
 
 /// A service of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub struct SelectedService {
     pub id: ServiceId,
 }
 
-impl fmt::Display for Named {
+impl fmt::Display for ServiceSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.name)?;
         if let Some(variant) = &self.variant {
@@ -40,16 +40,16 @@ impl fmt::Display for Named {
     }
 }
 
-impl Named {
+impl ServiceSelector {
     /// Parses the name of a service of the checkout; `None` if it is something else.
-    pub fn read(text: &str) -> Result<Option<Self>, BenchError> {
+    pub fn read(text: &str) -> Result<Option<Self>, CommandError> {
         if Path::new(text).is_file() {
             return Ok(None);
         }
         let subject = Self::parse(text);
         match Checkout::find() {
             Ok(checkout) if subject.is_known(&checkout) || subject.revision.is_some() => Ok(Some(subject)),
-            _ if subject.revision.is_some() => Err(BenchError::Input(format!(
+            _ if subject.revision.is_some() => Err(CommandError::Input(format!(
                 "`{text}` names a revision, but the working directory is not in a project: run `prony init` to create one"
             ))),
             _ => Ok(None),
@@ -93,7 +93,11 @@ impl Named {
 }
 
 /// Finds the service. A service of an earlier revision is checked out and added to the catalogue as a separate variant.
-pub fn choose(subject: &Named, checkout: &Checkout, catalogue: &mut Catalogue) -> Result<Chosen, BenchError> {
+pub fn choose(
+    subject: &ServiceSelector,
+    checkout: &Checkout,
+    catalogue: &mut Catalogue,
+) -> Result<SelectedService, CommandError> {
     let service = match &subject.revision {
         None => one(catalogue, subject)?.clone(),
         Some(revision) => {
@@ -117,11 +121,11 @@ pub fn choose(subject: &Named, checkout: &Checkout, catalogue: &mut Catalogue) -
     {
         catalogue.services.push(service);
     }
-    Ok(Chosen { id })
+    Ok(SelectedService { id })
 }
 
 /// The service of the catalogue.
-pub fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
+pub fn find<'a>(catalogue: &'a Catalogue, chosen: &SelectedService) -> &'a Service {
     let same = |service: &&Service| service.name == chosen.id.service && service.variant == chosen.id.variant;
     catalogue
         .services
@@ -133,10 +137,10 @@ pub fn find<'a>(catalogue: &'a Catalogue, chosen: &Chosen) -> &'a Service {
 /// The contract and protocol with which two services are loaded: the requested contract, otherwise the first that both share.
 pub fn common(
     catalogue: &Catalogue,
-    first: &Chosen,
-    second: &Chosen,
+    first: &SelectedService,
+    second: &SelectedService,
     wished: Option<&str>,
-) -> Result<(String, Protocol), BenchError> {
+) -> Result<(String, Protocol), CommandError> {
     let (first, second) = (find(catalogue, first), find(catalogue, second));
     let contracts = first
         .contracts
@@ -152,7 +156,7 @@ pub fn common(
     both.find(|(contract, protocol)| first.offers(contract, *protocol) && second.offers(contract, *protocol))
         .ok_or_else(|| {
             let what = wished.map_or_else(|| "a contract".to_owned(), |name| format!("the contract {name}"));
-            BenchError::Input(format!(
+            CommandError::Input(format!(
                 "{} and {} do not both implement {what} over the same protocol",
                 first.label(),
                 second.label()
@@ -160,18 +164,18 @@ pub fn common(
         })
 }
 
-fn one<'a>(catalogue: &'a Catalogue, subject: &Named) -> Result<&'a Service, BenchError> {
+fn one<'a>(catalogue: &'a Catalogue, subject: &ServiceSelector) -> Result<&'a Service, CommandError> {
     let found = catalogue.select(&subject.pattern())?;
     match found.as_slice() {
         [service] => Ok(service),
-        several => Err(BenchError::Input(format!(
+        several => Err(CommandError::Input(format!(
             "`{subject}` matches {} services: select one",
             several.len()
         ))),
     }
 }
 
-fn resolve(checkout: &Checkout, revision: &str) -> Result<String, BenchError> {
+fn resolve(checkout: &Checkout, revision: &str) -> Result<String, CommandError> {
     let wanted = format!("{revision}^{{commit}}");
     let output = git(checkout)
         .args(["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])
@@ -179,7 +183,7 @@ fn resolve(checkout: &Checkout, revision: &str) -> Result<String, BenchError> {
     let output =
         output.failed(|| "cannot start git, which is needed for revisions: install it".to_owned())?;
     if !output.status.success() {
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "git does not find the revision `{revision}` in this checkout"
         )));
     }
@@ -187,7 +191,7 @@ fn resolve(checkout: &Checkout, revision: &str) -> Result<String, BenchError> {
 }
 
 /// The folder of the service in this revision, with the files that are needed to parse it. Each revision is checked out once.
-fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf, BenchError> {
+fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf, CommandError> {
     let root = checkout
         .state()
         .join("revisions")
@@ -207,7 +211,7 @@ fn taken_out(checkout: &Checkout, commit: &str, service: &str) -> Result<PathBuf
 }
 
 /// If another prony process was faster, its copy is used. An incomplete checkout of an earlier version of prony is replaced.
-fn put_in_place(aside: &Path, root: &Path) -> Result<(), BenchError> {
+fn put_in_place(aside: &Path, root: &Path) -> Result<(), CommandError> {
     if std::fs::rename(aside, root).is_err() && !root.join(WHOLE).is_file() {
         std::fs::remove_dir_all(root).failed(|| format!("cannot remove {}", root.display()))?;
         std::fs::rename(aside, root).failed(|| format!("cannot create the folder {}", root.display()))?;
@@ -215,7 +219,7 @@ fn put_in_place(aside: &Path, root: &Path) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), BenchError> {
+fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), CommandError> {
     let folder = format!("services/{service}");
     // A project may have no toolchains, contracts or backing services of its own.
     let beside = ["services/toolchains.toml", "contracts", "backing-services"];
@@ -244,7 +248,7 @@ fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Re
         } else {
             &archived.stderr
         });
-        return Err(BenchError::Input(format!(
+        return Err(CommandError::Input(format!(
             "cannot check out {folder} of revision {commit}: {}",
             reason.trim()
         )));
@@ -270,7 +274,7 @@ fn git(checkout: &Checkout) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{Named, taken_out};
+    use super::{ServiceSelector, taken_out};
     use crate::Checkout;
     use std::fs;
     use std::process::Command;
@@ -333,7 +337,7 @@ mod tests {
             "go-gorilla@HEAD~1",
             "go-gorilla/era@v1.2",
         ] {
-            assert_eq!(Named::parse(text).to_string(), text);
+            assert_eq!(ServiceSelector::parse(text).to_string(), text);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The contracts, backing services, suites and toolchains that are shipped with prony, so that it works in any folder. They are
 //! embedded in the binary and written once into the user's cache, from where they are read like files of a project.
 
-use crate::BenchError;
-use crate::error::Told as _;
+use crate::CommandError;
+use crate::error::ErrorContext as _;
 use crate::hex::hex;
 use include_dir::{Dir, include_dir};
 use sha2::{Digest as _, Sha256};
@@ -15,7 +15,7 @@ static SUITES: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/suites");
 static TOOLCHAINS: &str = include_str!("../../toolchains.toml");
 
 /// The folder of the shipped files. It has the structure of a project.
-pub fn shipped() -> Result<PathBuf, BenchError> {
+pub fn shipped() -> Result<PathBuf, CommandError> {
     let mut files = vec![(PathBuf::from("services/toolchains.toml"), TOOLCHAINS.as_bytes())];
     for (folder, dir) in [
         ("backing-services", &BACKING_SERVICES),
@@ -52,7 +52,7 @@ pub fn shipped() -> Result<PathBuf, BenchError> {
 }
 
 /// The folder of the shipped contracts.
-pub fn shipped_contracts() -> Result<PathBuf, BenchError> {
+pub fn shipped_contracts() -> Result<PathBuf, CommandError> {
     Ok(shipped()?.join("contracts"))
 }
 

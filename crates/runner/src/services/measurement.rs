@@ -4,13 +4,13 @@ use super::ready_service::ReadyService;
 use crate::bottleneck::backing_service_bound;
 use crate::noise::neighbours;
 use crate::schedule::WindowPosition;
-use crate::usage::{self, Window, add_contradictions};
-use crate::warm_up::Warmed;
+use crate::usage::{self, WindowUsage, add_contradictions};
+use crate::warm_up::WarmUpResult;
 use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::Plan;
 use prony_records::{
     BackingUsage, Classification, InterleavedWindow, InterleavedWindows, Measurement, Outcome, Recording,
-    Resources, Stage, Warning, WarningKind,
+    Resources, TrialStage, Warning, WarningKind,
 };
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use std::time::Duration;
 #[derive(Clone)]
 pub(super) struct MeasuredWindow {
     pub(super) recording: Recording,
-    pub(super) usage: Window,
+    pub(super) usage: WindowUsage,
     /// Which one it is, where the trial has several.
     pub(super) position: Option<WindowPosition>,
 }
@@ -27,7 +27,7 @@ pub(super) struct MeasuredWindow {
 pub(super) struct TrialFacts<'a> {
     pub(super) ready: &'a ReadyService,
     pub(super) placement: &'a TrialPlacement,
-    pub(super) warmed: Option<&'a Warmed>,
+    pub(super) warmed: Option<&'a WarmUpResult>,
     /// Whether its start serves other trials, too.
     pub(super) is_shared: bool,
 }
@@ -44,7 +44,7 @@ impl TrialFacts<'_> {
             self.joined(windows, context)?
         } else {
             let one = windows.into_iter().next_back();
-            let one = one.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
+            let one = one.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "it had no window"))?;
             self.single(one.recording, Some(one.usage))?
         };
         let blamed = self.ready.subject.backing_services.blames();
@@ -54,7 +54,7 @@ impl TrialFacts<'_> {
         Ok(measurement)
     }
 
-    fn single(&self, recording: Recording, usage: Option<Window>) -> Result<Measurement, Failure> {
+    fn single(&self, recording: Recording, usage: Option<WindowUsage>) -> Result<Measurement, Failure> {
         let steadiness = self.warmed()?.steadiness.clone();
         let warm_up_s = steadiness.warm_up_s;
         let mut measurement = usage::measurement(usage, recording, steadiness, self.ready.start_up);
@@ -90,8 +90,10 @@ impl TrialFacts<'_> {
             backing_services.push(used);
         }
         let joined = Recording::join(&recordings);
-        let joined = joined.map_err(|error| Failure::infrastructure(Stage::Measure, error.to_string()))?;
-        let joined = joined.ok_or_else(|| Failure::infrastructure(Stage::Measure, "it had no window"))?;
+        let joined =
+            joined.map_err(|error| Failure::infrastructure(TrialStage::Measure, error.to_string()))?;
+        let joined =
+            joined.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "it had no window"))?;
         let mut measurement = self.single(joined, None)?;
         measurement.service = Resources::join(&service);
         measurement.backing_services = BackingUsage::join(&backing_services);
@@ -114,9 +116,9 @@ impl TrialFacts<'_> {
         Ok(measurement)
     }
 
-    fn warmed(&self) -> Result<&Warmed, Failure> {
+    fn warmed(&self) -> Result<&WarmUpResult, Failure> {
         self.warmed
-            .ok_or_else(|| Failure::infrastructure(Stage::WarmUp, "it was not warmed up"))
+            .ok_or_else(|| Failure::infrastructure(TrialStage::WarmUp, "it was not warmed up"))
     }
 }
 
@@ -143,7 +145,7 @@ fn turn(window: &MeasuredWindow) -> InterleavedWindow {
     }
 }
 
-fn unsteady(warmed: &Warmed) -> Option<Warning> {
+fn unsteady(warmed: &WarmUpResult) -> Option<Warning> {
     let steadiness = &warmed.steadiness;
     let used = Duration::from_nanos(warmed.used_ns?);
     (steadiness.classification == Classification::NoSteadyState).then(|| {
@@ -169,7 +171,7 @@ pub(super) fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), 
     }
     if plan.no_errors && recording.outcomes.errors() > 0 {
         let text = format!("there were errors, and the suite allows none ({})", details());
-        return Err(Failure::new(Stage::Measure, text));
+        return Err(Failure::new(TrialStage::Measure, text));
     }
     Ok(())
 }

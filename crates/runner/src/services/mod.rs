@@ -7,14 +7,14 @@ mod slot;
 use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
 use crate::job::job;
-use crate::load_monitor::{LoadMonitor, RunningLoad};
+use crate::load_monitor::{LoadMonitor, MonitoredLoad};
 use crate::schedule::{Block, LoadRun, OnFailure, Outcome, Purpose, Slot, WarmUp};
 use crate::trial::service_id;
-use crate::usage::{self, Window};
-use crate::warm_up::{Pace, WarmUpWatch, Warmed};
+use crate::usage::{self, WindowUsage};
+use crate::warm_up::{Pace, WarmUpResult, WarmUpWatch};
 use crate::{Failure, Journal, JournalError, Progress, Run};
 use prony_config::{Design, Plan, PlannedTrial};
-use prony_records::{Command, Event, Fault, Phase, Recording, Stage, Warning};
+use prony_records::{Command, Event, Fault, Phase, Recording, TrialStage, Warning};
 use slot::ServiceSlot;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -43,7 +43,7 @@ pub(crate) struct RunningServices<'a, 'j> {
 struct MeasuredRun {
     run: LoadRun,
     recording: Recording,
-    usage: Window,
+    usage: WindowUsage,
 }
 
 impl<'a, 'j> RunningServices<'a, 'j> {
@@ -139,15 +139,15 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let trial = *slot.trial_of(run).expect("invariant: the run has a trial");
         let service = slot.ready.as_mut().expect("invariant: the service is up");
         let job = job(&trial, &service.subject.target, &slot.placement, (run, until));
-        let job = job.map_err(|error| Failure::infrastructure(Stage::WarmUp, error.to_string()))?;
+        let job = job.map_err(|error| Failure::infrastructure(TrialStage::WarmUp, error.to_string()))?;
         let placement = &slot.placement.placement;
         let begun = context
             .generator
             .begin(&job, placement, &slot.placement.log("generator"));
-        let loading = begun.map_err(|error| Failure::host(Stage::WarmUp, &error))?;
+        let loading = begun.map_err(|error| Failure::host(TrialStage::WarmUp, &error))?;
         let pace = Pace::of(&trial.group().load);
         let watch = WarmUpWatch::new(until, pace, &mut *service.subject.service)?;
-        slot.load = Some(RunningLoad::new(*run, loading));
+        slot.load = Some(MonitoredLoad::new(*run, loading));
         Ok(watch)
     }
 
@@ -172,8 +172,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     fn until_warm(
         &mut self,
         mut watches: BTreeMap<Slot, WarmUpWatch>,
-    ) -> Result<BTreeMap<Slot, Warmed>, (Slot, Failure)> {
-        let monitor = LoadMonitor::new(&self.run.context, Stage::WarmUp, watches.len());
+    ) -> Result<BTreeMap<Slot, WarmUpResult>, (Slot, Failure)> {
+        let monitor = LoadMonitor::new(&self.run.context, TrialStage::WarmUp, watches.len());
         let journal = &mut *self.journal;
         let mut is_told = false;
         let mut warmed = BTreeMap::new();
@@ -205,7 +205,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     }
                     Some(Event::Recording { .. } | Event::Part { .. }) => {
                         let text = "the generator ended before the measurement began";
-                        return Err(at(Failure::infrastructure(Stage::WarmUp, text)));
+                        return Err(at(Failure::infrastructure(TrialStage::WarmUp, text)));
                     }
                     _ => {}
                 }
@@ -251,9 +251,9 @@ impl<'a, 'j> RunningServices<'a, 'j> {
 
     /// Until the recordings of all are there. Resources count until the drain begins.
     fn until_recorded(&mut self, runs: &[LoadRun]) -> Result<Vec<MeasuredRun>, (Slot, Failure)> {
-        let monitor = LoadMonitor::new(&self.run.context, Stage::Measure, runs.len());
+        let monitor = LoadMonitor::new(&self.run.context, TrialStage::Measure, runs.len());
         let journal = &mut *self.journal;
-        let mut usages: BTreeMap<Slot, Window> = BTreeMap::new();
+        let mut usages: BTreeMap<Slot, WindowUsage> = BTreeMap::new();
         let mut recordings: BTreeMap<Slot, Recording> = BTreeMap::new();
         for _ in runs {
             journal.saw(Progress::Phase(Phase::Measurement));
@@ -269,7 +269,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 let loaded = self.slots[run.slot].loaded().filter(|(load, _)| load.run == run);
                 let (load, subject) = loaded.ok_or_else(|| {
                     at(Failure::infrastructure(
-                        Stage::Measure,
+                        TrialStage::Measure,
                         "no warm-up has begun this load",
                     ))
                 })?;
@@ -283,7 +283,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     Some(Event::Part { .. }) => {
                         let text =
                             "the generator ended with a part of a load, where it was asked for a whole one";
-                        return Err(at(Failure::infrastructure(Stage::Measure, text)));
+                        return Err(at(Failure::infrastructure(TrialStage::Measure, text)));
                     }
                     Some(Event::Recording { recording }) => {
                         recordings.insert(run.slot, *recording);
@@ -312,7 +312,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     /// Ends a load that is not measured as a whole one ends, with all replies that are still due: a service that is left with the
     /// requests of clients that hung up answers them first, and the next load waits.
     fn end_load(&mut self, number: Slot) -> Result<(), Failure> {
-        let monitor = LoadMonitor::new(&self.run.context, Stage::WarmUp, 1);
+        let monitor = LoadMonitor::new(&self.run.context, TrialStage::WarmUp, 1);
         let journal = &mut *self.journal;
         let slot = &mut self.slots[number];
         slot.tell(Command::Stop);
@@ -342,7 +342,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 memory_bytes,
                 available_bytes: self.run.context.host().memory_available_bytes(),
             },
-            Err(error) => self.fail(number, Failure::host(Stage::Measure, &error)),
+            Err(error) => self.fail(number, Failure::host(TrialStage::Measure, &error)),
         }
     }
 
@@ -355,11 +355,11 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         let done = match service.ended() {
             Some(ending) => {
                 let text = format!("the service {ending}, while it rested between its windows");
-                Err(Failure::service_ended(Stage::Measure, text))
+                Err(Failure::service_ended(TrialStage::Measure, text))
             }
             None => service
                 .wake()
-                .map_err(|error| Failure::host(Stage::Measure, &error)),
+                .map_err(|error| Failure::host(TrialStage::Measure, &error)),
         };
         self.outcome(number, done)
     }
@@ -388,7 +388,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
     pub(crate) fn give_up(&mut self, number: Slot, fault: Fault, reason: &str) -> Outcome {
         let failure = Failure {
             fault,
-            ..Failure::new(Stage::Measure, reason)
+            ..Failure::new(TrialStage::Measure, reason)
         };
         self.fail(number, failure)
     }

@@ -1,22 +1,22 @@
 //! A service that runs, from when it is ready until it is ended.
 
 use crate::backing::Invariants;
-use crate::failure::Cause;
+use crate::failure::FailureCause;
 use crate::port_probe::is_listening;
-use crate::start::{self, Subject, wait_until_ready};
+use crate::start::{self, StartedService, wait_until_ready};
 use crate::trial::Trial;
 use crate::{Failure, RunContext};
 use prony_check::CheckRequest;
-use prony_host::Ending;
+use prony_host::ExitReport;
 use prony_load::Target;
-use prony_records::{Exclusion, Stage, StartUp, Warning};
+use prony_records::{Exclusion, StartUp, TrialStage, Warning};
 
 /// Lines of a log that are kept with the reason of an exclusion.
 pub(super) const LOG_LINES: usize = 20;
 
 /// A service that runs.
 pub(super) struct ReadyService {
-    pub(super) subject: Subject,
+    pub(super) subject: StartedService,
     /// How it came up.
     pub(super) start_up: StartUp,
     /// What casts doubt on its figures.
@@ -35,7 +35,7 @@ impl ReadyService {
         // What answered may be another process, which has the port.
         if let Some(ending) = service.ended() {
             let text = format!("the service {ending}, before it was ready");
-            return Err(Failure::service_ended(Stage::Start, text));
+            return Err(Failure::service_ended(TrialStage::Start, text));
         }
         self.start_up = start::start_up(trial.service, start_up);
         Ok(())
@@ -61,12 +61,15 @@ impl ReadyService {
 }
 
 /// A failure where the service has ended: that is the cause, unless the failure says so itself.
-fn explained(failure: Failure, ended: Option<&Ending>) -> Failure {
-    let is_known =
-        failure.stage == Stage::Start || matches!(failure.cause, Cause::ServiceEnded | Cause::Interrupted);
+fn explained(failure: Failure, ended: Option<&ExitReport>) -> Failure {
+    let is_known = failure.stage == TrialStage::Start
+        || matches!(
+            failure.cause,
+            FailureCause::ServiceEnded | FailureCause::Interrupted
+        );
     match ended {
         // How a process ended that was lost with its host is not known: it is not to blame.
-        Some(ending) if !is_known && *ending != Ending::default() => {
+        Some(ending) if !is_known && *ending != ExitReport::default() => {
             let text = format!("the service {ending}; {}", failure.reason);
             Failure::service_ended(failure.stage, text)
         }

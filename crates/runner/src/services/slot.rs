@@ -4,21 +4,21 @@ use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
 use super::ready_service::{LOG_LINES, ReadyService, request};
 use super::{RECHECK_PAUSE, RECHECKS, RECOVERS};
 use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during};
-use crate::failure::Cause;
+use crate::failure::FailureCause;
 use crate::history::{Attempt, History, TrialId};
-use crate::load_monitor::RunningLoad;
+use crate::load_monitor::MonitoredLoad;
 use crate::schedule::{LoadRun, Placing, Purpose, ServiceStart, Slot};
-use crate::start::{self, PORTS, Start, Subject, wait_until_ready};
+use crate::start::{self, PORTS, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
-use crate::usage::Window;
-use crate::warm_up::Warmed;
-use crate::{Began, ConcurrentSlot, Failure, Progress, Run, RunContext, TrialPlacement};
+use crate::usage::WindowUsage;
+use crate::warm_up::WarmUpResult;
+use crate::{ConcurrentSlot, Failure, Progress, Run, RunContext, StartTime, TrialPlacement};
 use prony_config::{Plan, PlannedTrial, Service, Starts, WorkersUse};
-use prony_host::{Ending, HostError, Placement, Process};
+use prony_host::{ExitReport, HostError, Placement, Process};
 use prony_load::Target;
 use prony_records::{
-    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, Stage, StartUp, TrialRecord,
-    Warning, WarningKind,
+    Answers, Command, Exclusion, Fault, Measurement, Recording, SharedStart, StartUp, TrialRecord,
+    TrialStage, Warning, WarningKind,
 };
 use std::thread;
 
@@ -28,9 +28,9 @@ pub(super) struct ServiceSlot<'a> {
     trials: Vec<SlotTrial<'a>>,
     /// `None`: it was not started, has failed or was stopped.
     pub(super) ready: Option<ReadyService>,
-    pub(super) load: Option<RunningLoad>,
+    pub(super) load: Option<MonitoredLoad>,
     /// Its last warm-up.
-    pub(super) warmed: Option<Warmed>,
+    pub(super) warmed: Option<WarmUpResult>,
     /// The replies since the data of backing services was reset.
     pub(super) answers: Vec<Option<Answers>>,
     has_failed: bool,
@@ -41,7 +41,7 @@ pub(super) struct SlotTrial<'a> {
     planned: PlannedTrial,
     /// What it needs, or why it cannot be tried.
     parts: Result<Trial<'a>, Exclusion>,
-    began: Option<Began>,
+    began: Option<StartTime>,
     windows: Vec<MeasuredWindow>,
     /// What the design has to say of its measurement.
     warnings: Vec<Warning>,
@@ -114,7 +114,7 @@ impl<'a> ServiceSlot<'a> {
         if one.began.is_some() {
             return None;
         }
-        one.began = Some(Began::now());
+        one.began = Some(StartTime::now());
         Some(one.planned)
     }
 
@@ -143,7 +143,7 @@ impl<'a> ServiceSlot<'a> {
         one?.parts.as_ref().ok()
     }
 
-    pub(super) fn loaded(&mut self) -> Option<(&mut RunningLoad, &mut Subject)> {
+    pub(super) fn loaded(&mut self) -> Option<(&mut MonitoredLoad, &mut StartedService)> {
         Some((self.load.as_mut()?, &mut self.ready.as_mut()?.subject))
     }
 
@@ -185,7 +185,9 @@ impl<'a> ServiceSlot<'a> {
             let done = ready.wait(context, &trial);
             match done {
                 Err(failure)
-                    if tries < PORTS && failure.cause == Cause::ServiceEnded && ready.port_is_taken() =>
+                    if tries < PORTS
+                        && failure.cause == FailureCause::ServiceEnded
+                        && ready.port_is_taken() =>
                 {
                     self.ready = None;
                 }
@@ -197,7 +199,7 @@ impl<'a> ServiceSlot<'a> {
     /// Checks the contract before any load.
     pub(super) fn check(&mut self, run: &Run<'_>, watch: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
         if run.context.cancel.is_now() {
-            return Err(Failure::interrupted(Stage::Check));
+            return Err(Failure::interrupted(TrialStage::Check));
         }
         let first = self.first().and_then(|one| one.parts.as_ref().ok().copied());
         let trial = first.expect("invariant: a trial has begun");
@@ -206,7 +208,7 @@ impl<'a> ServiceSlot<'a> {
         // Once in a run: it takes seconds, and what a service does when clients go away is a matter of how it is written.
         let subject = &mut ready.subject;
         let seen = if trial.planned.round == 0 {
-            Some(prony_check::Subject {
+            Some(prony_check::CheckedService {
                 backing: &mut subject.backing_services,
                 cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
             })
@@ -219,7 +221,7 @@ impl<'a> ServiceSlot<'a> {
         )));
         if let Some(failure) = report.first_failure() {
             return Err(Failure::new(
-                Stage::Check,
+                TrialStage::Check,
                 format!("it breaks its contract: {failure}"),
             ));
         }
@@ -265,7 +267,7 @@ impl<'a> ServiceSlot<'a> {
     pub(super) fn keep(
         &mut self,
         run: &LoadRun,
-        (recording, usage): (Recording, Window),
+        (recording, usage): (Recording, WindowUsage),
         plan: &Plan,
     ) -> Result<(), Failure> {
         self.answers.push(recording.answers.clone());
@@ -315,7 +317,7 @@ impl<'a> ServiceSlot<'a> {
             .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
         check_again(context, &trial, &ready.subject.target, watch)?;
         if let Some(fault) = ready.subject.backing_services.fault() {
-            return Err(Failure::backing_service(Stage::Measure, fault));
+            return Err(Failure::backing_service(TrialStage::Measure, fault));
         }
         let windows = std::mem::take(&mut self.trials[index].windows);
         let ready = self.ready.as_ref().expect("invariant: the service is up");
@@ -329,7 +331,7 @@ impl<'a> ServiceSlot<'a> {
         )?;
         if let Some(ending) = ready.subject.service.ended() {
             let text = format!("the service {ending}, under the load");
-            return Err(Failure::service_ended(Stage::Measure, text));
+            return Err(Failure::service_ended(TrialStage::Measure, text));
         }
         self.end(index, Ok(measurement));
         Ok(())
@@ -402,8 +404,8 @@ impl<'a> ServiceSlot<'a> {
         else {
             return;
         };
-        let is_of_all =
-            excluded.fault == Fault::Service && matches!(excluded.stage, Stage::Start | Stage::Check);
+        let is_of_all = excluded.fault == Fault::Service
+            && matches!(excluded.stage, TrialStage::Start | TrialStage::Check);
         let rest = Exclusion {
             reason: format!(
                 "not tried after the failure of its start under `{}`: {}",
@@ -435,7 +437,7 @@ impl<'a> ServiceSlot<'a> {
         let stopped = service.stop();
         let judged = match ended {
             Some(ending) => Err(Failure::service_ended(
-                Stage::Measure,
+                TrialStage::Measure,
                 format!("the service {ending}, after its last load"),
             )),
             None => judge_stop(stopped),
@@ -525,12 +527,12 @@ impl SlotTrial<'_> {
 }
 
 /// How a service that was still there was stopped.
-fn judge_stop(stopped: Result<Ending, HostError>) -> Result<Option<Warning>, Failure> {
-    let ending = stopped.map_err(|error| Failure::host(Stage::Stop, &error))?;
+fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>, Failure> {
+    let ending = stopped.map_err(|error| Failure::host(TrialStage::Stop, &error))?;
     if ending.why.is_some() {
         // One of several processes: the service as a whole went on.
         return Err(Failure::new(
-            Stage::Measure,
+            TrialStage::Measure,
             format!("one of its processes {ending}"),
         ));
     }
@@ -549,7 +551,7 @@ fn check_again(
     let mut last = None;
     for attempt in 0..RECHECKS {
         if context.cancel.is_now() {
-            return Err(Failure::interrupted(Stage::Recheck));
+            return Err(Failure::interrupted(TrialStage::Recheck));
         }
         if attempt > 0 {
             thread::sleep(RECHECK_PAUSE);
@@ -567,7 +569,7 @@ fn check_again(
         report.row(&trial::service_id(trial.entry())),
     )));
     Err(Failure::new(
-        Stage::Recheck,
+        TrialStage::Recheck,
         format!("after the load it breaks its contract: {failure}"),
     ))
 }
@@ -578,9 +580,9 @@ fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
     let reached = context.testbed.mend(&|| !cancel.is_asked());
     reached.map_err(|error| {
         if cancel.is_now() {
-            Failure::interrupted(Stage::Start)
+            Failure::interrupted(TrialStage::Start)
         } else {
-            Failure::host(Stage::Start, &error)
+            Failure::host(TrialStage::Start, &error)
         }
     })
 }
@@ -605,7 +607,7 @@ fn parts<'a>(
 ) -> Result<Trial<'a>, Exclusion> {
     let (plan, entry) = (run.plan, &run.plan.entries[planned.entry]);
     let not_built = |reason: String| Exclusion {
-        stage: Stage::Build,
+        stage: TrialStage::Build,
         reason,
         log_tail: Vec::new(),
         fault: Fault::Service,

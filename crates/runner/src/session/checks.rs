@@ -2,7 +2,7 @@
 
 use crate::check_services::unchecked;
 use prony_config::{Catalogue, Plan};
-use prony_records::{CheckMatrix, SCHEMA, ServiceCheck, Stage, TrialRecord};
+use prony_records::{CheckMatrix, SCHEMA, ServiceCheck, TrialRecord, TrialStage};
 use std::collections::BTreeMap;
 
 /// Service, variant, contract and protocol.
@@ -47,7 +47,10 @@ impl<'a> Checks<'a> {
         let Err(excluded) = &record.result else {
             return;
         };
-        if !matches!(excluded.stage, Stage::Toolchain | Stage::Build | Stage::Start) {
+        if !matches!(
+            excluded.stage,
+            TrialStage::Toolchain | TrialStage::Build | TrialStage::Start
+        ) {
             return;
         }
         let planned = self.plan.round(record.round);

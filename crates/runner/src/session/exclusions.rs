@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use prony_config::{Entry, WarmUpChoice};
     use prony_load::Protocol;
-    use prony_records::{Exclusion, Fault, Stage};
+    use prony_records::{Exclusion, Fault, TrialStage};
 
     fn group(connections: u32) -> GroupPlan {
         GroupPlan {
@@ -116,7 +116,7 @@ mod tests {
             started_at: String::new(),
             took_s: 0.0,
             result: Err(Exclusion {
-                stage: Stage::Build,
+                stage: TrialStage::Build,
                 reason: String::new(),
                 log_tail: Vec::new(),
                 fault: Fault::Service,

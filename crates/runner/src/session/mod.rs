@@ -9,18 +9,18 @@ mod resume;
 mod saved_load;
 
 pub use plan_record::{add_ceilings, service_infos, summary, wished_precision};
-pub use resume::Resumed;
-pub use saved_load::{Saving, neighbours};
+pub use resume::ResumedRun;
+pub use saved_load::{ReservedRun, neighbours};
 
 use plan_record::plan_to_keep;
 
 use crate::clock::now;
 use crate::designs::design_of;
-use crate::error::Told as _;
-use crate::{BenchError, Checkout, Workbench};
-use crate::{Builder, Built, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
+use crate::error::ErrorContext as _;
+use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
+use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
-use observer::Watch;
+use observer::RunObserver;
 use prony_config::{Catalogue, Plan, Service};
 use prony_records::{Exclusion, RunRecord, ServiceId, TrialRecord, Warning, WarningKind};
 use prony_store::{RunLock, Store};
@@ -34,7 +34,7 @@ const IDLE_WINDOW: Duration = Duration::from_secs(1);
 pub(crate) const AGAIN: &str = "+again";
 
 /// Every service of a plan, built or not.
-pub type AllBuilt = BTreeMap<ServiceId, Result<Built, Exclusion>>;
+pub type BuildResults = BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>;
 
 /// Where and how a plan is measured.
 pub struct Session<'a> {
@@ -45,11 +45,11 @@ pub struct Session<'a> {
     /// Where the trials are kept.
     pub store: &'a Store,
     /// The machine, and how trials are done on it.
-    pub workbench: &'a Workbench,
+    pub workbench: &'a LocalTestbed,
 }
 
 /// Who shows how a session goes.
-pub trait Shows: Sync {
+pub trait SessionObserver: Sync {
     /// Something is worth a line.
     fn says(&self, text: &str);
 
@@ -57,7 +57,7 @@ pub trait Shows: Sync {
     fn building(&self, progress: &Progress);
 
     /// All builds are done.
-    fn built(&self, built: &AllBuilt);
+    fn built(&self, built: &BuildResults);
 
     /// The run has its name, or goes on.
     fn begins(&mut self, _run: &RunRecord) {}
@@ -78,9 +78,9 @@ impl Session<'_> {
     pub fn measure(
         &self,
         plan: &Plan,
-        resumed: Option<Resumed>,
-        shows: &mut dyn Shows,
-    ) -> Result<(RunRecord, RunEnd), BenchError> {
+        resumed: Option<ResumedRun>,
+        shows: &mut dyn SessionObserver,
+    ) -> Result<(RunRecord, RunEnd), CommandError> {
         self.measure_by(&*design_of(plan), plan, resumed, shows)
     }
 
@@ -89,9 +89,9 @@ impl Session<'_> {
         &self,
         design: &dyn Design,
         plan: &Plan,
-        mut resumed: Option<Resumed>,
-        shows: &mut dyn Shows,
-    ) -> Result<(RunRecord, RunEnd), BenchError> {
+        mut resumed: Option<ResumedRun>,
+        shows: &mut dyn SessionObserver,
+    ) -> Result<(RunRecord, RunEnd), CommandError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
         let builder = Builder::new(&bench.testbed, &self.catalogue.toolchains, folders, &bench.cancel);
@@ -133,8 +133,9 @@ impl Session<'_> {
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
-        let mut watch = Watch::new(self.store, (&record, plan), cpus, shows, checks);
-        let end = execute(design, &run, &mut watch).map_err(|error| BenchError::Failed(error.to_string()))?;
+        let mut watch = RunObserver::new(self.store, (&record, plan), cpus, shows, checks);
+        let end =
+            execute(design, &run, &mut watch).map_err(|error| CommandError::Failed(error.to_string()))?;
         watch.discard_provisional()?;
         watch.done();
         let warnings = watch.warnings()?;
@@ -147,9 +148,9 @@ impl Session<'_> {
         &self,
         plan: &Plan,
         mut builder: Builder<'_>,
-        shows: &dyn Shows,
+        shows: &dyn SessionObserver,
         fresh: bool,
-    ) -> Result<Vec<AllBuilt>, BenchError> {
+    ) -> Result<Vec<BuildResults>, CommandError> {
         let bench = self.workbench;
         let mut all = Vec::new();
         for number in 0..plan.builds.max(1) {
@@ -173,7 +174,7 @@ impl Session<'_> {
                 built.extend(same.map(|same| (id(&service.variant), same)));
             }
             if bench.cancel.is_asked() {
-                return Err(BenchError::Interrupted(
+                return Err(CommandError::Interrupted(
                     "ended while building: what was built so far is kept".to_owned(),
                 ));
             }
@@ -196,7 +197,7 @@ impl Session<'_> {
     }
 
     /// Stores a new run of this plan, with what the machine is like. Nobody else may measure it as long as its lock lives.
-    pub fn begin(&self, plan: &Plan, built: &AllBuilt) -> Result<(RunRecord, RunLock), BenchError> {
+    pub fn begin(&self, plan: &Plan, built: &BuildResults) -> Result<(RunRecord, RunLock), CommandError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
         self.begin_with(plan, built, warning.into_iter().collect())
@@ -205,9 +206,9 @@ impl Session<'_> {
     fn begin_with(
         &self,
         plan: &Plan,
-        built: &AllBuilt,
+        built: &BuildResults,
         warnings: Vec<Warning>,
-    ) -> Result<(RunRecord, RunLock), BenchError> {
+    ) -> Result<(RunRecord, RunLock), CommandError> {
         let started_at = now();
         let mut environment = self.workbench.environment();
         environment.links = self.workbench.links()?.to_vec();
@@ -236,7 +237,12 @@ impl Session<'_> {
         Ok(self.store.begin_new_run(record)?)
     }
 
-    fn finish(&self, record: &RunRecord, end: &RunEnd, mut warnings: Vec<Warning>) -> Result<(), BenchError> {
+    fn finish(
+        &self,
+        record: &RunRecord,
+        end: &RunEnd,
+        mut warnings: Vec<Warning>,
+    ) -> Result<(), CommandError> {
         let warning = match end {
             RunEnd::Interrupted | RunEnd::HostLost(_) => return Ok(()),
             RunEnd::BudgetSpent => Some(Warning::new(
@@ -251,7 +257,7 @@ impl Session<'_> {
 }
 
 /// The services with the versions that their builds told.
-fn with_built_versions(mut services: Vec<Service>, built: &AllBuilt) -> Vec<Service> {
+fn with_built_versions(mut services: Vec<Service>, built: &BuildResults) -> Vec<Service> {
     for service in &mut services {
         let id = ServiceId {
             service: service.name.clone(),

@@ -1,8 +1,8 @@
 //! What a run does with what happens: keeps each trial, shows it, decides after each round whether another one is wanted.
 
 use super::checks::Checks;
-use super::{Shows, environment_warnings, exclusions, summary};
-use crate::BenchError;
+use super::{SessionObserver, environment_warnings, exclusions, summary};
+use crate::CommandError;
 use crate::testbed::network_bound;
 use crate::{Journal, JournalError, NextRound, Noise, Progress, RunEnd};
 use prony_config::Plan;
@@ -17,11 +17,11 @@ const FEWEST_ROUNDS: u32 = 5;
 /// Time between two notes of the progress in the store.
 const NOTE_EVERY: Duration = Duration::from_millis(500);
 
-pub(super) struct Watch<'a> {
+pub(super) struct RunObserver<'a> {
     store: &'a Store,
     record: &'a RunRecord,
     plan: &'a Plan,
-    shows: &'a mut dyn Shows,
+    shows: &'a mut dyn SessionObserver,
     began: Instant,
     noted: Option<Instant>,
     now: StoredProgress,
@@ -36,12 +36,12 @@ pub(super) struct Watch<'a> {
     provisional: BTreeMap<u32, i64>,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RunObserver<'a> {
     pub(super) fn new(
         store: &'a Store,
         (record, plan): (&'a RunRecord, &'a Plan),
         cpus: usize,
-        shows: &'a mut dyn Shows,
+        shows: &'a mut dyn SessionObserver,
         checks: Checks<'a>,
     ) -> Self {
         let now = StoredProgress {
@@ -149,7 +149,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Removes what was provisional when the run ended in order: the user ended those trials.
-    pub(super) fn discard_provisional(&mut self) -> Result<(), BenchError> {
+    pub(super) fn discard_provisional(&mut self) -> Result<(), CommandError> {
         for sequence in std::mem::take(&mut self.provisional).into_values() {
             self.store.remove_trial(&self.record.id, sequence)?;
         }
@@ -157,7 +157,7 @@ impl<'a> Watch<'a> {
     }
 
     /// What a reader must know of the run as a whole.
-    pub(super) fn warnings(&self) -> Result<Vec<Warning>, BenchError> {
+    pub(super) fn warnings(&self) -> Result<Vec<Warning>, CommandError> {
         let trials = self.store.trials(&self.record.id)?;
         let mut warnings = exclusions::notes(self.plan, &self.left_out, &trials);
         warnings.extend(self.hint.clone());
@@ -165,7 +165,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Says after the first round that turns would serve, where that was not said before the run.
-    fn look_at_first_round(&mut self) -> Result<(), BenchError> {
+    fn look_at_first_round(&mut self) -> Result<(), CommandError> {
         let known = self.record.warnings.iter().any(environment_warnings::is_one);
         let trials = self.store.trials(&self.record.id)?;
         let seen = trials.iter().filter_map(|trial| Noise::of(trial, self.cpus));
@@ -176,7 +176,7 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    fn decide(&self, round: u32) -> Result<NextRound, BenchError> {
+    fn decide(&self, round: u32) -> Result<NextRound, CommandError> {
         let trials = self.store.trials(&self.record.id)?;
         let found = summary(self.record, &trials)?;
         let rule = StopRule {
@@ -225,7 +225,7 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Journal for Watch<'_> {
+impl Journal for RunObserver<'_> {
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
         let trials = self.store.trials(&self.record.id);
         trials.map_err(|error| JournalError(error.to_string()))

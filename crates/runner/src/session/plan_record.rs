@@ -1,7 +1,7 @@
 //! What a run keeps of its plan, and what is read from there again: both stand together.
 
-use super::AllBuilt;
-use crate::BenchError;
+use super::BuildResults;
+use crate::CommandError;
 use crate::hex::hex;
 use prony_config::Service;
 use prony_config::contract::Contract;
@@ -27,7 +27,7 @@ const CONTRACTS: &str = "contract_digests";
 const DIGITS: usize = 12;
 
 /// The summary of a run's trials, with the confidence and the band of a tie of its plan.
-pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, BenchError> {
+pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, CommandError> {
     let usual = Options::default();
     let options = Options {
         confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
@@ -36,7 +36,7 @@ pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, Bench
         ..usual
     };
     summarise(trials, &options)
-        .map_err(|error| BenchError::Failed(format!("cannot summarise the run {}: {error}", run.id)))
+        .map_err(|error| CommandError::Failed(format!("cannot summarise the run {}: {error}", run.id)))
 }
 
 /// The half-width that a plan wishes, else that of the statistics: 0.02 is ±2 %.
@@ -77,7 +77,7 @@ pub(super) fn plan_to_keep(
     plan: Value,
     services: &[Service],
     contracts: &BTreeMap<String, Contract>,
-    built: &AllBuilt,
+    built: &BuildResults,
 ) -> Value {
     let mut plan = plan;
     if let Some(object) = plan.as_object_mut() {
@@ -96,7 +96,7 @@ pub(super) fn plan_to_keep(
 }
 
 /// With the images that ran.
-fn with_images(mut infos: Vec<ServiceInfo>, built: &AllBuilt) -> Vec<ServiceInfo> {
+fn with_images(mut infos: Vec<ServiceInfo>, built: &BuildResults) -> Vec<ServiceInfo> {
     for info in &mut infos {
         let id = ServiceId {
             service: info.service.clone(),
@@ -202,16 +202,16 @@ mod tests {
         let group =
             |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
         let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
-        let kept = plan_to_keep(plan, &[], &contracts, &AllBuilt::new());
+        let kept = plan_to_keep(plan, &[], &contracts, &BuildResults::new());
         let ceiling = kept["groups"][0][CEILING].as_f64().expect("a ceiling");
         assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
         assert!(kept["groups"][1].get(CEILING).is_none());
         assert_eq!(
-            plan_to_keep(kept.clone(), &[], &BTreeMap::new(), &AllBuilt::new())["groups"],
+            plan_to_keep(kept.clone(), &[], &BTreeMap::new(), &BuildResults::new())["groups"],
             kept["groups"]
         );
         assert_eq!(
-            plan_to_keep(Value::Null, &[], &contracts, &AllBuilt::new()),
+            plan_to_keep(Value::Null, &[], &contracts, &BuildResults::new()),
             Value::Null
         );
     }

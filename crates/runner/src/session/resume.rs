@@ -3,28 +3,28 @@
 use super::Session;
 use super::plan_record::{builds_of, contracts_of};
 use crate::Builder;
-use crate::error::Told as _;
-use crate::{BenchError, clock::now};
+use crate::error::ErrorContext as _;
+use crate::{CommandError, clock::now};
 use prony_config::Plan;
 use prony_records::{Environment, RunRecord, Warning, WarningKind};
-use prony_statistics::{Circumstances, Mismatch, mismatches};
+use prony_statistics::{Mismatch, RunConditions, mismatches};
 use prony_store::{RunLock, Store, StoreError};
 
 /// A run that goes on.
 #[derive(Debug)]
-pub struct Resumed {
+pub struct ResumedRun {
     /// The run.
     pub record: RunRecord,
     all_the_same: bool,
     lock: RunLock,
 }
 
-impl Resumed {
+impl ResumedRun {
     /// The run of this name, which nobody else may measure as long as this lives. `all_the_same`: it goes on in spite of
     /// another machine, commit or build, and says so.
-    pub fn of(store: &Store, run: &str, all_the_same: bool) -> Result<Self, BenchError> {
+    pub fn of(store: &Store, run: &str, all_the_same: bool) -> Result<Self, CommandError> {
         let lock = store.lock_run(run).map_err(|error| match error {
-            StoreError::RunBusy { .. } => BenchError::Input(error.to_string()),
+            StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
             other => other.into(),
         })?;
         Ok(Self {
@@ -35,7 +35,7 @@ impl Resumed {
     }
 
     /// The plan of the run.
-    pub fn plan(&self) -> Result<Plan, BenchError> {
+    pub fn plan(&self) -> Result<Plan, CommandError> {
         let run = &self.record.id;
         serde_json::from_value(self.record.plan.clone())
             .failed(|| format!("the plan of run {run} is of another version of prony: begin a new run"))
@@ -51,7 +51,7 @@ impl Resumed {
         session: &Session<'_>,
         plan: &Plan,
         builder: &Builder<'_>,
-    ) -> Result<(), BenchError> {
+    ) -> Result<(), CommandError> {
         self.has_its_services(session, plan)?;
         let mut here = session.workbench.environment();
         here.commit = session.checkout.commit();
@@ -69,7 +69,7 @@ impl Resumed {
             each.collect::<Vec<String>>().join(between)
         };
         if !self.all_the_same {
-            return Err(BenchError::Input(format!(
+            return Err(CommandError::Input(format!(
                 "the run {} began under other circumstances, and trials from both do not belong on one board:\n  {}\nbegin a \
                  new run with `prony run`, or continue all the same with --force: the report will say so",
                 self.record.id,
@@ -90,13 +90,13 @@ impl Resumed {
     }
 
     /// What began on several hosts is not continued on this one alone.
-    fn is_in_a_testbed_again(&self, here: &Environment) -> Result<(), BenchError> {
+    fn is_in_a_testbed_again(&self, here: &Environment) -> Result<(), CommandError> {
         let then = &self.record.environment.hosts;
         if then.is_empty() || !here.hosts.is_empty() {
             return Ok(());
         }
         let names: Vec<&str> = then.keys().map(String::as_str).collect();
-        Err(BenchError::Input(format!(
+        Err(CommandError::Input(format!(
             "the run {} began in a testbed of the hosts {}, and this machine alone measures otherwise: give the file of that testbed, as \
              in `prony run --resume {} --testbed testbed.toml`, or begin a new run",
             self.record.id,
@@ -106,7 +106,7 @@ impl Resumed {
     }
 
     /// What was measured is to be measured again: services of a git revision, or that are gone, are not there.
-    fn has_its_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), BenchError> {
+    fn has_its_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), CommandError> {
         let known = &session.catalogue.services;
         let gone = plan.entries.iter().find(|entry| {
             known
@@ -115,7 +115,7 @@ impl Resumed {
         });
         match gone {
             None => Ok(()),
-            Some(entry) => Err(BenchError::Input(format!(
+            Some(entry) => Err(CommandError::Input(format!(
                 "the run {} cannot be continued: this checkout has no service {}/{}; begin a new run",
                 self.record.id, entry.service, entry.variant
             ))),
@@ -128,7 +128,7 @@ impl Resumed {
         session: &Session<'_>,
         plan: &Plan,
         builder: &Builder<'_>,
-    ) -> Result<Vec<Mismatch>, BenchError> {
+    ) -> Result<Vec<Mismatch>, CommandError> {
         let kept = builds_of(&self.record.plan);
         let digests = builder.digests(&session.services_of(plan));
         let digests = digests.failed(|| "cannot tell which builds the services have now".to_owned())?;
@@ -161,7 +161,7 @@ impl Resumed {
 
 /// In what the machine and the checkout differ. What was not known then or is not known now is no difference.
 fn circumstances(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
-    let of = |environment| Circumstances {
+    let of = |environment| RunConditions {
         suite: run.suite.as_str(),
         environment,
         generators: None,

@@ -1,6 +1,6 @@
 //! Loads that are kept by a name: each is a trial of the run of that name, so that they are shown and compared as runs are.
 
-use crate::BenchError;
+use crate::CommandError;
 use crate::clock::now;
 use crate::hex::hex;
 use crate::machine::environment;
@@ -24,7 +24,7 @@ const TARGET: &str = "target";
 const SETTINGS: &str = "settings";
 
 /// A place for one more load of a name, found before the load begins. Nobody else may take it as long as this lives.
-pub struct Saving<'a> {
+pub struct ReservedRun<'a> {
     store: &'a Store,
     run: String,
     is_new: bool,
@@ -33,12 +33,12 @@ pub struct Saving<'a> {
     _lock: RunLock,
 }
 
-impl<'a> Saving<'a> {
+impl<'a> ReservedRun<'a> {
     /// Finds the place. A name that keeps something else is refused.
-    pub fn begin(store: &'a Store, name: &str, job: &Job) -> Result<Self, BenchError> {
+    pub fn begin(store: &'a Store, name: &str, job: &Job) -> Result<Self, CommandError> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         if name.is_empty() || name == "latest" || !name.chars().all(plain) {
-            return Err(BenchError::Input(format!(
+            return Err(CommandError::Input(format!(
                 "`{name}` is no name to keep a load by: use letters, digits, `-`, `_` and `.`, as in `before`"
             )));
         }
@@ -75,7 +75,7 @@ impl<'a> Saving<'a> {
         recording: Recording,
         took_s: f64,
         others: Option<OtherUsage>,
-    ) -> Result<u32, BenchError> {
+    ) -> Result<u32, CommandError> {
         let count = self.round + 1;
         if self.is_new {
             self.store.begin_run(&self.record(job))?;
@@ -193,29 +193,29 @@ fn hash(text: &str) -> String {
 }
 
 /// Loads under one name go to one place and are made in the same way.
-fn fits(run: &RunRecord, job: &Job) -> Result<(), BenchError> {
+fn fits(run: &RunRecord, job: &Job) -> Result<(), CommandError> {
     let kept = run.plan[TARGET].as_str();
     match kept {
         Some(target) if run.suite == SUITE && target == job.target.url => same_settings(run, job),
-        Some(target) if run.suite == SUITE => Err(BenchError::Input(format!(
+        Some(target) if run.suite == SUITE => Err(CommandError::Input(format!(
             "`{}` keeps loads of {target}, and this one goes to {}: choose another name",
             run.id, job.target.url
         ))),
-        _ => Err(BenchError::Input(format!(
+        _ => Err(CommandError::Input(format!(
             "`{}` is a run of the suite {}: choose another name",
             run.id, run.suite
         ))),
     }
 }
 
-fn same_settings(run: &RunRecord, job: &Job) -> Result<(), BenchError> {
+fn same_settings(run: &RunRecord, job: &Job) -> Result<(), CommandError> {
     let now = settings(job);
     let different = now.iter().find_map(|(name, value)| {
         let kept = run.plan[SETTINGS][name].as_str()?;
         (kept != value).then(|| format!("{name}: {kept} there, {value} now"))
     });
     different.map_or(Ok(()), |different| {
-        Err(BenchError::Input(format!(
+        Err(CommandError::Input(format!(
             "`{}` keeps loads with other settings ({different}): choose another name",
             run.id
         )))

@@ -1,21 +1,21 @@
 //! A service that runs already: it is asked and looked at, and nothing else.
 
-use super::{SAMPLE_EVERY, Start, Subject};
+use super::{SAMPLE_EVERY, Start, StartedService};
 use crate::Failure;
 use crate::RunContext;
 use crate::backing::BackingProcesses;
-use prony_config::{Counted, Reached, Service, There};
-use prony_host::{AttachSpec, Attached, Cpus, Process, Unseen};
-use prony_records::{Stage, StartUp, Warning, WarningKind};
+use prony_config::{ExternalService, Service, ServiceOrigin, UsageSource};
+use prony_host::{AttachSpec, AttachTarget, Cpus, Process, UnmonitoredProcess};
+use prony_records::{StartUp, TrialStage, Warning, WarningKind};
 
 /// The service, with what is known of its process. `supervisor_cpus`: where its resources are read.
 pub(super) fn attach(
     bench: &RunContext<'_>,
     start: &Start<'_>,
-    there: &There,
+    there: &ExternalService,
     (backing_services, supervisor_cpus): (BackingProcesses, &Cpus),
-) -> Result<Subject, Failure> {
-    let refused = |text: &str| Err(Failure::new(Stage::Start, text));
+) -> Result<StartedService, Failure> {
+    let refused = |text: &str| Err(Failure::new(TrialStage::Start, text));
     if !backing_services.is_empty() {
         return refused(
             "it runs already, and cannot be told where the backing services of this contract are: give it a `run`",
@@ -28,7 +28,7 @@ pub(super) fn attach(
     }
     let attached = there.counted.as_ref().map(attached).transpose()?;
     let service: Box<dyn Process> = match attached {
-        None => Box::new(Unseen::now()),
+        None => Box::new(UnmonitoredProcess::now()),
         Some(attached) => {
             let spec = AttachSpec {
                 name: start.service.label(),
@@ -37,29 +37,29 @@ pub(super) fn attach(
                 sample_every: SAMPLE_EVERY,
             };
             let attached = bench.host().attach(&spec);
-            attached.map_err(|error| Failure::host(Stage::Start, &error))?
+            attached.map_err(|error| Failure::host(TrialStage::Start, &error))?
         }
     };
-    Ok(Subject {
+    Ok(StartedService {
         service,
         target: (*there.target).clone(),
         backing_services,
     })
 }
 
-fn attached(counted: &Counted) -> Result<Attached, Failure> {
+fn attached(counted: &UsageSource) -> Result<AttachTarget, Failure> {
     match counted {
-        Counted::Pid(pid) => Ok(Attached::Pid(*pid as i32)),
-        Counted::Cgroup(path) => Ok(Attached::Cgroup(path.clone())),
-        Counted::PidFile(path) => {
+        UsageSource::Pid(pid) => Ok(AttachTarget::Pid(*pid as i32)),
+        UsageSource::Cgroup(path) => Ok(AttachTarget::Cgroup(path.clone())),
+        UsageSource::PidFile(path) => {
             let refused = |what: String| {
                 let text = format!("`pid` is the file {}: {what}", path.display());
-                Failure::new(Stage::Start, text)
+                Failure::new(TrialStage::Start, text)
             };
             let text = std::fs::read_to_string(path)
                 .map_err(|error| refused(format!("it cannot be read ({error}); is the service running?")))?;
             let pid = text.trim().parse().ok().filter(|pid| *pid > 0);
-            pid.map(Attached::Pid)
+            pid.map(AttachTarget::Pid)
                 .ok_or_else(|| refused("there is no process id in it".to_owned()))
         }
     }
@@ -67,7 +67,7 @@ fn attached(counted: &Counted) -> Result<Attached, Failure> {
 
 /// What is not known of a service that runs already, and what is not in force for it.
 pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<Warning> {
-    let Reached::There(there) = &service.reached else {
+    let ServiceOrigin::There(there) = &service.reached else {
         return None;
     };
     let mut text = "it ran already: prony chose neither its start nor its CPUs".to_owned();
@@ -83,8 +83,8 @@ pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<W
 /// How it came up nobody saw.
 pub(crate) fn start_up(service: &Service, seen: StartUp) -> StartUp {
     match service.reached {
-        Reached::Run(_) | Reached::Image(_) => seen,
-        Reached::There(_) => StartUp {
+        ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => seen,
+        ServiceOrigin::There(_) => StartUp {
             listening_ms: None,
             first_valid_ms: None,
             ..seen

@@ -8,12 +8,12 @@ use crate::TrialPlacement;
 use crate::backing::BackingProcesses;
 use crate::job::target_of;
 use crate::trial::Trial;
-use crate::{Built, Failure};
+use crate::{BuildOutput, Failure};
 use prony_config::contract::Contract;
-use prony_config::{Address, Reached, Service};
+use prony_config::{Address, Service, ServiceOrigin};
 use prony_host::{HostError, Limits, Network, Process, ProcessSpec, Stdio};
 use prony_load::Target;
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::thread;
@@ -28,7 +28,7 @@ pub struct Start<'a> {
     /// The service.
     pub service: &'a Service,
     /// Where it was built.
-    pub built: &'a Built,
+    pub built: &'a BuildOutput,
     /// What it is asked for.
     pub contract: &'a Contract,
     /// Where it is to listen.
@@ -54,7 +54,7 @@ impl<'a> Start<'a> {
 }
 
 /// A started service, where it is reached, and what stands beside it.
-pub struct Subject {
+pub struct StartedService {
     /// The service.
     pub service: Box<dyn Process>,
     /// Where it listens.
@@ -82,15 +82,15 @@ pub(crate) fn start_service(
     start: &Start<'_>,
     seat: &TrialPlacement,
     backing_services: BackingProcesses,
-) -> Result<Subject, Failure> {
-    let failed = |error: HostError| Failure::host(Stage::Start, &error);
-    if let Reached::There(there) = &start.service.reached {
+) -> Result<StartedService, Failure> {
+    let failed = |error: HostError| Failure::host(TrialStage::Start, &error);
+    if let ServiceOrigin::There(there) = &start.service.reached {
         let supervisor_cpus = &seat.placement.service.keepers;
         return external::attach(bench, start, there, (backing_services, supervisor_cpus));
     }
     if start.network.is_some() && !backing_services.is_empty() {
         let text = "a service in a network of its own cannot reach its backing services: leave `[network]` out of this suite";
-        return Err(Failure::new(Stage::Start, text));
+        return Err(Failure::new(TrialStage::Start, text));
     }
     let port = match start.address.port {
         Some(port) => free(bench, start.address, port)?,
@@ -102,7 +102,7 @@ pub(crate) fn start_service(
         .address()
         .unwrap_or_else(|| reached_at(bench, listens_at(bench, start.address)))
         .to_owned();
-    Ok(Subject {
+    Ok(StartedService {
         service,
         target: target_of(&address, port),
         backing_services,
@@ -140,7 +140,7 @@ fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Fai
                     "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
                     address.0
                 );
-                return Err(Failure::infrastructure(Stage::Start, text));
+                return Err(Failure::infrastructure(TrialStage::Start, text));
             }
         }
     }

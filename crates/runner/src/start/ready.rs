@@ -7,7 +7,7 @@ use prony_check::CheckRequest;
 use prony_config::contract::{Case, Delivery};
 use prony_host::Process;
 use prony_load::Target;
-use prony_records::{Stage, StartUp};
+use prony_records::{StartUp, TrialStage};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ const PATIENT_AFTER: Duration = Duration::from_millis(500);
 const WRONG: Duration = Duration::from_secs(2);
 
 /// What one look at a service showed.
-enum Look {
+enum ReadinessProbe {
     /// It is so.
     Yes,
     /// Not yet, for this reason.
@@ -38,7 +38,7 @@ pub(crate) fn wait(
     limit: Duration,
     bench: &RunContext<'_>,
 ) -> Result<StartUp, Failure> {
-    let mut wait = Wait {
+    let mut wait = ReadinessWait {
         service,
         limit,
         cancel: bench.cancel,
@@ -55,21 +55,21 @@ pub(crate) fn wait(
     })
 }
 
-fn listens(target: &Target) -> Look {
+fn listens(target: &Target) -> ReadinessProbe {
     if is_listening(&target.host, target.port) {
-        Look::Yes
+        ReadinessProbe::Yes
     } else {
-        Look::NotYet(format!("nothing listens on {}:{}", target.host, target.port))
+        ReadinessProbe::NotYet(format!("nothing listens on {}:{}", target.host, target.port))
     }
 }
 
-fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> Look {
+fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> ReadinessProbe {
     let Some(case) = probe else {
-        return Look::Yes;
+        return ReadinessProbe::Yes;
     };
     let report = prony_check::check_cases(request, vec![case.clone()]);
     let Some(failure) = report.cases.iter().find_map(|case| case.failures.first()) else {
-        return Look::Yes;
+        return ReadinessProbe::Yes;
     };
     let text = format!("it accepts connections, but {failure}");
     let not_ready = match failure.what.as_str() {
@@ -78,9 +78,9 @@ fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> Look {
         _ => false,
     };
     if not_ready {
-        Look::NotYet(text)
+        ReadinessProbe::NotYet(text)
     } else {
-        Look::Wrong(text)
+        ReadinessProbe::Wrong(text)
     }
 }
 
@@ -106,48 +106,48 @@ fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
     Some(case)
 }
 
-struct Wait<'a> {
+struct ReadinessWait<'a> {
     service: &'a mut dyn Process,
     limit: Duration,
     cancel: &'a Cancel,
     testbed: &'a Testbed,
 }
 
-impl Wait<'_> {
+impl ReadinessWait<'_> {
     /// Looks until it is so, the service ends, the limit is reached, or the user has had enough. Says when it was so;
     /// `None`: the service answers, and will never do so rightly.
-    fn until(&mut self, mut look: impl FnMut() -> Look) -> Result<Option<Duration>, Failure> {
+    fn until(&mut self, mut look: impl FnMut() -> ReadinessProbe) -> Result<Option<Duration>, Failure> {
         let mut wrong_since: Option<Instant> = None;
         loop {
             let began = Instant::now();
             let refused = match look() {
-                Look::Yes => return Ok(Some(self.service.age())),
-                Look::Wrong(_) if wrong_since.is_some_and(|since| since.elapsed() > WRONG) => {
+                ReadinessProbe::Yes => return Ok(Some(self.service.age())),
+                ReadinessProbe::Wrong(_) if wrong_since.is_some_and(|since| since.elapsed() > WRONG) => {
                     return Ok(None);
                 }
-                Look::Wrong(reason) => {
+                ReadinessProbe::Wrong(reason) => {
                     wrong_since.get_or_insert(began);
                     reason
                 }
-                Look::NotYet(reason) => {
+                ReadinessProbe::NotYet(reason) => {
                     wrong_since = None;
                     reason
                 }
             };
             if let Some(lost) = self.testbed.lost() {
-                return Err(Failure::host(Stage::Start, &lost));
+                return Err(Failure::host(TrialStage::Start, &lost));
             }
             if let Some(ending) = self.service.ended() {
                 let text = format!("the service {ending}, before it was ready");
-                return Err(Failure::service_ended(Stage::Start, text));
+                return Err(Failure::service_ended(TrialStage::Start, text));
             }
             if self.cancel.is_now() {
-                return Err(Failure::interrupted(Stage::Start));
+                return Err(Failure::interrupted(TrialStage::Start));
             }
             let age = self.service.age();
             if age > self.limit {
                 let text = format!("it was not ready within {:?}: {refused}", self.limit);
-                return Err(Failure::new(Stage::Start, text));
+                return Err(Failure::new(TrialStage::Start, text));
             }
             let pause = if age < PATIENT_AFTER { SOON } else { LATER };
             thread::sleep(pause.saturating_sub(began.elapsed()));

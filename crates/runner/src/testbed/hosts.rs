@@ -2,7 +2,7 @@
 
 use crate::testbed::placement;
 use crate::testbed::reconnect::ReconnectingHost;
-use prony_host::{Host, Place, Placement, Topology, Wants, hostname};
+use prony_host::{CpuDemand, Host, Placement, RolePlacement, Topology, hostname};
 use prony_kubernetes::Pod;
 use prony_records::{Environment, TestbedHost};
 use std::collections::BTreeMap;
@@ -172,11 +172,11 @@ impl Testbed {
 
     /// The placement for a load on a target outside the testbed: each worker has all CPUs of its host.
     pub fn place_load(&self) -> Placement {
-        let place = |member: &Member| Place {
+        let place = |member: &Member| RolePlacement {
             host: member.name.clone(),
             address: member.host.address().to_owned(),
             cpus: member.topology.cpus(),
-            ..Place::default()
+            ..RolePlacement::default()
         };
         Placement {
             workers: self.workers().map(place).collect(),
@@ -185,7 +185,7 @@ impl Testbed {
     }
 
     /// Assigns a host and CPUs to each role of a trial.
-    pub fn place(&self, wants: Wants) -> Placement {
+    pub fn place(&self, wants: CpuDemand) -> Placement {
         let hosts: Vec<placement::Site<'_>> = self
             .members
             .iter()

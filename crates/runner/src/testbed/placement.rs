@@ -1,6 +1,6 @@
 //! Assigns the roles of a trial to CPUs of several hosts. It depends only on the topologies.
 
-use prony_host::{Cpus, Place, Placement, Topology, Wants};
+use prony_host::{CpuDemand, Cpus, Placement, RolePlacement, Topology};
 
 /// The properties of a host that determine a placement.
 #[derive(Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) struct Site<'a> {
 pub(crate) fn across(
     hosts: &[Site<'_>],
     (service, backing_service, workers): (usize, usize, &[usize]),
-    wants: Wants,
+    wants: CpuDemand,
 ) -> Placement {
     let backing_service = wants.backing_service.then_some(backing_service);
     let shares: Vec<Share> = (0..hosts.len())
@@ -32,7 +32,7 @@ pub(crate) fn across(
             share(hosts[host], roles, wants.service_cpus)
         })
         .collect();
-    let place = |host: usize, cpus: &Cpus| Place {
+    let place = |host: usize, cpus: &Cpus| RolePlacement {
         host: hosts[host].name.to_owned(),
         address: hosts[host].address.to_owned(),
         cpus: cpus.clone(),
@@ -77,7 +77,7 @@ fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share
         && (load || backing_service)
     {
         // If the generator runs on another host, the backing service gets its CPUs.
-        let split = topology.split(Wants {
+        let split = topology.split(CpuDemand {
             backing_service: load && backing_service,
             service_cpus,
         });
@@ -95,7 +95,7 @@ fn share(host: Site<'_>, roles: HostRoles, service_cpus: Option<usize>) -> Share
         ..
     } = roles
     {
-        let split = topology.split(Wants {
+        let split = topology.split(CpuDemand {
             backing_service: false,
             service_cpus: None,
         });
@@ -155,7 +155,7 @@ mod tests {
         }
     }
 
-    const BESIDE: Wants = Wants {
+    const BESIDE: CpuDemand = CpuDemand {
         backing_service: true,
         service_cpus: None,
     };
@@ -202,7 +202,7 @@ mod tests {
             all: &all,
             ..site("app", &part)
         };
-        let placement = across(&[app, site("load", &part)], (0, 1, &[1]), Wants::default());
+        let placement = across(&[app, site("load", &part)], (0, 1, &[1]), CpuDemand::default());
         assert_eq!(placement.service.cpus.to_string(), "0-1");
         assert_eq!(placement.service.keepers.to_string(), "2");
         assert!(
@@ -214,7 +214,7 @@ mod tests {
     #[test]
     fn a_service_has_as_many_cpus_as_it_may() {
         let eight = machine(8);
-        let wants = Wants {
+        let wants = CpuDemand {
             backing_service: false,
             service_cpus: Some(2),
         };
@@ -237,14 +237,18 @@ mod tests {
 
     #[test]
     fn nobody_asked_for_a_backing_service() {
-        let placement = across(&[site("127.0.0.1", &machine(4))], (0, 0, &[0]), Wants::default());
+        let placement = across(
+            &[site("127.0.0.1", &machine(4))],
+            (0, 0, &[0]),
+            CpuDemand::default(),
+        );
         assert_eq!(placement.backing_service, None);
     }
 
     proptest! {
         #[test]
         fn on_one_host_it_says_what_the_split_says(cores in 0..40_usize, backing_service: bool, most in prop::option::of(0..9_usize)) {
-            let (topology, wants) = (machine(cores), Wants { backing_service, service_cpus: most });
+            let (topology, wants) = (machine(cores), CpuDemand { backing_service, service_cpus: most });
             let (placement, split) = (across(&[site("", &topology)], (0, 0, &[0]), wants), topology.split(wants));
             prop_assert_eq!(&placement.service.cpus, &split.service);
             prop_assert_eq!(&placement.generator().cpus, &split.generator);
@@ -265,7 +269,7 @@ mod tests {
             let topology = machine(cores);
             let hosts = [site("a", &topology), site("b", &topology), site("c", &topology)];
             let placement = across(&hosts, (service, backing_service, &workers), BESIDE);
-            let places: Vec<&Place> =
+            let places: Vec<&RolePlacement> =
                 [&placement.service].into_iter().chain(&placement.workers).chain(&placement.backing_service).collect();
             for (number, one) in places.iter().enumerate() {
                 prop_assert!(!one.cpus.is_empty());

@@ -6,13 +6,13 @@ const SHORTEST: usize = 3;
 const PENALTY: f64 = 15.0;
 
 /// Sums that give the cost of any segment at once.
-struct Sums {
+struct PrefixSums {
     values: Vec<f64>,
     squares: Vec<f64>,
     floor: f64,
 }
 
-impl Sums {
+impl PrefixSums {
     /// `floor` is the smallest variance: a series of equal values would else have none.
     fn new(series: &[f64], floor: f64) -> Self {
         let mut sums = Self {
@@ -47,7 +47,7 @@ pub(super) fn segments(series: &[f64], floor: f64) -> Vec<usize> {
     // Centred, the squares keep their digits.
     let centre = series.iter().sum::<f64>() / count as f64;
     let centred: Vec<f64> = series.iter().map(|value| value - centre).collect();
-    let sums = Sums::new(&centred, floor);
+    let sums = PrefixSums::new(&centred, floor);
     let penalty = PENALTY * (count as f64).ln();
     // best[end]: the least total of series[..end]; came[end]: where its last segment begins.
     let mut best = vec![f64::INFINITY; count + 1];

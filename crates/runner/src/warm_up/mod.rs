@@ -14,11 +14,11 @@ mod tests;
 mod watch;
 
 pub(crate) use progress::{WarmUpProgress, WarmUpSlice};
-pub(crate) use watch::{WarmUpWatch, Warmed};
+pub(crate) use watch::{WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;
 use prony_records::{Classification, Interval, Steadiness};
-use series::{Better, Same, Series};
+use series::{Better, EqualityTolerance, Series};
 use std::time::Duration;
 
 /// When a warm-up may end.
@@ -67,11 +67,11 @@ const STEADY_SHARE: f64 = 0.25;
 /// takes longer to tell whether there is a change in it.
 const STEADY_ERROR: f64 = 1.0;
 /// Throughputs that differ by less than this share are the same.
-const SAME_THROUGHPUT: Same = Same::Share(0.03);
+const SAME_THROUGHPUT: EqualityTolerance = EqualityTolerance::Share(0.03);
 /// Percentiles that differ by less than about this share (as logarithms) are the same.
-const SAME_P99: Same = Same::Difference(0.15);
+const SAME_P99: EqualityTolerance = EqualityTolerance::Difference(0.15);
 /// Medians that differ by less than about this share (as logarithms) are the same.
-const SAME_P50: Same = Same::Difference(0.15);
+const SAME_P50: EqualityTolerance = EqualityTolerance::Difference(0.15);
 /// Replies in an interval below which its 99th percentile says nothing: it would be the second highest of so many.
 const REPLIES_FOR_P99: u64 = 100;
 /// Replies in an interval below which its median says nothing.

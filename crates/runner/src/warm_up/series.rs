@@ -13,7 +13,7 @@ pub(super) enum Better {
 
 /// How far apart two values may be and still count as equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Same {
+pub(super) enum EqualityTolerance {
     /// This share of the value.
     Share(f64),
     /// This much: for logarithms, where it is the share of what they are the logarithms of.
@@ -24,7 +24,7 @@ pub(super) enum Same {
 #[derive(Debug)]
 pub(super) struct Series {
     values: Vec<f64>,
-    same: Same,
+    same: EqualityTolerance,
 }
 
 /// Values between two changes, those that count as equal joined.
@@ -47,7 +47,7 @@ const SETTLED: usize = 3;
 /// Normal deviate of a trend that is no chance, at 1 % on both sides.
 const TREND: f64 = 2.576;
 
-impl Same {
+impl EqualityTolerance {
     /// As a difference, at a level.
     fn at(self, level: f64) -> f64 {
         match self {
@@ -58,7 +58,7 @@ impl Same {
 }
 
 impl Series {
-    pub(super) fn new(values: &[f64], same: Same) -> Self {
+    pub(super) fn new(values: &[f64], same: EqualityTolerance) -> Self {
         Self {
             values: without_outliers(values, same),
             same,
@@ -167,7 +167,7 @@ fn sign(difference: f64) -> f64 {
 
 /// Each outlier replaced by the median of its neighbourhood. A run of them is no event but a change, and at the end of the
 /// series nobody knows yet which it is.
-fn without_outliers(values: &[f64], same: Same) -> Vec<f64> {
+fn without_outliers(values: &[f64], same: EqualityTolerance) -> Vec<f64> {
     let typical: Vec<Option<f64>> = (0..values.len())
         .map(|index| outlier(values, index, same))
         .collect();
@@ -190,7 +190,7 @@ fn without_outliers(values: &[f64], same: Same) -> Vec<f64> {
 }
 
 /// What a value should be, if it is far from its neighbours.
-fn outlier(values: &[f64], index: usize, same: Same) -> Option<f64> {
+fn outlier(values: &[f64], index: usize, same: EqualityTolerance) -> Option<f64> {
     let from = index.saturating_sub(NEIGHBOURS);
     let to = (index + NEIGHBOURS + 1).min(values.len());
     let middle = median(values[from..to].to_vec());

@@ -5,7 +5,7 @@ use crate::Failure;
 use crate::schedule::WarmUp;
 use prony_config::WarmUpChoice;
 use prony_host::{HostError, Process};
-use prony_records::{Classification, Interval, Stage, Steadiness};
+use prony_records::{Classification, Interval, Steadiness, TrialStage};
 use std::time::{Duration, Instant};
 
 /// Length of a slice of a warm-up that is judged by CPU time.
@@ -13,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(250);
 
 /// A warm-up that is over.
 #[derive(Debug, Clone)]
-pub(crate) struct Warmed {
+pub(crate) struct WarmUpResult {
     pub(crate) steadiness: Steadiness,
     /// CPU time that the service used for it, where that was counted; where it is not known, the time on the clock.
     pub(crate) used_ns: Option<u64>,
@@ -121,13 +121,13 @@ impl WarmUpWatch {
     }
 
     /// What is recorded of it.
-    pub(crate) fn finish(self) -> Warmed {
+    pub(crate) fn finish(self) -> WarmUpResult {
         let steadiness = match self.rule {
             Rule::Generator | Rule::Together(_) => fixed(self.intervals),
             Rule::Series(detector) => detector.finish(),
             Rule::CpuTime(slices) => return slices.finish(self.intervals),
         };
-        Warmed {
+        WarmUpResult {
             steadiness,
             used_ns: None,
             longest: Duration::ZERO,
@@ -151,13 +151,13 @@ impl Slices {
         Ok(())
     }
 
-    fn finish(self, intervals: Vec<Interval>) -> Warmed {
+    fn finish(self, intervals: Vec<Interval>) -> WarmUpResult {
         let ended = (Classification::NoSteadyState, self.began.elapsed());
         let (classification, took) = self.verdict.unwrap_or(ended);
         let worst = intervals
             .iter()
             .filter_map(|interval| interval.response_time_ns_p99);
-        Warmed {
+        WarmUpResult {
             used_ns: Some(self.progress.used_ns()),
             longest: self.progress.wall(),
             steadiness: Steadiness {
@@ -171,5 +171,5 @@ impl Slices {
 }
 
 fn failed(error: &HostError) -> Failure {
-    Failure::host(Stage::WarmUp, error)
+    Failure::host(TrialStage::WarmUp, error)
 }

@@ -5,13 +5,13 @@ use prony_config::contract::Contract;
 use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkersUse};
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
-use prony_records::{Exclusion, Measurement, ServiceId, Stage, TrialRecord};
+use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, TrialStage};
 use prony_runner::designs::design_of;
 use prony_runner::generators::ProcessGenerator;
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{
-    Built, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext, RunEnd,
-    Seeds, execute,
+    BuildOutput, Cancel, Journal, JournalError, NextRound, NoiseLimits, Options, Progress, Run, RunContext,
+    RunEnd, Seeds, execute,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub(crate) struct Testbed {
     pub(crate) plan: Plan,
     pub(crate) options: Options,
     pub(crate) cancel: Cancel,
-    pub(crate) built: BTreeMap<ServiceId, Result<Built, Exclusion>>,
+    pub(crate) built: BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>,
     pub(crate) seeds: Seeds,
 }
 
@@ -37,7 +37,7 @@ type React = Box<dyn FnMut(&Progress)>;
 
 /// What a run said.
 #[derive(Default)]
-pub(crate) struct Heard {
+pub(crate) struct TestJournal {
     /// What an earlier session has kept.
     pub(crate) stored: Vec<TrialRecord>,
     pub(crate) records: Vec<TrialRecord>,
@@ -51,7 +51,7 @@ pub(crate) struct Heard {
     pub(crate) only: Option<(u32, BTreeSet<usize>)>,
 }
 
-impl Journal for Heard {
+impl Journal for TestJournal {
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
         Ok(self.stored.clone())
     }
@@ -131,7 +131,7 @@ impl Testbed {
         self.folder.path().join("log")
     }
 
-    pub(crate) fn run(&self, heard: &mut Heard) -> RunEnd {
+    pub(crate) fn run(&self, heard: &mut TestJournal) -> RunEnd {
         let run = Run {
             plan: &self.plan,
             context: RunContext {
@@ -149,7 +149,7 @@ impl Testbed {
 
     /// Runs all and gives what each service gave.
     pub(crate) fn results(&self) -> Vec<Result<Measurement, Exclusion>> {
-        let mut heard = Heard::default();
+        let mut heard = TestJournal::default();
         assert_eq!(self.run(&mut heard), RunEnd::Complete);
         heard.records.sort_by_key(|record| record.service.clone());
         heard.records.into_iter().map(|record| record.result).collect()
@@ -191,7 +191,7 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
             how: "one thread".to_owned(),
         },
         build: vec!["true".to_owned()],
-        reached: prony_config::Reached::Run(format!("exec {TOY} serve {behaviour}")),
+        reached: prony_config::ServiceOrigin::Run(format!("exec {TOY} serve {behaviour}")),
         env: BTreeMap::from([("PRONY_TOY".to_owned(), folder.display().to_string())]),
         start_timeout: Duration::from_secs(20),
         folder: folder.to_owned(),
@@ -201,8 +201,8 @@ pub(crate) fn service(behaviour: &str, folder: &Path) -> Service {
     }
 }
 
-fn built(folder: &Path) -> Built {
-    Built {
+fn built(folder: &Path) -> BuildOutput {
+    BuildOutput {
         folder: folder.to_owned(),
         environment: BTreeMap::new(),
         digest: String::new(),
@@ -211,7 +211,7 @@ fn built(folder: &Path) -> Built {
         container: None,
         cached: true,
         took: Duration::ZERO,
-        in_use: prony_runner::InUse::default(),
+        in_use: prony_runner::BuildLock::default(),
     }
 }
 
@@ -257,6 +257,6 @@ pub(crate) fn quiet() -> NoiseLimits {
     }
 }
 
-pub(crate) fn stage(result: &Result<Measurement, Exclusion>) -> Option<Stage> {
+pub(crate) fn stage(result: &Result<Measurement, Exclusion>) -> Option<TrialStage> {
     result.as_ref().err().map(|excluded| excluded.stage)
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The conditions of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Circumstances<'a> {
+pub struct RunConditions<'a> {
     /// Name of the suite.
     pub suite: &'a str,
     /// The machine and the version of prony.
@@ -69,7 +69,7 @@ pub fn generators(trials: &[TrialRecord]) -> BTreeSet<String> {
 
 /// The differences that keep two runs from being compared: machine, system, suite, version, generator. A condition that one of
 /// the runs did not record is not a difference.
-pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mismatch> {
+pub fn mismatches(base: &RunConditions<'_>, new: &RunConditions<'_>) -> Vec<Mismatch> {
     let (old, now) = (base.environment, new.environment);
     let mut differs = hosts(old, now);
     let text = |value: Option<&String>| value.cloned();
@@ -117,13 +117,13 @@ pub fn mismatches(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mism
     differs
 }
 
-fn settings(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Vec<Mismatch> {
+fn settings(base: &RunConditions<'_>, new: &RunConditions<'_>) -> Vec<Mismatch> {
     let each = base.settings.iter();
     each.filter_map(|(name, value)| mismatch(name, Some(value.clone()), new.settings.get(name).cloned()))
         .collect()
 }
 
-fn others(base: &Circumstances<'_>, new: &Circumstances<'_>) -> Option<Mismatch> {
+fn others(base: &RunConditions<'_>, new: &RunConditions<'_>) -> Option<Mismatch> {
     let (then, now) = (base.others?, new.others?);
     let shown = |share: f64| Some(format!("{:.0} % of the machine", 100.0 * share));
     let differs = (then - now).abs() > OTHERS;
@@ -208,7 +208,7 @@ mod tests {
                 ..Environment::default()
             }
         };
-        let of = |environment| Circumstances {
+        let of = |environment| RunConditions {
             suite: "quick",
             environment,
             generators: None,
@@ -255,7 +255,7 @@ mod tests {
             }
         };
         let differs = |base: &Environment, new: &Environment| {
-            let of = |environment| Circumstances {
+            let of = |environment| RunConditions {
                 suite: "quick",
                 environment,
                 generators: None,
@@ -285,7 +285,7 @@ mod tests {
             kernel: None,
             ..one.clone()
         };
-        let of = |environment| Circumstances {
+        let of = |environment| RunConditions {
             suite: "quick",
             environment,
             generators: None,
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn other_settings_and_busy_neighbours_are_named() {
         let environment = Environment::default();
-        let of = |duration: &str, others: Option<f64>| Circumstances {
+        let of = |duration: &str, others: Option<f64>| RunConditions {
             suite: "load",
             environment: &environment,
             generators: None,

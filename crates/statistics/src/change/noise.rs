@@ -12,7 +12,7 @@ const SUSPICIOUS: f64 = 0.5;
 
 /// The smallest relative change of a metric that a number of rounds with this noise finds in four of five cases.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Smallest {
+pub struct DetectableChange {
     /// Metric that the change is of.
     pub metric: Metric,
     /// The relative change: 0.02 is 2 %.
@@ -56,7 +56,7 @@ impl RunChange {
     }
 
     /// The smallest change of each gated metric that a comparison over `rounds` rounds finds, given the noise of this comparison.
-    pub fn smallest_differences(&self, rounds: u32, confidence: f64) -> Vec<Smallest> {
+    pub fn smallest_differences(&self, rounds: u32, confidence: f64) -> Vec<DetectableChange> {
         let gated: Vec<&Change> = self.changes().filter(|change| change.gated).collect();
         let level = 1.0 - (1.0 - confidence) / gated.len().max(1) as f64;
         let of = |change: &&Change| {
@@ -66,7 +66,7 @@ impl RunChange {
                 f64::from(rounds.checked_sub(1).filter(|&freedom| freedom > 0)?),
             );
             let deviation = reach / student * f64::from(rounds).sqrt();
-            Some(Smallest {
+            Some(DetectableChange {
                 metric: change.metric,
                 difference: smallest_difference(deviation, rounds, level, POWER)?,
             })

@@ -5,7 +5,7 @@
 //! distribution of the largest difference (max-T) if variances are equal. Holm's decisions have no useful intervals to match.
 
 use super::studentized_range::StudentizedRange;
-use super::{Board, Noise, Source, holm, one_loud, slack, spread};
+use super::{Noise, SimulatedGroup, Source, holm, one_loud, slack, spread};
 use crate::distribution::no_difference;
 use crate::ranking::raw_differences;
 use std::collections::BTreeMap;
@@ -52,12 +52,12 @@ fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64
     let (mut wrong, mut found) = ([0.0; 3], [0.0; 3]);
     let (mut ranges, mut source) = (RangeDistributions::default(), Source::new(51));
     let services = deviations.len();
-    let equal = Board {
+    let equal = SimulatedGroup {
         means: vec![0.0; services],
         deviations: deviations.to_vec(),
-        ..Board::equal(1, rounds)
+        ..SimulatedGroup::equal(1, rounds)
     };
-    let apart = Board {
+    let apart = SimulatedGroup {
         means: (0..services).map(|service| service as f64).collect(),
         ..equal.clone()
     };

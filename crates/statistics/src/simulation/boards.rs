@@ -1,6 +1,6 @@
 //! How often a ranking claims a false difference, and how often it finds a true one.
 
-use super::{Board, Noise, Source, one_loud, slack, spread};
+use super::{Noise, SimulatedGroup, Source, one_loud, slack, spread};
 use crate::ranking::all_differences;
 
 const CONFIDENCE: f64 = 0.95;
@@ -15,7 +15,7 @@ struct CoverageShare {
     missed: f64,
 }
 
-fn simulate(board: &Board, noise: Noise, boards: usize, seed: u64) -> CoverageShare {
+fn simulate(board: &SimulatedGroup, noise: Noise, boards: usize, seed: u64) -> CoverageShare {
     let mut source = Source::new(seed);
     let mut found = CoverageShare {
         any: 0.0,
@@ -74,11 +74,11 @@ fn equals() -> Vec<(&'static str, Vec<f64>, Noise)> {
 }
 
 fn false_boards(deviations: &[f64], noise: Noise, rounds: u32, boards: usize) -> f64 {
-    let board = Board {
+    let board = SimulatedGroup {
         means: vec![0.0; deviations.len()],
         deviations: deviations.to_vec(),
         round_deviation: 1.0,
-        ..Board::equal(1, rounds)
+        ..SimulatedGroup::equal(1, rounds)
     };
     simulate(&board, noise, boards, 22).any
 }
@@ -120,11 +120,11 @@ fn decisions_and_intervals_agree() {
     let mut source = Source::new(25);
     let (mut differ, mut open) = (0, 0);
     for rounds in [2, 3, 5, 10] {
-        let board = Board {
+        let board = SimulatedGroup {
             means: (0..12).map(|service| 0.7 * f64::from(service)).collect(),
             deviations: spread(12),
             round_deviation: 1.0,
-            ..Board::equal(1, rounds)
+            ..SimulatedGroup::equal(1, rounds)
         };
         for _ in 0..50 {
             for pair in all_differences(&source.board(&board, Noise::Normal), CONFIDENCE).1 {
@@ -148,10 +148,10 @@ fn intervals_of_ratios_hold_together() {
     let boards = 1_000;
     for rounds in [3, 5, 10] {
         let means = (0..8).map(f64::from).collect();
-        let board = Board {
+        let board = SimulatedGroup {
             means,
             round_deviation: 1.0,
-            ..Board::equal(8, rounds)
+            ..SimulatedGroup::equal(8, rounds)
         };
         let found = simulate(&board, Noise::Normal, boards, 23);
         assert!(
@@ -172,10 +172,10 @@ fn power_grows_with_rounds() {
             for rounds in [3, 5, 10, 20, 30] {
                 let mut means = vec![0.0; 8];
                 means[0] = percent / deviation_percent;
-                let board = Board {
+                let board = SimulatedGroup {
                     means,
                     round_deviation: 1.0,
-                    ..Board::equal(8, rounds)
+                    ..SimulatedGroup::equal(8, rounds)
                 };
                 let power = simulate(&board, Noise::Normal, boards, 24).first_two;
                 println!(

@@ -1,6 +1,6 @@
 //! How often intervals contain the truth.
 
-use super::{Board, NOISES, Noise, Source, Tally, one_loud, spread};
+use super::{NOISES, Noise, SimulatedGroup, Source, Tally, one_loud, spread};
 use crate::Estimate;
 use crate::design::{Table, means};
 
@@ -21,7 +21,7 @@ pub(super) fn shown(board: &Table, confidence: f64) -> Vec<Estimate> {
 }
 
 /// Coverage at each level, over all services of a ranking and for each service.
-fn coverage(board: &Board, noise: Noise, boards: usize, seed: u64) -> Vec<(Tally, Vec<f64>)> {
+fn coverage(board: &SimulatedGroup, noise: Noise, boards: usize, seed: u64) -> Vec<(Tally, Vec<f64>)> {
     let services = board.means.len();
     let mut found = vec![(Tally::default(), vec![0.0; services]); LEVELS.len()];
     let mut source = Source::new(seed);
@@ -66,14 +66,14 @@ fn holds(found: &[(Tally, Vec<f64>)]) {
 }
 
 /// The kinds of rankings over which the intervals must keep their level on average.
-fn kinds(rounds: u32) -> Vec<(&'static str, Board, Noise)> {
-    let equal = |services| Board::equal(services, rounds);
-    let unequal = |deviations: Vec<f64>| Board {
+fn kinds(rounds: u32) -> Vec<(&'static str, SimulatedGroup, Noise)> {
+    let equal = |services| SimulatedGroup::equal(services, rounds);
+    let unequal = |deviations: Vec<f64>| SimulatedGroup {
         means: vec![0.0; deviations.len()],
         deviations,
         ..equal(1)
     };
-    let moving = |round_deviation| Board {
+    let moving = |round_deviation| SimulatedGroup {
         round_deviation,
         ..equal(8)
     };
@@ -96,9 +96,9 @@ fn kinds(rounds: u32) -> Vec<(&'static str, Board, Noise)> {
 
 /// Rankings whose starts have two modes, with the lowest accepted coverage over all services at 95 %. Modes that are far apart
 /// cost the most: a few starts that all hit the same mode show nothing about the other.
-fn two_modes(rounds: u32) -> Vec<(&'static str, Board, Noise, f64)> {
-    let equal = |services| Board::equal(services, rounds);
-    let unequal = |deviations: Vec<f64>| Board {
+fn two_modes(rounds: u32) -> Vec<(&'static str, SimulatedGroup, Noise, f64)> {
+    let equal = |services| SimulatedGroup::equal(services, rounds);
+    let unequal = |deviations: Vec<f64>| SimulatedGroup {
         means: vec![0.0; deviations.len()],
         deviations,
         ..equal(1)
@@ -167,7 +167,7 @@ fn intervals_hold_the_truth() {
 fn a_single_service_keeps_its_level() {
     for noise in NOISES {
         for rounds in ROUNDS {
-            let found = coverage(&Board::equal(1, rounds), noise, 4 * BOARDS, 12);
+            let found = coverage(&SimulatedGroup::equal(1, rounds), noise, 4 * BOARDS, 12);
             tell(&format!("{noise:?}, alone"), rounds, &found);
             for (level, (tally, _)) in LEVELS.into_iter().zip(&found) {
                 let short = if noise == Noise::Normal { 0.0 } else { SHORT };
@@ -183,9 +183,9 @@ fn a_single_service_keeps_its_level() {
 #[test]
 fn a_drifting_machine_does_not_fool_them() {
     for rounds in ROUNDS {
-        let board = Board {
+        let board = SimulatedGroup {
             slope: 1.0,
-            ..Board::equal(8, rounds)
+            ..SimulatedGroup::equal(8, rounds)
         };
         let found = coverage(&board, Noise::Normal, BOARDS, 14);
         tell("steady drift", rounds, &found);

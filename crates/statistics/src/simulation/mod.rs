@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// Log values of a ranking: rounds affect all services alike, and each service has its own mean and deviation.
-    fn board(&mut self, board: &Board, noise: Noise) -> Table {
+    fn board(&mut self, board: &SimulatedGroup, noise: Noise) -> Table {
         let rounds: Vec<f64> = (0..board.rounds)
             .map(|round| {
                 let place = f64::from(round) - 0.5 * f64::from(board.rounds - 1);
@@ -94,7 +94,7 @@ impl Source {
 
 /// A group of services whose true values are known.
 #[derive(Debug, Clone)]
-struct Board {
+struct SimulatedGroup {
     means: Vec<f64>,
     deviations: Vec<f64>,
     rounds: u32,
@@ -104,7 +104,7 @@ struct Board {
     slope: f64,
 }
 
-impl Board {
+impl SimulatedGroup {
     /// Equal services on a quiet machine.
     fn equal(services: usize, rounds: u32) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Stopping early, duets, and further looks.
 
 use super::coverage::shown;
-use super::{Board, Noise, Source};
+use super::{Noise, SimulatedGroup, Source};
 use crate::change::judged;
 use crate::design::Table;
 use crate::ranking::all_differences;
@@ -12,7 +12,7 @@ use crate::{ChangeOptions, DuetRound, RunChange, consecutive, duet};
 /// coverage.
 fn until_narrow(source: &mut Source, services: usize, fewest: usize, precision: f64) -> (usize, f64) {
     let most = 60;
-    let table = source.board(&Board::equal(services, most as u32), Noise::Normal);
+    let table = source.board(&SimulatedGroup::equal(services, most as u32), Noise::Normal);
     for rounds in fewest..=most {
         let so_far = table.iter().map(|row| row[..rounds].to_vec()).collect();
         let intervals = shown(&so_far, 0.95);
@@ -133,11 +133,11 @@ fn leaving_settled_services_out_keeps_what_the_run_claims() {
         ),
     ];
     for (name, means, deviations) in boards {
-        let board = Board {
+        let board = SimulatedGroup {
             means: means.clone(),
             deviations,
             round_deviation: 0.3,
-            ..Board::equal(1, 20)
+            ..SimulatedGroup::equal(1, 20)
         };
         let mut told = [(0.0, 0.0, 0.0); 2];
         for (adaptive, told) in [false, true].into_iter().zip(&mut told) {

@@ -41,7 +41,7 @@ impl Comparisons {
 
 /// Whether a service's value has a bound in its trials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum BoundPresence {
     /// In all of its trials, of which there are at least two.
     Everywhere,
     /// In none of its trials, of which there are at least two.
@@ -50,7 +50,7 @@ pub(super) enum Bound {
     Unclear,
 }
 
-impl Bound {
+impl BoundPresence {
     pub(super) const fn of(quantity: Option<&Quantity>) -> Self {
         match quantity {
             Some(Quantity::Estimated(_)) => Self::Everywhere,
@@ -66,12 +66,12 @@ impl Bound {
 impl Comparisons {
     /// Adjusts the comparisons for services that have no bound (`bounds`, in the order of `verdicts`) of a metric of which less
     /// is better. A service that never has a bound is worse than one that always has.
-    pub(super) fn with_no_bounds(mut self, bounds: &[Bound]) -> Self {
+    pub(super) fn with_no_bounds(mut self, bounds: &[BoundPresence]) -> Self {
         for left in 0..bounds.len() {
             for right in 0..bounds.len() {
                 let verdict = match (bounds[left], bounds[right]) {
-                    (Bound::Everywhere, Bound::Nowhere) => Verdict::Faster,
-                    (Bound::Nowhere, Bound::Everywhere) => Verdict::Slower,
+                    (BoundPresence::Everywhere, BoundPresence::Nowhere) => Verdict::Faster,
+                    (BoundPresence::Nowhere, BoundPresence::Everywhere) => Verdict::Slower,
                     _ => continue,
                 };
                 self.verdicts[left][right] = verdict;

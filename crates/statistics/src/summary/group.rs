@@ -1,6 +1,6 @@
 //! Summarises one group: estimates, order, ranks, and warnings.
 
-use super::compare::{self, Bound, Comparisons};
+use super::compare::{self, BoundPresence, Comparisons};
 use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
@@ -33,9 +33,9 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         .iter()
         .map(|&index| rows[index].is_lower_bound(ranked_by))
         .collect();
-    let no_bounds: Vec<Bound> = order
+    let no_bounds: Vec<BoundPresence> = order
         .iter()
-        .map(|&index| Bound::of(rows[index].metrics.get(ranked_by)))
+        .map(|&index| BoundPresence::of(rows[index].metrics.get(ranked_by)))
         .collect();
     let comparisons = compare::all_pairs(&table, &order, &names, ranked_by, options)
         .with_lower_bounds(&bounds)

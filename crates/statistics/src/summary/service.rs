@@ -6,7 +6,8 @@ use super::{Options, ServiceSummary};
 use crate::duet::{WHOLE, usual_length};
 use crate::{Metrics, StatisticsError, Variation, variation};
 use prony_records::{
-    Classification, Coverage, Exclusion, Fault, Measurement, Outcomes, Responses, Stage, Warning, WarningKind,
+    Classification, Coverage, Exclusion, Fault, Measurement, Outcomes, Responses, TrialStage, Warning,
+    WarningKind,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -135,7 +136,8 @@ fn classification(service: &ServiceSample<'_>) -> Option<Classification> {
 /// rank.
 fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
     let own = |failed: &&&Exclusion| failed.fault == Fault::Service;
-    let broke = |failed: &&&Exclusion| own(failed) && matches!(failed.stage, Stage::Check | Stage::Recheck);
+    let broke =
+        |failed: &&&Exclusion| own(failed) && matches!(failed.stage, TrialStage::Check | TrialStage::Recheck);
     if let Some(failed) = service.failed.iter().find(broke) {
         return Some((*failed).clone());
     }
@@ -144,7 +146,7 @@ fn exclusion(service: &ServiceSample<'_>, valid: u64) -> Option<Exclusion> {
         return first.or_else(|| service.failed.first().map(|&failed| not_measured(failed)));
     }
     (valid == 0).then(|| Exclusion {
-        stage: Stage::Measure,
+        stage: TrialStage::Measure,
         reason: "no reply of the measurement was valid".to_owned(),
         log_tail: Vec::new(),
         fault: Fault::Service,

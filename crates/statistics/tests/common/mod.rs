@@ -3,7 +3,7 @@
 
 use prony_records::{
     BytesMoved, Connections, Coverage, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes,
-    Recording, Requests, Resources, SCHEMA, ServiceId, Stage, StartUp, TrialRecord,
+    Recording, Requests, Resources, SCHEMA, ServiceId, StartUp, TrialRecord, TrialStage,
 };
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub(crate) struct TrialSpec {
     service: &'static str,
     load: serde_json::Value,
-    results: Vec<Result<f64, Stage>>,
+    results: Vec<Result<f64, TrialStage>>,
     saturated: bool,
 }
 
@@ -44,7 +44,7 @@ impl TrialSpec {
     }
 
     /// A service whose only trial fails.
-    pub(crate) fn failing(service: &'static str, stage: Stage) -> Self {
+    pub(crate) fn failing(service: &'static str, stage: TrialStage) -> Self {
         Self {
             results: vec![Err(stage)],
             ..Self::closed(service, &[])

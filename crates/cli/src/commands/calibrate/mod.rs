@@ -7,8 +7,8 @@ use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::Exit;
 use crate::output::print;
 use crate::signals;
-use prony_runner::Workbench;
-use prony_runner::calibration::{self, Wish};
+use prony_runner::LocalTestbed;
+use prony_runner::calibration::{self, CalibrationOptions};
 use prony_statistics::Calibration;
 
 /// Verify the accuracy of measurements on this machine or testbed, and find the smallest difference that they can show
@@ -46,18 +46,18 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         let logs = std::env::temp_dir().join(format!("prony-calibrate-{}", std::process::id()));
         let environment = match &testbed {
             None => calibration::here(),
-            Some(file) => Workbench::new(logs, &signals::listen()?)?
+            Some(file) => LocalTestbed::new(logs, &signals::listen()?)?
                 .in_testbed(Some(file), &tell)?
                 .environment(),
         };
         return show(args, &calibration::last(&store, &environment)?);
     }
-    let workbench = Workbench::of(&Checkout::find()?, &signals::listen()?)?
+    let workbench = LocalTestbed::of(&Checkout::find()?, &signals::listen()?)?
         .repeating(true)
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &tell)?;
     let store = args.store.open()?;
-    let wish = Wish {
+    let wish = CalibrationOptions {
         rounds: args.rounds,
         short: args.short,
     };

@@ -8,9 +8,9 @@ use prony_check::call;
 use prony_config::contract::{Contract, SingleCall};
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
-use prony_records::Stage;
-use prony_runner::Workbench;
-use prony_runner::{Builder, Built, Failure, Folders, Progress, ServiceRequest, with_service};
+use prony_records::TrialStage;
+use prony_runner::LocalTestbed;
+use prony_runner::{BuildOutput, Builder, Failure, Folders, Progress, ServiceRequest, with_service};
 
 /// Services that implement every contract, in the order in which they are tried.
 const REFERENCES: [&str; 2] = ["rust-reference", "go-reference"];
@@ -22,7 +22,7 @@ pub(super) fn call_one(
 ) -> anyhow::Result<CallResponder> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?;
     let folders = Folders::of(&checkout.root, &checkout.state());
     let builder = Builder::new(
         &workbench.testbed,
@@ -40,7 +40,8 @@ pub(super) fn call_one(
     };
     let told = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
         let target = ready[0].target.clone();
-        let reply = call(&target, protocol, single).map_err(|fault| Failure::new(Stage::Check, fault))?;
+        let reply =
+            call(&target, protocol, single).map_err(|fault| Failure::new(TrialStage::Check, fault))?;
         Ok(CallResponder {
             service: Some(service.label()),
             target,
@@ -55,7 +56,7 @@ fn first_built<'a>(
     catalogue: &'a Catalogue,
     builder: &Builder<'_>,
     (contract, protocol): (&Contract, Protocol),
-) -> anyhow::Result<(&'a Service, Built)> {
+) -> anyhow::Result<(&'a Service, BuildOutput)> {
     let mut reasons = Vec::new();
     for name in REFERENCES {
         let service = catalogue

@@ -12,8 +12,8 @@ use prony_check::{CheckRequest, check, protocol_word};
 use prony_config::contract::Contract;
 use prony_load::Protocol;
 use prony_records::{CheckMatrix, SCHEMA, ServiceId};
-use prony_runner::check_services::{Asked, Outcome, Row, check_services};
-use prony_runner::{Workbench, shipped_contracts};
+use prony_runner::check_services::{CheckScope, Outcome, Row, check_services};
+use prony_runner::{LocalTestbed, shipped_contracts};
 use prony_store::Store;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -124,7 +124,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 /// Starts services and checks them. Also returns the store that is to keep the results.
 fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
     let checkout = Checkout::find()?;
-    let asked = Asked {
+    let asked = CheckScope {
         first: args.first.as_deref(),
         second: args.second.as_deref(),
         protocol: args.protocol.map(Protocol::from),
@@ -132,7 +132,7 @@ fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
         thorough: args.thorough,
     };
     let testbed = args.testbed.read(Some(&checkout))?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
     let rows = check_services(&asked, &checkout, &workbench, &|text| {

@@ -1,7 +1,7 @@
 //! A comparison for job summaries and pull request comments: the verdict first, then the evidence.
 
 use super::Comparison;
-use super::headline::{Word, sentence, word};
+use super::headline::{HeadlineVerdict, sentence, word};
 use super::noise::{noise, percent_change};
 use super::text::{remarks, rows, title};
 use std::fmt::Write as _;
@@ -62,9 +62,9 @@ pub(super) fn markdown(comparison: &Comparison) -> String {
 /// The outcome in a word that programs read.
 fn outcome(comparison: &Comparison) -> &'static str {
     match word(comparison) {
-        Word::Regression => "regression",
-        Word::NoRegression => "no regression",
-        Word::Inconclusive | Word::NotGated => "inconclusive",
+        HeadlineVerdict::Regression => "regression",
+        HeadlineVerdict::NoRegression => "no regression",
+        HeadlineVerdict::Inconclusive | HeadlineVerdict::NotGated => "inconclusive",
     }
 }
 

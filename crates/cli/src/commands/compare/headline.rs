@@ -5,7 +5,7 @@ use prony_statistics::{Better, Change, Estimate, Metric, Verdict};
 
 /// The verdict of a comparison: the first word of its headline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum HeadlineVerdict {
     /// Proven slower than allowed.
     Regression,
     /// Every gated interval is within the limit.
@@ -16,7 +16,7 @@ pub(super) enum Word {
     NotGated,
 }
 
-impl Word {
+impl HeadlineVerdict {
     pub(super) const fn shown(self) -> &'static str {
         match self {
             Self::Regression => "REGRESSION",
@@ -46,16 +46,16 @@ impl Word {
     }
 }
 
-pub(super) fn word(comparison: &Comparison) -> Word {
+pub(super) fn word(comparison: &Comparison) -> HeadlineVerdict {
     let change = &comparison.change;
     if change.regressed {
-        Word::Regression
+        HeadlineVerdict::Regression
     } else if !change.gates {
-        Word::NotGated
+        HeadlineVerdict::NotGated
     } else if change.inconclusive || worst(comparison).is_none() {
-        Word::Inconclusive
+        HeadlineVerdict::Inconclusive
     } else {
-        Word::NoRegression
+        HeadlineVerdict::NoRegression
     }
 }
 
@@ -67,7 +67,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
 /// The headline without its verdict; names are put in `quotes`.
 pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
     let word = word(comparison);
-    if word == Word::NotGated {
+    if word == HeadlineVerdict::NotGated {
         return not_gated(comparison, quotes);
     }
     let (service, change) = match (worst(comparison), comparison.change.without_bound.first()) {
@@ -81,7 +81,7 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
     let worse = worse(change.metric);
     let loss = change.loss();
     match word {
-        Word::Regression => {
+        HeadlineVerdict::Regression => {
             let others = regressions(comparison) - 1;
             let more = match others {
                 0 => String::new(),
@@ -94,7 +94,7 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
                 range(loss)
             )
         }
-        Word::Inconclusive => format!(
+        HeadlineVerdict::Inconclusive => format!(
             "{new} may be up to {} {worse} than {base} {limit}",
             percent(loss.high)
         ),

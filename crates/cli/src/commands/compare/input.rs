@@ -6,7 +6,7 @@ use crate::reporting;
 use anyhow::{Context as _, anyhow};
 use prony_records::{Environment, RunRecord, SCHEMA, ServiceId, ServiceInfo, upgrade};
 use prony_statistics::{
-    BaselineHistory, ChangePoint, Circumstances, Group, Metric, Quantity, Summary, change_points, generators,
+    BaselineHistory, ChangePoint, Group, Metric, Quantity, RunConditions, Summary, change_points, generators,
     mismatches,
 };
 use prony_store::Store;
@@ -136,8 +136,8 @@ impl CompareSide {
         })
     }
 
-    pub(super) fn circumstances(&self) -> Circumstances<'_> {
-        Circumstances {
+    pub(super) fn circumstances(&self) -> RunConditions<'_> {
+        RunConditions {
             suite: &self.suite,
             environment: &self.environment,
             generators: self.generators.clone(),
@@ -169,7 +169,7 @@ impl CompareSide {
         {
             let run = store.run(&entry.id)?;
             // The trials are read only if everything else matches.
-            let known = Circumstances {
+            let known = RunConditions {
                 suite: &run.suite,
                 environment: &run.environment,
                 generators: None,

@@ -8,8 +8,8 @@ use crate::signals;
 use anyhow::anyhow;
 use prony_load::DurationText;
 use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
-use prony_runner::{Named, Pair, Workbench, compare_side_by_side};
-use prony_statistics::{ChangeOptions, RunChange, Smallest};
+use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector, compare_side_by_side};
+use prony_statistics::{ChangeOptions, DetectableChange, RunChange};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -68,12 +68,12 @@ pub(super) struct CompareMode {
     /// The base compared with itself; `None` where this was not measured.
     pub(super) base_against_itself: Option<RunChange>,
     /// For each gated metric the smallest change that this comparison detects in four of five cases.
-    pub(super) smallest_differences: Vec<Smallest>,
+    pub(super) smallest_differences: Vec<DetectableChange>,
 }
 
 pub(super) fn measured(
     args: &Args,
-    (base, new): (&Named, &Named),
+    (base, new): (&ServiceSelector, &ServiceSelector),
     options: &ChangeOptions,
 ) -> anyhow::Result<Comparison> {
     let measuring = &args.measuring;
@@ -82,7 +82,7 @@ pub(super) fn measured(
     } else {
         (ROUNDS, DURATION)
     };
-    let pair = Pair {
+    let pair = ComparisonPair {
         first: base,
         second: new,
         rounds: measuring.rounds.unwrap_or(rounds),
@@ -96,7 +96,7 @@ pub(super) fn measured(
     }
     let checkout = Checkout::find()?;
     let testbed = args.testbed.read(Some(&checkout))?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?
         .repeating(!measuring.at_once)
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;

@@ -13,10 +13,10 @@ use crate::output::print;
 use crate::parse_share::share;
 use crate::reporting;
 use anyhow::anyhow;
-use headline::Word;
+use headline::HeadlineVerdict;
 use input::CompareSide;
 use measure::{CompareArgs, CompareMode};
-use prony_runner::Named;
+use prony_runner::ServiceSelector;
 use prony_statistics::{ChangeOptions, Metric, Mismatch, RunChange, compare, mismatches};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -146,7 +146,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         fail_on_inconclusive: args.fail_on == FailOn::Inconclusive,
         ..ChangeOptions::default()
     };
-    let comparison = match (Named::read(&args.base)?, Named::read(&args.new)?) {
+    let comparison = match (
+        ServiceSelector::read(&args.base)?,
+        ServiceSelector::read(&args.new)?,
+    ) {
         (Some(base), Some(new)) => measure::measured(args, (&base, &new), &options)?,
         (None, None) => found(args, &options)?,
         (Some(_), None) | (None, Some(_)) => {
@@ -189,9 +192,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 impl Comparison {
     fn outcome(&self, fail_on: FailOn) -> Exit {
         let fails = match headline::word(self) {
-            Word::Regression => true,
-            Word::NoRegression => false,
-            Word::Inconclusive | Word::NotGated => fail_on == FailOn::Inconclusive,
+            HeadlineVerdict::Regression => true,
+            HeadlineVerdict::NoRegression => false,
+            HeadlineVerdict::Inconclusive | HeadlineVerdict::NotGated => fail_on == FailOn::Inconclusive,
         };
         if fails { Exit::ObjectiveFailed } else { Exit::Fine }
     }

@@ -10,7 +10,7 @@ use prony_config::{Catalogue, Plan, PlanOverrides, Requirement, Service, Suite, 
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
 use prony_runner::testbed::{Member, Testbed};
-use prony_runner::{Builder, Cancel, Folders, Found, lacks_image, probe, system};
+use prony_runner::{Builder, Cancel, Folders, InstalledToolchain, lacks_image, probe, system};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 }
 
 /// For each toolchain its version, or why it is missing.
-type State = BTreeMap<String, Result<Found, String>>;
+type State = BTreeMap<String, Result<InstalledToolchain, String>>;
 
 /// Services to check, and the state of their toolchains.
 struct Patient<'a> {

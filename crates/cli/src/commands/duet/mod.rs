@@ -10,7 +10,7 @@ use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
 use prony_runner::comparisons::duet::{self, CleanOptions, ROUNDS_FOR_TIMES};
-use prony_runner::{Named, Pair, Workbench};
+use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector};
 
 /// Limit of requests that are due but not yet sent, under an open load.
 const BACKLOG: u64 = 1_000_000;
@@ -80,9 +80,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         )));
     }
     let wish = CleanOptions {
-        pair: Pair {
-            first: &Named::parse(&args.first),
-            second: &Named::parse(&args.second),
+        pair: ComparisonPair {
+            first: &ServiceSelector::parse(&args.first),
+            second: &ServiceSelector::parse(&args.second),
             rounds: args.rounds,
             duration: args.duration.0,
             contract: args.contract.as_deref(),
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let checkout = Checkout::find()?;
     let testbed = args.testbed.read(Some(&checkout))?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;

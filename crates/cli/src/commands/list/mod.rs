@@ -161,9 +161,9 @@ impl ServiceFilter {
 
     /// The services that match all filters. The error for a filter that matches no service lists the known values.
     fn services<'a>(&self, catalogue: &'a Catalogue) -> anyhow::Result<Vec<&'a Service>> {
-        type Words = fn(&Service) -> Vec<String>;
+        type WordsFn = fn(&Service) -> Vec<String>;
         let mut found: Vec<&Service> = catalogue.services.iter().collect();
-        let wishes: [(&str, Option<&String>, Words); 3] = [
+        let wishes: [(&str, Option<&String>, WordsFn); 3] = [
             ("language", self.language.as_ref(), |service| {
                 vec![service.language.clone()]
             }),

@@ -5,14 +5,14 @@ use crate::exit::Exit;
 use crate::output::print;
 use crate::{signals, table};
 use prony_config::{Catalogue, Service};
-use prony_runner::Workbench;
-use prony_runner::import_replies::{Row, Seen, replies};
+use prony_runner::LocalTestbed;
+use prony_runner::import_replies::{ObservedReply, Row, replies};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 pub(super) fn run(services: &[&Service], catalogue: &Catalogue, as_json: bool) -> anyhow::Result<Exit> {
     let checkout = Checkout::find()?;
-    let workbench = Workbench::of(&checkout, &signals::listen()?)?;
+    let workbench = LocalTestbed::of(&checkout, &signals::listen()?)?;
     let rows = replies(services, (&checkout, catalogue), &workbench, &|text| {
         eprintln!("{text}");
     })?;
@@ -67,7 +67,7 @@ fn text(rows: &[Row]) -> String {
 fn object(row: &Row) -> Value {
     let (service, variant) = (&row.id.service, &row.id.variant);
     match &row.seen {
-        Ok(Seen {
+        Ok(ObservedReply {
             bytes,
             headers,
             keep_alive,

@@ -3,7 +3,7 @@
 use crate::checkout::{Checkout, TestbedArgs};
 use prony_load::Target;
 use prony_runner::Cancel;
-use prony_runner::{UrlLoad, Workbench};
+use prony_runner::{LocalTestbed, UrlLoad};
 
 /// Connects to the workers of a testbed, if one is given or the project names one.
 pub(crate) fn fleet(testbed: &TestbedArgs, target: &Target) -> anyhow::Result<Option<UrlLoad>> {
@@ -11,7 +11,7 @@ pub(crate) fn fleet(testbed: &TestbedArgs, target: &Target) -> anyhow::Result<Op
         return Ok(None);
     };
     let logs = std::env::temp_dir().join(format!("prony-load-{}", std::process::id()));
-    let workbench = Workbench::new(logs, &Cancel::new())?;
+    let workbench = LocalTestbed::new(logs, &Cancel::new())?;
     let tell = |text: &str| eprintln!("{text}");
     Ok(Some(UrlLoad::connect(workbench, &file, target, &tell)?))
 }

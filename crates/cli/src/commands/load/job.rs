@@ -14,7 +14,7 @@ use prony_config::contract::SequenceFile;
 use prony_config::target;
 use prony_load::{
     Arrival, Body, BodyRule, Check, Expectation, Header, Job, JsonRule, Limits, Load, Operation, Order,
-    Phases, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
+    PhaseDurations, Profile, Protocol, Request, Spacing, Step, Target, Template, WarmUp, Workload,
 };
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -112,7 +112,7 @@ impl RequestPlan {
             protocol: self.protocol,
             load,
             workload: self.workload,
-            phases: Phases {
+            phases: PhaseDurations {
                 warm_up: WarmUp::FixedNs(args.warmup.as_ns()),
                 measurement_ns: args.schedule.measurement_ns(args.duration),
                 drain_ns: args.timeout.as_ns(),

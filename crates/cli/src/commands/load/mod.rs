@@ -35,7 +35,7 @@ use prony_generator::EngineError;
 use prony_host::OtherUsage;
 use prony_load::Job;
 use prony_records::{Command, Event, Recording};
-use prony_runner::{Saving, neighbours};
+use prony_runner::{ReservedRun, neighbours};
 use std::sync::mpsc;
 use std::time::Instant;
 use view::result::LoadResult;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     llm::advise(&job);
     let wanted = args.save.wanted()?;
     let saving = match &wanted {
-        Some((name, store)) => Some(Saving::begin(store, name, &job)?),
+        Some((name, store)) => Some(ReservedRun::begin(store, name, &job)?),
         None => None,
     };
     let fleet = fleet(&args.testbed, &job.target)?;
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let live = Live::to(args.otlp.as_ref())?;
-    let labels = telemetry::labels(&job, saving.as_ref().map(Saving::name));
+    let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
     let commands = interrupt::commands()?;
     let mut on_event = |event: Event| {
         view.show(&event);
@@ -173,7 +173,7 @@ pub(crate) fn warn_of_others() {
 
 /// Saves a result under its name, and prints how to compare it.
 fn keep(
-    saving: Saving<'_>,
+    saving: ReservedRun<'_>,
     job: &Job,
     recording: &Recording,
     (took_s, others): (f64, Option<OtherUsage>),

@@ -5,7 +5,7 @@ use prony_config::{Catalogue, Plan};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::describe_load;
 use prony_runner::Progress;
-use prony_runner::{AllBuilt, Shows};
+use prony_runner::{BuildResults, SessionObserver};
 use prony_telemetry::{Exporter, Labels};
 
 pub(super) struct Live<'a> {
@@ -52,7 +52,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl Shows for Live<'_> {
+impl SessionObserver for Live<'_> {
     fn says(&self, text: &str) {
         self.view.says(text);
     }
@@ -61,7 +61,7 @@ impl Shows for Live<'_> {
         self.view.building(progress);
     }
 
-    fn built(&self, built: &AllBuilt) {
+    fn built(&self, built: &BuildResults) {
         self.view.built(built);
     }
 

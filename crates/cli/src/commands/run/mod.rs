@@ -21,7 +21,8 @@ use prony_runner::RunEnd;
 use prony_runner::comparisons::duet;
 use prony_runner::testbed::TestbedFile;
 use prony_runner::{
-    Resumed, Session, Shows, Verdict, Workbench, is_free, is_measured, machine, machine_of, strictly,
+    LocalTestbed, ResumedRun, Session, SessionObserver, Verdict, is_free, is_measured, machine, machine_of,
+    strictly,
 };
 use prony_store::Store;
 use view::View;
@@ -84,13 +85,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// The machine or the testbed, as the arguments want it used.
-fn workbench(args: &Args, checkout: &Checkout, testbed: Option<&TestbedFile>) -> anyhow::Result<Workbench> {
+fn workbench(
+    args: &Args,
+    checkout: &Checkout,
+    testbed: Option<&TestbedFile>,
+) -> anyhow::Result<LocalTestbed> {
     let isolation = if args.require_isolation {
         Isolation::Required
     } else {
         Isolation::WherePossible
     };
-    let workbench = Workbench::of(checkout, &signals::listen()?)?
+    let workbench = LocalTestbed::of(checkout, &signals::listen()?)?
         .isolated(isolation)
         .claiming(args.claim.claim())
         .repeating(!args.keep_disturbed);
@@ -109,7 +114,7 @@ fn dry(args: &Args, plan: &Plan) -> anyhow::Result<Exit> {
 }
 
 /// The live view for a plan that another command measures.
-pub(crate) fn view_of(plan: &Plan) -> Box<dyn Shows> {
+pub(crate) fn view_of(plan: &Plan) -> Box<dyn SessionObserver> {
     let mut view = View::new();
     view.announce(plan, None);
     Box::new(view)
@@ -120,7 +125,7 @@ fn planned(
     args: &Args,
     (catalogue, machine): (&Catalogue, Machine),
     store: &Store,
-) -> anyhow::Result<(Plan, Option<Resumed>)> {
+) -> anyhow::Result<(Plan, Option<ResumedRun>)> {
     if let Some(wanted) = &args.resume {
         let id = store.find_run(wanted).map_err(bad_input)?;
         if store.run(&id)?.suite == duet::SUITE {
@@ -128,7 +133,7 @@ fn planned(
                 "the run {id} is a duet, which cannot be continued: start a new one with `prony duet`"
             )));
         }
-        let resumed = Resumed::of(store, &id, args.force)?;
+        let resumed = ResumedRun::of(store, &id, args.force)?;
         return Ok((resumed.plan()?, Some(resumed)));
     }
     let name = args.suite.clone().unwrap_or_else(|| default_suite(catalogue));
@@ -200,7 +205,12 @@ fn conclude(
 
 /// Prints the verdict of `--strict`.
 fn tell(verdict: &Verdict) {
-    for line in verdict.unavailable.iter().chain(&verdict.flaky).chain(&verdict.faults) {
+    for line in verdict
+        .unavailable
+        .iter()
+        .chain(&verdict.flaky)
+        .chain(&verdict.faults)
+    {
         eprintln!("{line}");
     }
     let unavailable = match verdict.unavailable.len() {

@@ -8,7 +8,7 @@ use prony_config::{Entry, Plan};
 use prony_records::{Fault, Interval, Phase, TrialRecord, count};
 use prony_report::describe_load;
 use prony_runner::Progress;
-use prony_runner::{AllBuilt, Shows};
+use prony_runner::{BuildResults, SessionObserver};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -211,7 +211,7 @@ impl View {
     }
 }
 
-impl Shows for View {
+impl SessionObserver for View {
     fn says(&self, text: &str) {
         self.line(&format!("prony: {text}"));
     }
@@ -239,7 +239,7 @@ impl Shows for View {
         self.now.tick();
     }
 
-    fn built(&self, built: &AllBuilt) {
+    fn built(&self, built: &BuildResults) {
         let good = built.values().filter(|result| result.is_ok()).count();
         self.line(&format!("{good} of {} builds are ready", built.len()));
     }

@@ -7,7 +7,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use prony_records::{RunRecord, TrialRecord};
 use prony_report::{ServiceInfo, describe_load};
-use prony_statistics::{ChangeOptions, Circumstances, GroupChange, Summary, compare, generators, mismatches};
+use prony_statistics::{ChangeOptions, GroupChange, RunConditions, Summary, compare, generators, mismatches};
 use prony_store::Store;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -56,8 +56,8 @@ impl LoadedRun {
         Ok(Self { run, trials, summary })
     }
 
-    fn circumstances(&self) -> Circumstances<'_> {
-        Circumstances {
+    fn circumstances(&self) -> RunConditions<'_> {
+        RunConditions {
             suite: &self.run.suite,
             environment: &self.run.environment,
             generators: Some(generators(&self.trials)),

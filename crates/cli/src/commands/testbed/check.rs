@@ -8,7 +8,7 @@ use prony_host::HostError;
 use prony_kubernetes::Cluster;
 use prony_runner::Cancel;
 use prony_runner::testbed::{Finding, Preflight, Severity, TestbedFile};
-use prony_runner::{BenchError, Workbench};
+use prony_runner::{CommandError, LocalTestbed};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -42,9 +42,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     })
 }
 
-fn looked_at(file: &TestbedFile, cancel: &Cancel) -> Result<Preflight, BenchError> {
+fn looked_at(file: &TestbedFile, cancel: &Cancel) -> Result<Preflight, CommandError> {
     let logs = std::env::temp_dir().join(format!("prony-testbed-{}", std::process::id()));
-    let workbench = Workbench::new(logs, cancel)?.in_testbed(Some(file), &|text| eprintln!("{text}"))?;
+    let workbench = LocalTestbed::new(logs, cancel)?.in_testbed(Some(file), &|text| eprintln!("{text}"))?;
     Ok(Preflight::of(&workbench.testbed)?)
 }
 
@@ -70,7 +70,7 @@ fn in_cluster(file: &TestbedFile, cluster: &Cluster, cancel: &Cancel) -> anyhow:
         return Ok(alone(each.collect()));
     }
     match looked_at(file, cancel) {
-        Err(BenchError::Host(HostError::NoPods { text })) => {
+        Err(CommandError::Host(HostError::NoPods { text })) => {
             Ok(alone(vec![blocks(text, "then check again".to_owned())]))
         }
         looked => Ok(looked?),

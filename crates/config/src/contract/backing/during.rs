@@ -7,12 +7,12 @@ use std::fmt;
 pub struct LoadInvariant {
     pub(super) name: String,
     pub(super) backing_service: String,
-    pub(super) connections: Most,
+    pub(super) connections: UpperLimit,
 }
 
 /// The highest allowed number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Most {
+pub enum UpperLimit {
     Number(u64),
     /// The value of this variable, which the backing service exports to the service.
     Variable(String),
@@ -30,12 +30,12 @@ impl LoadInvariant {
     }
 
     /// The limit of connections that the service may have open at the same time.
-    pub const fn connections(&self) -> &Most {
+    pub const fn connections(&self) -> &UpperLimit {
         &self.connections
     }
 }
 
-impl fmt::Display for Most {
+impl fmt::Display for UpperLimit {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Number(number) => number.fmt(formatter),

@@ -25,7 +25,7 @@ pub(super) enum Quantity {
 }
 
 /// Counts of the replies to a load.
-pub trait Counts {
+pub trait ReplyCounter {
     /// Complete replies of an operation with a status.
     fn replies(&self, operation: &str, status: u16) -> u64;
 
@@ -47,7 +47,7 @@ pub struct SumTarget {
 }
 
 /// Computes the sum. A request of unknown outcome may count as any term of its operation, or as none.
-pub(super) fn expected(terms: &[SumTerm], before: i64, counts: &dyn Counts) -> SumTarget {
+pub(super) fn expected(terms: &[SumTerm], before: i64, counts: &dyn ReplyCounter) -> SumTarget {
     let mut sum = 0_i64;
     let mut numbers = String::new();
     let mut statuses: BTreeMap<(&str, u16), i64> = BTreeMap::new();
@@ -203,7 +203,7 @@ mod tests {
 
     struct FixedCounts;
 
-    impl Counts for FixedCounts {
+    impl ReplyCounter for FixedCounts {
         fn replies(&self, operation: &str, status: u16) -> u64 {
             match (operation, status) {
                 ("create", 201) => 10,

@@ -6,8 +6,8 @@
 mod during;
 mod equals;
 
-pub use during::{LoadInvariant, Most};
-pub use equals::{Counts, SumTarget};
+pub use during::{LoadInvariant, UpperLimit};
+pub use equals::{ReplyCounter, SumTarget};
 
 use crate::contract::ContractError;
 use crate::contract::error::{File, known};
@@ -80,7 +80,7 @@ impl Rows {
 
 /// A condition that must hold in the backing service after the load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct After {
+pub struct FinalInvariant {
     name: String,
     backing_service: String,
     query: String,
@@ -88,7 +88,7 @@ pub struct After {
     equals: Vec<SumTerm>,
 }
 
-impl After {
+impl FinalInvariant {
     /// A description of the condition.
     pub fn name(&self) -> &str {
         &self.name
@@ -110,7 +110,7 @@ impl After {
     }
 
     /// The expected number; `before` is the result of the same query before the load.
-    pub fn expected(&self, before: i64, counts: &dyn Counts) -> SumTarget {
+    pub fn expected(&self, before: i64, counts: &dyn ReplyCounter) -> SumTarget {
         equals::expected(&self.equals, before, counts)
     }
 }
@@ -120,7 +120,7 @@ impl After {
 pub(crate) struct BackingSpec {
     pub(crate) backing_services: Vec<BackingRequirement>,
     pub(crate) rows: Vec<Rows>,
-    pub(crate) after: Vec<After>,
+    pub(crate) after: Vec<FinalInvariant>,
     pub(crate) during: Vec<LoadInvariant>,
     pub(crate) environment: BTreeMap<String, String>,
 }
@@ -243,7 +243,7 @@ impl Reader<'_> {
         })
     }
 
-    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<After, ContractError> {
+    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<FinalInvariant, ContractError> {
         let written = table.get_ref();
         let at = format!("after `{}`", written.name);
         let equals = equals::parse(written.equals.get_ref())
@@ -255,7 +255,7 @@ impl Reader<'_> {
                 self.file
                     .invalid(written.equals.span(), format!("{at}: `equals`: {reason}"))
             })?;
-        Ok(After {
+        Ok(FinalInvariant {
             name: written.name.clone(),
             backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
             query: self.query(&at, &written.query, table.span())?,
@@ -273,8 +273,8 @@ impl Reader<'_> {
                     format!("{at}: `connections` is 0: no service could connect to its backing service");
                 return Err(self.file.invalid(written.connections.span(), message));
             }
-            UpperLimitToml::Number(number) => Most::Number(*number),
-            UpperLimitToml::Variable(name) => Most::Variable(name.clone()),
+            UpperLimitToml::Number(number) => UpperLimit::Number(*number),
+            UpperLimitToml::Variable(name) => UpperLimit::Variable(name.clone()),
         };
         Ok(LoadInvariant {
             name: written.name.clone(),

@@ -8,7 +8,7 @@ use crate::contract::jwt::{self, Jwts};
 use crate::contract::source::{Draw, RowTable, SourceToml};
 use crate::contract::template::{Bindings, BoundValue, names};
 use crate::contract::toml::HeaderText;
-use prony_load::{Generated, Parameter, Pick, Source};
+use prony_load::{GeneratedBody, Parameter, Pick, Source};
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
 use toml::Spanned;
@@ -55,7 +55,7 @@ impl Call<'_> {
     /// Adds the values that contracts never write: the end of a generated body, and tokens that depend on the other values.
     fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
         if self.written.generated.is_some() {
-            let digits = SourceToml::Hex(Generated::end_length(u64::MAX));
+            let digits = SourceToml::Hex(GeneratedBody::end_length(u64::MAX));
             bindings.insert(BODY_END.to_owned(), BoundValue::Text(digits.draw(draw)));
         }
         for (name, token) in self.tokens(&bindings, &[])? {

@@ -8,7 +8,7 @@ use crate::contract::template::{Bindings, Builder, constant, is_place};
 use crate::contract::toml::{
     GeneratedBodyToml, HtmlTableToml, ListToml, OneOrMany, TableRowsToml, TextOrNumber,
 };
-use prony_load::{BodyRule, Generated, HeaderRule, HeaderValue, HtmlTable, List, Template};
+use prony_load::{BodyRule, GeneratedBody, HeaderRule, HeaderValue, HtmlTable, List, Template};
 use serde_json::Value;
 use toml::Spanned;
 
@@ -106,7 +106,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<GeneratedBodyToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Generated, ContractError> {
+    ) -> Result<GeneratedBody, ContractError> {
         let bytes = self.bytes(written, filling)?;
         let chunk = written.get_ref().chunk;
         if chunk == Some(0) {
@@ -117,12 +117,12 @@ impl Call<'_> {
             .map_err(|reason| self.invalid(written.span(), reason))?;
         let end = if end.is_constant() {
             let mut end = constant(&end);
-            end.truncate(usize::from(Generated::end_length(bytes)));
+            end.truncate(usize::from(GeneratedBody::end_length(bytes)));
             Template::literal(end)
         } else {
             end
         };
-        Ok(Generated { bytes, chunk, end })
+        Ok(GeneratedBody { bytes, chunk, end })
     }
 
     pub(super) fn list(

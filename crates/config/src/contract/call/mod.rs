@@ -15,7 +15,7 @@ pub(crate) use draw::BODY_END;
 pub use grpc::grpc_code_name;
 pub(crate) use placeholders::PlaceholderValues;
 pub(crate) use value::as_json;
-pub use websocket::{Frame, FrameKind, Heard, Member, Turn};
+pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use crate::contract::error::known;
 use crate::contract::source::SourceToml;

@@ -8,7 +8,7 @@ use toml::Spanned;
 
 /// Clients that disconnect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Leave {
+pub struct ClientDisconnect {
     /// The number of clients, each with a stream of its own.
     pub streams: u32,
     /// The longest time until the service has stopped working for them.
@@ -25,7 +25,7 @@ impl Contract {
         &self,
         case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
-    ) -> Result<Option<Leave>, ContractError> {
+    ) -> Result<Option<ClientDisconnect>, ContractError> {
         let written = case.get_ref();
         let Some(leave) = &written.leave else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl Contract {
         if !calls.iter().all(Call::expects_events) {
             return at("clients leave in the middle of streams: each call must expect `events`");
         }
-        Ok(Some(Leave {
+        Ok(Some(ClientDisconnect {
             streams: leave.get_ref().streams,
             within: leave.get_ref().within.as_ref().map_or(WITHIN, |time| time.0),
         }))

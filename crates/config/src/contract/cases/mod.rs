@@ -5,11 +5,11 @@ mod common;
 mod restart;
 mod single;
 
-pub use client_disconnect::Leave;
+pub use client_disconnect::ClientDisconnect;
 pub use restart::Restart;
 pub use single::SingleCall;
 
-use crate::contract::call::{BODY_END, Call, PlaceholderValues, Turn};
+use crate::contract::call::{BODY_END, Call, PlaceholderValues, ScriptStep};
 use crate::contract::source::{Draw, SourceToml};
 use crate::contract::template::{Bindings, BoundValue};
 use crate::contract::toml::{CaseToml, Deliver};
@@ -36,7 +36,7 @@ pub struct Case {
     /// The backing service that goes away during the case. Such a case runs after all others.
     pub restart: Option<Restart>,
     /// The clients that disconnect in the middle of their streams. Such a case also runs after all others.
-    pub leave: Option<Leave>,
+    pub leave: Option<ClientDisconnect>,
 }
 
 /// How the requests of a case are delivered to the service.
@@ -73,7 +73,7 @@ pub struct Exchange {
     pub request: Request,
     pub expect: Expectation,
     /// The script of a WebSocket, on a connection of its own; empty for other protocols.
-    pub script: Vec<Turn>,
+    pub script: Vec<ScriptStep>,
     /// The longest time until the reply is complete.
     pub within: Option<Duration>,
     /// The request is repeated until the expectation holds, at most for this time.

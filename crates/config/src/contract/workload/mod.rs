@@ -12,7 +12,7 @@ use crate::contract::source::{RowTable, SourceToml};
 use crate::contract::template::{Bindings, BoundValue};
 use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
 use crate::contract::{Contract, ContractError};
-use prony_load::{Generated, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
+use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
 use std::collections::{BTreeMap, BTreeSet};
 use toml::Spanned;
 
@@ -173,7 +173,7 @@ impl WorkloadBuilder {
         let Some(bytes) = call.generated_bytes(bindings)? else {
             return Ok(());
         };
-        let bound = match Generated::end_length(bytes) {
+        let bound = match GeneratedBody::end_length(bytes) {
             0 => BoundValue::Text(String::new()),
             digits => self.parameter(BODY_END.to_owned(), Source::Hex { digits }),
         };

@@ -1,20 +1,20 @@
 //! The values that running sequences have captured from replies.
 
-use prony_load::Bag;
+use prony_load::CapturedValues;
 use std::collections::HashMap;
 
 /// The values of each slot's sequence. Empty if no sequence captures anything.
 #[derive(Debug, Default)]
 pub(super) struct SequenceCaptures {
-    pub(super) bags: Vec<Bag>,
+    pub(super) bags: Vec<CapturedValues>,
     /// The values of sequences without a slot, by their number.
-    left: HashMap<u64, Bag>,
+    left: HashMap<u64, CapturedValues>,
 }
 
 impl SequenceCaptures {
     pub(super) fn new(places: usize) -> Self {
         Self {
-            bags: vec![Bag::default(); places],
+            bags: vec![CapturedValues::default(); places],
             left: HashMap::new(),
         }
     }

@@ -7,7 +7,7 @@ use crate::clock::now_ns;
 use crate::transport::is_own_shortage;
 use crate::worker::sink::Sink;
 use prony_protocols::layer::Layer;
-use prony_protocols::protocol::{Protocol, SeatOf, Token};
+use prony_protocols::protocol::{Protocol, RoomMembership, Token};
 use prony_records::Outcome;
 use std::io;
 
@@ -81,7 +81,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let first = &self.workload.operations[0].request;
         if let Some(members) = self.settings.members {
             let room = self.settings.partition.room(number);
-            let seat = SeatOf {
+            let seat = RoomMembership {
                 connection: number,
                 members,
                 first,

@@ -61,7 +61,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) ledger: Ledger,
     /// Timers of the slots first, then those of the connections.
     pub(super) timers: Timers,
-    shared: P::Shared,
+    shared: P::WorkerState,
     layer_config: L::Config,
     workload: Arc<PreparedWorkload<P>>,
     parameters: Parameters,

@@ -8,7 +8,7 @@ use prony_merge::{Tally, TallyLayout};
 use prony_protocols::http1::Http1;
 use prony_protocols::http2::Http2;
 use prony_protocols::http2::frame;
-use prony_protocols::layer::Plain;
+use prony_protocols::layer::PlainTcp;
 use prony_records::{Histogram, Outcomes};
 use std::io;
 
@@ -17,7 +17,7 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const LAST: &[u8] = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
 
 /// A worker whose measurement begins now, and its start.
-fn worker<P: Protocol>(load: Load, change: impl FnOnce(&mut Job)) -> (Core<P, Plain>, Job, u64) {
+fn worker<P: Protocol>(load: Load, change: impl FnOnce(&mut Job)) -> (Core<P, PlainTcp>, Job, u64) {
     let mut job = job(TransportChoice::Epoll, 1, 1);
     (job.load, job.timeout_ns) = (load, 1_000_000 * MS);
     change(&mut job);
@@ -44,7 +44,7 @@ fn users(requests_per_user: u32, think_ns: u64) -> Load {
 }
 
 /// Does the work of the worker's loop; returns the actions for its sockets.
-fn step<P: Protocol>(core: &mut Core<P, Plain>, now: u64) -> Vec<Action> {
+fn step<P: Protocol>(core: &mut Core<P, PlainTcp>, now: u64) -> Vec<Action> {
     core.keep_timers(now);
     core.take_arrivals(now);
     core.send_waiting(now);
@@ -63,7 +63,7 @@ fn sends(actions: &[Action]) -> Vec<u32> {
     sent.collect()
 }
 
-fn outcomes<P: Protocol>(core: &mut Core<P, Plain>, job: &Job) -> (Outcomes, u64) {
+fn outcomes<P: Protocol>(core: &mut Core<P, PlainTcp>, job: &Job) -> (Outcomes, u64) {
     let tally = core
         .ledger
         .recorder
@@ -113,7 +113,7 @@ fn a_user_who_is_refused_leaves_the_whole_visit_unsent() {
 }
 
 /// One connection of a closed load that has had a reply, with the next request in flight.
-fn kept_alive(change: impl FnOnce(&mut Job)) -> (Core<Http1, Plain>, Job, u64) {
+fn kept_alive(change: impl FnOnce(&mut Job)) -> (Core<Http1, PlainTcp>, Job, u64) {
     let (mut core, job, begin) = worker::<Http1>(Load::closed(1, 1), change);
     assert_eq!(step(&mut core, begin), [Action::Connect(0)]);
     core.connected(0, begin);
@@ -146,7 +146,7 @@ fn a_request_that_an_idle_connection_loses_goes_once_more() {
 
 #[test]
 fn no_other_request_goes_once_more() {
-    let lost = |mut core: Core<Http1, Plain>, job: &Job, begin: u64| {
+    let lost = |mut core: Core<Http1, PlainTcp>, job: &Job, begin: u64| {
         core.ended(0, Some(&reset()), begin + 3 * MS);
         let (outcomes, retried) = outcomes(&mut core, job);
         assert_eq!((outcomes.reset, retried), (1, 0));
@@ -216,7 +216,7 @@ fn a_connection_that_takes_no_more_is_replaced_while_its_requests_end() {
     core.connected(1, begin + 2 * MS);
     core.received(1, &settings(), begin + 2 * MS);
     let under_way =
-        |core: &Core<Http2, Plain>| (core.ledger.slots.active_on(0), core.ledger.slots.active_on(1));
+        |core: &Core<Http2, PlainTcp>| (core.ledger.slots.active_on(0), core.ledger.slots.active_on(1));
     assert_eq!(under_way(&core), (4, 0), "four were configured");
     core.received(0, &reply(3), begin + 3 * MS);
     assert_eq!(under_way(&core), (3, 1));

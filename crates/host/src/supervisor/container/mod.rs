@@ -15,7 +15,7 @@ use super::usage::Probe;
 use crate::cgroup::{Group, Problem};
 use crate::container::{Engine, EngineKind, last_words, remove};
 use crate::tree::{descendants, lives};
-use crate::{Container, Cpus, Ending, Isolation, Limits, ProcessSpec};
+use crate::{Container, Cpus, ExitReport, Isolation, Limits, ProcessSpec};
 use nix::errno::Errno;
 use nix::sched::{sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
@@ -149,9 +149,9 @@ fn on_its_cpus(first: i32, cpus: &Cpus, engine: &Engine) -> Option<Problem> {
 }
 
 /// Derives the ending of the container from the ending of the engine's client.
-pub(super) fn as_ending(client: Ending) -> Ending {
+pub(super) fn as_ending(client: ExitReport) -> ExitReport {
     match client.code {
-        Some(code) if Signal::try_from(code - BY_SIGNAL).is_ok() => Ending {
+        Some(code) if Signal::try_from(code - BY_SIGNAL).is_ok() => ExitReport {
             code: None,
             signal: Some(code - BY_SIGNAL),
             ..client

@@ -201,7 +201,7 @@ impl CaptureBuffer {
     }
 
     /// Stores the values in the slots of the sequence.
-    pub(super) fn give(&self, bag: &mut Bag) {
+    pub(super) fn give(&self, bag: &mut CapturedValues) {
         for value in &self.values {
             bag.set(value.slot, &self.text[value.begin..value.end], value.adds);
         }
@@ -210,9 +210,9 @@ impl CaptureBuffer {
 
 /// The values that one sequence has captured so far.
 #[derive(Debug, Clone, Default)]
-pub struct Bag(Vec<Vec<u8>>);
+pub struct CapturedValues(Vec<Vec<u8>>);
 
-impl Bag {
+impl CapturedValues {
     /// The value of a slot; empty where none was captured yet.
     pub fn get(&self, slot: usize) -> &[u8] {
         self.0.get(slot).map_or(&[], Vec::as_slice)

@@ -17,7 +17,7 @@ fn taken(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, S
     compiled
         .take(&reply, body.as_bytes(), &mut taken)
         .map_err(|wrong| format!("{}: {}", wrong.what, wrong.got))?;
-    let mut bag = Bag::default();
+    let mut bag = CapturedValues::default();
     taken.give(&mut bag);
     Ok(String::from_utf8_lossy(bag.get(1)).into_owned())
 }
@@ -110,7 +110,7 @@ fn headers_cookies_and_expressions_are_read() {
 
 #[test]
 fn cookies_are_kept_and_replaced_by_name() {
-    let mut bag = Bag::default();
+    let mut bag = CapturedValues::default();
     for (new, kept) in [
         ("a=1", "a=1"),
         ("a=2", "a=2"),

@@ -321,7 +321,7 @@ fn ticks() -> Events {
 }
 
 /// Pieces of a stream, each with its time after the request, ms.
-type Pieces = Vec<(String, u64)>;
+type TimedEvents = Vec<(String, u64)>;
 
 /// The verdict on a stream that arrives in these pieces.
 fn said(events: &Events, pieces: &[(String, u64)]) -> String {
@@ -350,7 +350,7 @@ fn tick(i: u64) -> (String, u64) {
 fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
     let end = ("event: end\ndata: bye\n\n".to_owned(), 20);
     let right = vec![tick(1), tick(2), tick(3), end.clone()];
-    let changed = |change: &dyn Fn(&mut Pieces)| {
+    let changed = |change: &dyn Fn(&mut TimedEvents)| {
         let mut pieces = right.clone();
         change(&mut pieces);
         said(&ticks(), &pieces)

@@ -34,7 +34,7 @@ impl Upload {
                     digest.update(generated.filler());
                     digest
                 });
-                let end = u64::from(crate::Generated::end_length(generated.bytes));
+                let end = u64::from(crate::GeneratedBody::end_length(generated.bytes));
                 (begun.clone(), generated.bytes - end, &generated.end)
             }
         };

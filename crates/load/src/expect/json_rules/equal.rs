@@ -71,7 +71,7 @@ fn power(text: &[u8]) -> i64 {
 
 /// A value that is compared as a whole.
 #[derive(Debug, Clone)]
-pub(super) enum Whole {
+pub(super) enum ExactStream {
     Text(String),
     Number(Vec<u8>),
     /// `true`, `false`, `null` by its first letter.
@@ -80,7 +80,7 @@ pub(super) enum Whole {
     Members(Vec<(String, Self)>),
 }
 
-impl PartialEq for Whole {
+impl PartialEq for ExactStream {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Text(left), Self::Text(right)) => left == right,
@@ -93,7 +93,7 @@ impl PartialEq for Whole {
     }
 }
 
-impl Whole {
+impl ExactStream {
     /// Parses a value that is known to be valid JSON and not nested too deep.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let mut reader = Reader { text, at: 0 };
@@ -107,16 +107,16 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn value(&mut self) -> Option<Whole> {
+    fn value(&mut self) -> Option<ExactStream> {
         self.skip(|byte| byte.is_ascii_whitespace());
         Some(match self.text.get(self.at)? {
-            b'"' => Whole::Text(self.string()?),
+            b'"' => ExactStream::Text(self.string()?),
             b'[' => {
                 let mut items = Vec::new();
                 while self.goes_on(b']')? {
                     items.push(self.value()?);
                 }
-                Whole::List(items)
+                ExactStream::List(items)
             }
             b'{' => {
                 let mut members = Vec::new();
@@ -127,15 +127,15 @@ impl Reader<'_> {
                 }
                 // The order of members is free; of two with the same name, the stable sort keeps the first one first.
                 members.sort_by(|left, right| left.0.cmp(&right.0));
-                Whole::Members(members)
+                ExactStream::Members(members)
             }
             &first => {
                 let begin = self.at;
                 self.skip(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'+' | b'.'));
                 if first.is_ascii_alphabetic() {
-                    Whole::Literal(first)
+                    ExactStream::Literal(first)
                 } else {
-                    Whole::Number(self.text[begin..self.at].to_vec())
+                    ExactStream::Number(self.text[begin..self.at].to_vec())
                 }
             }
         })

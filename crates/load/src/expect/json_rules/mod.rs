@@ -11,12 +11,12 @@ mod walk;
 
 use super::{ExpectationError, Memory, Mismatch, excerpt, regular_expression};
 use crate::Template;
-use equal::Whole;
+use equal::ExactStream;
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use tree::{NodeId, Tree};
-use walk::{DEEPEST, Fault, Found, Walker};
+use walk::{DEEPEST, Fault, PathMatch, Walker};
 
 type Headers<'a> = &'a [(&'a [u8], &'a [u8])];
 
@@ -170,20 +170,20 @@ enum CompiledTest {
     Present,
     Absent,
     /// Whether the value must be equal (else different), and to what.
-    Equal(bool, Wanted),
+    Equal(bool, ComparedValue),
     Matches(Regex),
 }
 
 /// The value that a rule compares with.
 #[derive(Debug, Clone)]
-enum Wanted {
+enum ComparedValue {
     /// The same for each request.
-    Constant { text: Vec<u8>, value: Whole },
+    Constant { text: Vec<u8>, value: ExactStream },
     /// It depends on the request, so only then is it known whether it is JSON or a string.
     Filled(Template),
 }
 
-impl Wanted {
+impl ComparedValue {
     fn new(template: &Template) -> Self {
         if !template.is_constant() {
             return Self::Filled(template.clone());
@@ -196,10 +196,10 @@ impl Wanted {
 }
 
 /// Parses a value as typed: JSON if it is valid, else a string.
-fn read(text: &[u8]) -> Whole {
+fn read(text: &[u8]) -> ExactStream {
     let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok();
-    let value = if is_json { Whole::read(text) } else { None };
-    value.unwrap_or_else(|| Whole::Text(String::from_utf8_lossy(text).into_owned()))
+    let value = if is_json { ExactStream::read(text) } else { None };
+    value.unwrap_or_else(|| ExactStream::Text(String::from_utf8_lossy(text).into_owned()))
 }
 
 impl CompiledJsonRules {
@@ -211,15 +211,15 @@ impl CompiledJsonRules {
             let test = match &rule.test {
                 JsonTest::Present => CompiledTest::Present,
                 JsonTest::Absent => CompiledTest::Absent,
-                JsonTest::Equals(value) => CompiledTest::Equal(true, Wanted::new(value)),
-                JsonTest::Differs(value) => CompiledTest::Equal(false, Wanted::new(value)),
+                JsonTest::Equals(value) => CompiledTest::Equal(true, ComparedValue::new(value)),
+                JsonTest::Differs(value) => CompiledTest::Equal(false, ComparedValue::new(value)),
                 JsonTest::Matches(pattern) => CompiledTest::Matches(regular_expression(pattern)?),
             };
             let wants_whole = match &test {
-                CompiledTest::Equal(_, Wanted::Constant { value, .. }) => {
-                    matches!(value, Whole::List(_) | Whole::Members(_))
+                CompiledTest::Equal(_, ComparedValue::Constant { value, .. }) => {
+                    matches!(value, ExactStream::List(_) | ExactStream::Members(_))
                 }
-                CompiledTest::Equal(_, Wanted::Filled(_)) => true,
+                CompiledTest::Equal(_, ComparedValue::Filled(_)) => true,
                 _ => false,
             };
             compiled.push(CompiledRule {
@@ -228,7 +228,8 @@ impl CompiledJsonRules {
                 test,
             });
         }
-        let depends = |rule: &CompiledRule| matches!(rule.test, CompiledTest::Equal(_, Wanted::Filled(_)));
+        let depends =
+            |rule: &CompiledRule| matches!(rule.test, CompiledTest::Equal(_, ComparedValue::Filled(_)));
         Ok((!compiled.is_empty()).then_some(Self {
             tree,
             is_constant: !compiled.iter().any(depends),
@@ -308,14 +309,14 @@ impl CompiledJsonRules {
         let JsonWalk {
             walker, bytes, wrong, ..
         } = walk;
-        if *bytes > LONGEST || matches!(wrong, Some(Wrong::Fault(_))) {
+        if *bytes > LONGEST || matches!(wrong, Some(RuleFailure::Fault(_))) {
             return;
         }
         let pushed = walker.push(&self.tree, piece, &mut |node, found| {
             self.find((node, found), wrong, memory, value);
         });
         if let Err(fault) = pushed {
-            *wrong = Some(Wrong::Fault(fault));
+            *wrong = Some(RuleFailure::Fault(fault));
         }
     }
 
@@ -348,8 +349,8 @@ impl CompiledJsonRules {
             self.find((node, found), wrong, memory, value);
         });
         match (wrong.take(), ended) {
-            (Some(Wrong::Fault(fault)), _) | (_, Err(fault)) => return Err(no_json(fault, begin)),
-            (Some(Wrong::Rule(mismatch)), Ok(())) => return Err(mismatch),
+            (Some(RuleFailure::Fault(fault)), _) | (_, Err(fault)) => return Err(no_json(fault, begin)),
+            (Some(RuleFailure::Rule(mismatch)), Ok(())) => return Err(mismatch),
             (None, Ok(())) => {}
         }
         for rule in &self.rules {
@@ -358,7 +359,7 @@ impl CompiledJsonRules {
                 CompiledTest::Absent | CompiledTest::Equal(false, _) => false,
             };
             if needs_value && !walker.has_seen(rule.node) {
-                if let CompiledTest::Equal(_, Wanted::Filled(template)) = &rule.test {
+                if let CompiledTest::Equal(_, ComparedValue::Filled(template)) = &rule.test {
                     memory.render(template, value);
                 }
                 return Err(rule.mismatch("nothing", memory));
@@ -373,14 +374,14 @@ impl CompiledJsonRules {
     /// Checks a value against the rules of its node; the first violation is remembered.
     fn find(
         &self,
-        (node, found): (NodeId, Found<'_>),
-        wrong: &mut Option<Wrong>,
+        (node, found): (NodeId, PathMatch<'_>),
+        wrong: &mut Option<RuleFailure>,
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) {
         for (index, rule) in self.rules.iter().enumerate() {
             if rule.node == node && wrong.is_none() && !rule.holds(index, found, memory, value) {
-                *wrong = Some(Wrong::Rule(rule.mismatch(&shown(found), memory)));
+                *wrong = Some(RuleFailure::Rule(rule.mismatch(&shown(found), memory)));
             }
         }
     }
@@ -392,7 +393,7 @@ pub struct JsonWalk {
     walker: Walker,
     /// Bytes of the body so far.
     bytes: usize,
-    wrong: Option<Wrong>,
+    wrong: Option<RuleFailure>,
     /// The first piece of the body, which is often the whole body.
     first: Vec<u8>,
     /// Whether the body equals the document last accepted so far, and was therefore not parsed.
@@ -407,7 +408,7 @@ impl JsonWalk {
 }
 
 #[derive(Debug, Clone)]
-enum Wrong {
+enum RuleFailure {
     Fault(Fault),
     Rule(Mismatch),
 }
@@ -416,19 +417,21 @@ impl CompiledRule {
     fn holds(
         &self,
         index: usize,
-        found: Found<'_>,
+        found: PathMatch<'_>,
         memory: &mut Memory,
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) -> bool {
-        let is_null = found == Found::Literal(b"null");
+        let is_null = found == PathMatch::Literal(b"null");
         match &self.test {
             CompiledTest::Present => !is_null,
             CompiledTest::Absent => is_null,
-            CompiledTest::Matches(pattern) => matches!(found, Found::Text(text) if pattern.is_match(text)),
-            CompiledTest::Equal(must, Wanted::Constant { text, value }) => {
+            CompiledTest::Matches(pattern) => {
+                matches!(found, PathMatch::Text(text) if pattern.is_match(text))
+            }
+            CompiledTest::Equal(must, ComparedValue::Constant { text, value }) => {
                 equals(value, found, || known(index, (text, found), memory, value)) == *must
             }
-            CompiledTest::Equal(must, Wanted::Filled(template)) => {
+            CompiledTest::Equal(must, ComparedValue::Filled(template)) => {
                 memory.render(template, value);
                 equals_filled(index, found, memory) == *must
             }
@@ -443,8 +446,8 @@ impl CompiledRule {
             CompiledTest::Matches(pattern) => format!("a string that matches `{pattern}`"),
             CompiledTest::Equal(must, wanted) => {
                 let text = match wanted {
-                    Wanted::Constant { text, .. } => text,
-                    Wanted::Filled(_) => &memory.wanted,
+                    ComparedValue::Constant { text, .. } => text,
+                    ComparedValue::Filled(_) => &memory.wanted,
                 };
                 let not = if *must { "" } else { "anything but " };
                 format!("{not}{}", excerpt(text))
@@ -455,23 +458,30 @@ impl CompiledRule {
 }
 
 /// Whether a value equals the expected one; `whole` compares objects and arrays.
-fn equals(wanted: &Whole, found: Found<'_>, whole: impl FnOnce() -> bool) -> bool {
+fn equals(wanted: &ExactStream, found: PathMatch<'_>, whole: impl FnOnce() -> bool) -> bool {
     match (wanted, found) {
-        (Whole::Text(text), Found::Text(got)) => text.as_bytes() == got,
-        (Whole::Number(number), Found::Number(got)) => equal::numbers(number, got),
-        (Whole::Literal(first), Found::Literal(got)) => got.first() == Some(first),
-        (Whole::List(_) | Whole::Members(_), Found::Whole(_)) => whole(),
+        (ExactStream::Text(text), PathMatch::Text(got)) => text.as_bytes() == got,
+        (ExactStream::Number(number), PathMatch::Number(got)) => equal::numbers(number, got),
+        (ExactStream::Literal(first), PathMatch::Literal(got)) => got.first() == Some(first),
+        (ExactStream::List(_) | ExactStream::Members(_), PathMatch::Whole(_)) => whole(),
         _ => false,
     }
 }
 
 /// Whether an object or array equals the expected one. Bytes that were found equal before are not parsed again.
-fn known(index: usize, (text, found): (&[u8], Found<'_>), memory: &mut Memory, wanted: &Whole) -> bool {
-    let Found::Whole(got) = found else { return false };
+fn known(
+    index: usize,
+    (text, found): (&[u8], PathMatch<'_>),
+    memory: &mut Memory,
+    wanted: &ExactStream,
+) -> bool {
+    let PathMatch::Whole(got) = found else {
+        return false;
+    };
     if text == got || memory.equal.holds(PLACE + index, text, got) {
         return true;
     }
-    let is_equal = Whole::read(got).as_ref() == Some(wanted);
+    let is_equal = ExactStream::read(got).as_ref() == Some(wanted);
     if is_equal {
         memory.equal.remember(PLACE + index, text, got);
     }
@@ -482,15 +492,15 @@ fn known(index: usize, (text, found): (&[u8], Found<'_>), memory: &mut Memory, w
 const PLACE: usize = 1 << 32;
 
 /// Whether a value equals the one rendered for the request.
-fn equals_filled(index: usize, found: Found<'_>, memory: &mut Memory) -> bool {
+fn equals_filled(index: usize, found: PathMatch<'_>, memory: &mut Memory) -> bool {
     let wanted = std::mem::take(&mut memory.wanted);
     let is_equal = match found {
-        Found::Text(text) => {
+        PathMatch::Text(text) => {
             text == wanted || matches!(read_text(&wanted), Some(inner) if inner.as_bytes() == text)
         }
-        Found::Number(number) => is_number(&wanted) && equal::numbers(&wanted, number),
-        Found::Literal(literal) => literal == wanted,
-        Found::Whole(got) => {
+        PathMatch::Number(number) => is_number(&wanted) && equal::numbers(&wanted, number),
+        PathMatch::Literal(literal) => literal == wanted,
+        PathMatch::Whole(got) => {
             got == wanted
                 || memory.equal.holds(PLACE + index, &wanted, got)
                 || (matches!(wanted.first(), Some(b'{' | b'['))
@@ -513,11 +523,11 @@ fn is_number(text: &[u8]) -> bool {
         && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-fn shown(found: Found<'_>) -> String {
+fn shown(found: PathMatch<'_>) -> String {
     match found {
-        Found::Text(text) => format!("`{}`", excerpt(text)),
-        Found::Whole([]) => "an object or array".to_owned(),
-        Found::Number(text) | Found::Literal(text) | Found::Whole(text) => excerpt(text),
+        PathMatch::Text(text) => format!("`{}`", excerpt(text)),
+        PathMatch::Whole([]) => "an object or array".to_owned(),
+        PathMatch::Number(text) | PathMatch::Literal(text) | PathMatch::Whole(text) => excerpt(text),
     }
 }
 
@@ -570,7 +580,7 @@ fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     message.clear();
     let (mut count, mut has_data) = (0, false);
-    for line in Lines(body) {
+    for line in JsonLinesReader(body) {
         if line.is_empty() {
             count += u32::from(std::mem::take(&mut has_data));
         } else if let Some(data) = line.strip_prefix(b"data") {
@@ -602,9 +612,9 @@ fn only_message(body: &[u8], message: &mut Vec<u8>) -> Result<(), Mismatch> {
 }
 
 /// Iterates over lines that end with CR, LF or both.
-struct Lines<'a>(&'a [u8]);
+struct JsonLinesReader<'a>(&'a [u8]);
 
-impl<'a> Iterator for Lines<'a> {
+impl<'a> Iterator for JsonLinesReader<'a> {
     type Item = &'a [u8];
 
     fn next(&mut self) -> Option<&'a [u8]> {

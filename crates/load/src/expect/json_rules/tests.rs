@@ -212,7 +212,7 @@ fn what_is_no_rule_is_told() {
 fn walked(tree: &Tree, document: &[u8], length: usize) -> Result<Vec<(NodeId, String)>, Fault> {
     let mut walker = Walker::default();
     let mut all = Vec::new();
-    let mut found = |node: NodeId, found: Found<'_>| all.push((node, format!("{found:?}")));
+    let mut found = |node: NodeId, found: PathMatch<'_>| all.push((node, format!("{found:?}")));
     walker.begin(tree);
     for piece in document.chunks(length) {
         walker.push(tree, piece, &mut found)?;

@@ -21,7 +21,7 @@ pub(super) enum Fault {
 
 /// A value at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found<'a> {
+pub(super) enum PathMatch<'a> {
     /// A string, unescaped.
     Text(&'a [u8]),
     /// A number as written.
@@ -166,7 +166,7 @@ pub(super) struct Walker {
 }
 
 /// Why a byte is not allowed here.
-enum Wrong {
+enum WalkError {
     Syntax,
     Deep,
     Twice,
@@ -201,16 +201,16 @@ impl Walker {
         &mut self,
         tree: &Tree,
         piece: &[u8],
-        found: &mut impl FnMut(NodeId, Found<'_>),
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
     ) -> Result<(), Fault> {
         let mut at = 0;
         while at < piece.len() {
             at += self
                 .some(tree, &piece[at..], found)
                 .map_err(|wrong| match wrong {
-                    Wrong::Syntax => Fault::Syntax(self.read + at as u64),
-                    Wrong::Deep => Fault::Deep,
-                    Wrong::Twice => Fault::Twice,
+                    WalkError::Syntax => Fault::Syntax(self.read + at as u64),
+                    WalkError::Deep => Fault::Deep,
+                    WalkError::Twice => Fault::Twice,
                 })?;
         }
         self.read += piece.len() as u64;
@@ -220,7 +220,7 @@ impl Walker {
     pub(super) fn end(
         &mut self,
         tree: &Tree,
-        found: &mut impl FnMut(NodeId, Found<'_>),
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
     ) -> Result<(), Fault> {
         if let State::Number(digits) = self.state
             && digits.may_end()
@@ -239,8 +239,8 @@ impl Walker {
         &mut self,
         tree: &Tree,
         bytes: &[u8],
-        found: &mut impl FnMut(NodeId, Found<'_>),
-    ) -> Result<usize, Wrong> {
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
+    ) -> Result<usize, WalkError> {
         match self.state {
             State::Text(_) if self.utf8.needed == 0 && is_plain(bytes[0]) => {
                 let plain = bytes
@@ -264,7 +264,7 @@ impl Walker {
                     self.end_of_number(tree, found);
                     Ok(0)
                 }
-                None => Err(Wrong::Syntax),
+                None => Err(WalkError::Syntax),
             },
             _ => {
                 // A container copies its first byte itself once it is known to be needed.
@@ -295,8 +295,8 @@ impl Walker {
         tree: &Tree,
         byte: u8,
         is_copied: bool,
-        found: &mut impl FnMut(NodeId, Found<'_>),
-    ) -> Result<(), Wrong> {
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
+    ) -> Result<(), WalkError> {
         match self.state {
             State::Text(role) => return self.in_text(tree, byte, role, found),
             State::Escape(role) => return self.escape(byte, role),
@@ -308,7 +308,7 @@ impl Walker {
                 } else {
                     State::Half(role, true)
                 };
-                return (byte == wanted).then_some(()).ok_or(Wrong::Syntax);
+                return (byte == wanted).then_some(()).ok_or(WalkError::Syntax);
             }
             State::Literal(rest) => return self.literal(tree, byte, rest, found),
             _ if matches!(byte, b' ' | b'\t' | b'\n' | b'\r') => return Ok(()),
@@ -343,7 +343,7 @@ impl Walker {
                 Ok(())
             }
             (State::Value, _) => self.value(tree, byte, is_copied),
-            _ => Err(Wrong::Syntax),
+            _ => Err(WalkError::Syntax),
         }
     }
 
@@ -356,11 +356,11 @@ impl Walker {
     }
 
     /// Handles the first byte of a value.
-    fn value(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), Wrong> {
+    fn value(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), WalkError> {
         if let Some(node) = self.node
             && std::mem::replace(&mut self.seen[node], true)
         {
-            return Err(Wrong::Twice);
+            return Err(WalkError::Twice);
         }
         if matches!(byte, b'{' | b'[') {
             return self.open(tree, byte, is_copied);
@@ -375,7 +375,7 @@ impl Walker {
             b'-' => State::Number(Digits::Minus),
             b'0' => State::Number(Digits::Zero),
             b'1'..=b'9' => State::Number(Digits::Whole),
-            _ => return Err(Wrong::Syntax),
+            _ => return Err(WalkError::Syntax),
         };
         if byte != b'"' {
             self.keep(byte);
@@ -383,9 +383,9 @@ impl Walker {
         Ok(())
     }
 
-    fn open(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), Wrong> {
+    fn open(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), WalkError> {
         if self.levels.len() == DEEPEST {
-            return Err(Wrong::Deep);
+            return Err(WalkError::Deep);
         }
         let is_needed = self.node.is_some_and(|node| tree.wants_whole(node));
         let begin = is_needed.then(|| {
@@ -415,17 +415,17 @@ impl Walker {
         &mut self,
         tree: &Tree,
         byte: u8,
-        found: &mut impl FnMut(NodeId, Found<'_>),
-    ) -> Result<(), Wrong> {
-        let level = self.levels.pop().ok_or(Wrong::Syntax)?;
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
+    ) -> Result<(), WalkError> {
+        let level = self.levels.pop().ok_or(WalkError::Syntax)?;
         if level.is_object != (byte == b'}') {
-            return Err(Wrong::Syntax);
+            return Err(WalkError::Syntax);
         }
         if let Some(node) = level.node
             && tree.has_rules(node)
         {
             let whole = level.begin.map_or(&[][..], |begin| &self.whole[begin..]);
-            found(node, Found::Whole(whole));
+            found(node, PathMatch::Whole(whole));
         }
         self.open -= usize::from(level.begin.is_some());
         self.behind();
@@ -446,15 +446,15 @@ impl Walker {
         tree: &Tree,
         byte: u8,
         role: Role,
-        found: &mut impl FnMut(NodeId, Found<'_>),
-    ) -> Result<(), Wrong> {
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
+    ) -> Result<(), WalkError> {
         if byte >= 0x80 {
-            self.utf8 = self.utf8.with(byte).ok_or(Wrong::Syntax)?;
+            self.utf8 = self.utf8.with(byte).ok_or(WalkError::Syntax)?;
             self.keep(byte);
             return Ok(());
         }
         if self.utf8.needed > 0 {
-            return Err(Wrong::Syntax);
+            return Err(WalkError::Syntax);
         }
         match byte {
             b'\\' => self.state = State::Escape(role),
@@ -467,16 +467,16 @@ impl Walker {
             }
             b'"' => {
                 if let Some(node) = self.node.filter(|_| self.keeps) {
-                    found(node, Found::Text(&self.kept));
+                    found(node, PathMatch::Text(&self.kept));
                 }
                 self.behind();
             }
-            _ => return Err(Wrong::Syntax),
+            _ => return Err(WalkError::Syntax),
         }
         Ok(())
     }
 
-    fn escape(&mut self, byte: u8, role: Role) -> Result<(), Wrong> {
+    fn escape(&mut self, byte: u8, role: Role) -> Result<(), WalkError> {
         let meant = match byte {
             b'"' | b'\\' | b'/' => byte,
             b'b' => 8,
@@ -489,15 +489,15 @@ impl Walker {
                 self.state = State::Hex(role, 4);
                 return Ok(());
             }
-            _ => return Err(Wrong::Syntax),
+            _ => return Err(WalkError::Syntax),
         };
         self.keep(meant);
         self.state = State::Text(role);
         Ok(())
     }
 
-    fn digit(&mut self, byte: u8, role: Role, left: u8) -> Result<(), Wrong> {
-        let digit = (byte as char).to_digit(16).ok_or(Wrong::Syntax)?;
+    fn digit(&mut self, byte: u8, role: Role, left: u8) -> Result<(), WalkError> {
+        let digit = (byte as char).to_digit(16).ok_or(WalkError::Syntax)?;
         self.hex = self.hex << 4 | digit as u16;
         if left > 1 {
             self.state = State::Hex(role, left - 1);
@@ -514,9 +514,9 @@ impl Walker {
                 0x1_0000 + (u32::from(high - 0xd800) << 10) + u32::from(unit - 0xdc00)
             }
             (None, _) => unit.into(),
-            (Some(_), _) => return Err(Wrong::Syntax),
+            (Some(_), _) => return Err(WalkError::Syntax),
         };
-        let letter = char::from_u32(code).ok_or(Wrong::Syntax)?;
+        let letter = char::from_u32(code).ok_or(WalkError::Syntax)?;
         if self.keeps {
             self.kept
                 .extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
@@ -530,26 +530,26 @@ impl Walker {
         tree: &Tree,
         byte: u8,
         rest: &'static [u8],
-        found: &mut impl FnMut(NodeId, Found<'_>),
-    ) -> Result<(), Wrong> {
-        let (first, rest) = rest.split_first().ok_or(Wrong::Syntax)?;
+        found: &mut impl FnMut(NodeId, PathMatch<'_>),
+    ) -> Result<(), WalkError> {
+        let (first, rest) = rest.split_first().ok_or(WalkError::Syntax)?;
         if byte != *first {
-            return Err(Wrong::Syntax);
+            return Err(WalkError::Syntax);
         }
         self.keep(byte);
         self.state = State::Literal(rest);
         if rest.is_empty() {
             if let Some(node) = self.node.filter(|&node| tree.has_rules(node)) {
-                found(node, Found::Literal(&self.kept));
+                found(node, PathMatch::Literal(&self.kept));
             }
             self.behind();
         }
         Ok(())
     }
 
-    fn end_of_number(&mut self, tree: &Tree, found: &mut impl FnMut(NodeId, Found<'_>)) {
+    fn end_of_number(&mut self, tree: &Tree, found: &mut impl FnMut(NodeId, PathMatch<'_>)) {
         if let Some(node) = self.node.filter(|&node| tree.has_rules(node)) {
-            found(node, Found::Number(&self.kept));
+            found(node, PathMatch::Number(&self.kept));
         }
         self.behind();
     }

@@ -63,7 +63,7 @@ impl Fields {
 
 /// Side effects of decoding a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Effect {
+pub struct DecodeSideEffects {
     /// Whether its fields follow from its bytes alone: it refers to no dynamic entry and does not resize the table.
     pub is_self_contained: bool,
     /// Bit set of the fields that entered the table, the first field in the lowest bit. A block that adds a field
@@ -95,9 +95,9 @@ impl Decoder {
     }
 
     /// Decodes a whole block into `fields`.
-    pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<Effect, HpackError> {
+    pub fn decode(&mut self, block: &[u8], fields: &mut Fields) -> Result<DecodeSideEffects, HpackError> {
         fields.clear();
-        let mut effect = Effect {
+        let mut effect = DecodeSideEffects {
             is_self_contained: true,
             entered: 0,
         };
@@ -127,7 +127,7 @@ impl Decoder {
     }
 
     /// Adds the fields of a self-contained block to the table again, as decoding the block again would.
-    pub fn enter_again(&mut self, fields: &Fields, effect: Effect) {
+    pub fn enter_again(&mut self, fields: &Fields, effect: DecodeSideEffects) {
         debug_assert!(effect.is_self_contained);
         if effect.entered == 0 {
             return;

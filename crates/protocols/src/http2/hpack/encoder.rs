@@ -37,7 +37,7 @@ impl Key {
 }
 
 #[derive(Debug)]
-enum Piece {
+enum FieldPart {
     /// An entry of the static table.
     Static(u8),
     /// A constant field outside the static table.
@@ -60,7 +60,7 @@ struct Entry {
 #[derive(Debug)]
 pub struct HeaderPlan {
     key: Key,
-    pieces: Vec<Piece>,
+    pieces: Vec<FieldPart>,
     is_constant: bool,
 }
 
@@ -68,10 +68,10 @@ impl HeaderPlan {
     /// Plans the block of an operation with these fields, in the order they are sent (pseudo-headers first).
     pub fn new(fields: &[Field<'_>]) -> Self {
         let piece = |field: &Field<'_>| match field.value {
-            None => Piece::Varying(literal_name(field.name, LITERAL, 4).into()),
+            None => FieldPart::Varying(literal_name(field.name, LITERAL, 4).into()),
             Some(value) => match find(field.name, value) {
-                StaticMatch::Both(index) => Piece::Static(INDEXED | index),
-                _ => Piece::Entry(Entry::new(field.name, value)),
+                StaticMatch::Both(index) => FieldPart::Static(INDEXED | index),
+                _ => FieldPart::Entry(Entry::new(field.name, value)),
             },
         };
         Self {
@@ -192,9 +192,9 @@ impl Encoder {
         let mut varying = 0;
         for piece in &plan.pieces {
             match piece {
-                Piece::Static(indexed) => out.push(*indexed),
-                Piece::Entry(entry) => self.write_entry(entry, out),
-                Piece::Varying(name) => {
+                FieldPart::Static(indexed) => out.push(*indexed),
+                FieldPart::Entry(entry) => self.write_entry(entry, out),
+                FieldPart::Varying(name) => {
                     out.extend_from_slice(name);
                     self.value.clear();
                     value(varying, &mut self.value);

@@ -12,7 +12,7 @@ mod static_table;
 #[cfg(test)]
 mod tests;
 
-pub use decoder::{Decoder, Effect, Fields};
+pub use decoder::{DecodeSideEffects, Decoder, Fields};
 pub use encoder::{Encoder, Field, HeaderPlan};
 
 /// Size of a table entry in addition to its name and value, bytes (RFC 7541, section 4.1).

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 /// The events that a sink received, with the pieces of a body joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum SinkEvent {
     FirstByte(u32),
     Head(u32, u16, Vec<(String, String)>),
     Data(u32, Vec<u8>),
@@ -21,41 +21,42 @@ pub(crate) enum Told {
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Recorder(pub(crate) Vec<Told>);
+pub(crate) struct Recorder(pub(crate) Vec<SinkEvent>);
 
 impl ReplySink for Recorder {
     fn first_byte(&mut self, token: Token) {
-        self.0.push(Told::FirstByte(token.0));
+        self.0.push(SinkEvent::FirstByte(token.0));
     }
 
     fn head(&mut self, token: Token, head: Head<'_>) {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let headers = head.headers.iter().map(|(name, value)| (text(name), text(value)));
-        self.0.push(Told::Head(token.0, head.status, headers.collect()));
+        self.0
+            .push(SinkEvent::Head(token.0, head.status, headers.collect()));
     }
 
     fn data(&mut self, token: Token, piece: &[u8]) {
         match self.0.last_mut() {
-            Some(Told::Data(last, bytes)) if *last == token.0 => bytes.extend_from_slice(piece),
-            _ => self.0.push(Told::Data(token.0, piece.to_vec())),
+            Some(SinkEvent::Data(last, bytes)) if *last == token.0 => bytes.extend_from_slice(piece),
+            _ => self.0.push(SinkEvent::Data(token.0, piece.to_vec())),
         }
     }
 
     fn message(&mut self, token: Token) {
-        self.0.push(Told::Message(token.0));
+        self.0.push(SinkEvent::Message(token.0));
     }
 
     fn grpc_message(&mut self, token: Token, text: &[u8]) {
         let text = String::from_utf8_lossy(text).into_owned();
-        self.0.push(Told::GrpcMessage(token.0, text));
+        self.0.push(SinkEvent::GrpcMessage(token.0, text));
     }
 
     fn end(&mut self, token: Token, end: End) {
-        self.0.push(Told::End(token.0, end.grpc_status));
+        self.0.push(SinkEvent::End(token.0, end.grpc_status));
     }
 
     fn failed(&mut self, token: Token, failure: Failure) {
-        self.0.push(Told::Failed(token.0, failure));
+        self.0.push(SinkEvent::Failed(token.0, failure));
     }
 }
 
@@ -85,7 +86,7 @@ pub(crate) fn target() -> Target {
 /// A connection with its surroundings, and the bytes it sent since the last check.
 pub(crate) struct Bench<M: Semantics> {
     pub(crate) connection: Connection<M>,
-    shared: Shared,
+    shared: Http2WorkerState,
     pub(crate) sent: Vec<u8>,
     pub(crate) told: Recorder,
     parameters: Parameters,
@@ -204,19 +205,19 @@ pub(crate) fn literals(fields: &[(&str, &str)]) -> Vec<u8> {
 
 const OK: &[(&str, &str)] = &[(":status", "200"), ("content-type", "text/plain")];
 
-fn head(token: u32, status: u16, headers: &[(&str, &str)]) -> Told {
+fn head(token: u32, status: u16, headers: &[(&str, &str)]) -> SinkEvent {
     let owned = headers
         .iter()
         .map(|&(name, value)| (name.to_owned(), value.to_owned()));
-    Told::Head(token, status, owned.collect())
+    SinkEvent::Head(token, status, owned.collect())
 }
 
-fn hello(token: u32) -> Vec<Told> {
+fn hello(token: u32) -> Vec<SinkEvent> {
     vec![
-        Told::FirstByte(token),
+        SinkEvent::FirstByte(token),
         head(token, 200, &OK[1..]),
-        Told::Data(token, b"Hello, World!".to_vec()),
-        Told::End(token, None),
+        SinkEvent::Data(token, b"Hello, World!".to_vec()),
+        SinkEvent::End(token, None),
     ]
 }
 
@@ -307,10 +308,13 @@ fn replies_come_in_any_order_and_free_their_places() {
         .data(1, flag::END_STREAM, b"World!");
     bench.receive(&script.0).expect("frames");
     assert_eq!(bench.connection.places(), 2);
-    let of = |wanted: u32| -> Vec<Told> {
+    let of = |wanted: u32| -> Vec<SinkEvent> {
         let told = bench.told.0.iter();
         told.filter(|told| {
-            let (Told::FirstByte(token) | Told::Head(token, ..) | Told::Data(token, _) | Told::End(token, _)) = told
+            let (SinkEvent::FirstByte(token)
+            | SinkEvent::Head(token, ..)
+            | SinkEvent::Data(token, _)
+            | SinkEvent::End(token, _)) = told
             else {
                 panic!("{told:?}")
             };
@@ -446,7 +450,7 @@ fn a_malformed_reply_costs_its_stream_alone() {
             .unwrap_or_else(|error| panic!("{name}: {error}"));
         let last = bench.told.0.last();
         assert!(
-            matches!(last, Some(Told::Failed(1, Failure::Malformed(_)))),
+            matches!(last, Some(SinkEvent::Failed(1, Failure::Malformed(_)))),
             "{name}: {last:?}"
         );
         // Anything that still arrives on the dead stream is ignored, and the other stream gets its reply.
@@ -623,8 +627,8 @@ fn reset_and_goaway_fail_their_streams() {
         .frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 5, 0, 0, 0, 0])
         .headers(3, flag::END_STREAM, OK);
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.told.0[0], Told::Failed(1, Failure::Reset(2)));
-    assert_eq!(bench.told.0[1], Told::Failed(4, Failure::Unprocessed));
+    assert_eq!(bench.told.0[0], SinkEvent::Failed(1, Failure::Reset(2)));
+    assert_eq!(bench.told.0[1], SinkEvent::Failed(4, Failure::Unprocessed));
     assert_eq!(bench.connection.places(), 0);
     assert!(!bench.connection.is_spent());
     bench
@@ -659,9 +663,9 @@ fn a_cancelled_stream_is_ignored_and_its_headers_are_still_read() {
     assert_eq!(
         bench.told.0,
         [
-            Told::FirstByte(2),
+            SinkEvent::FirstByte(2),
             head(2, 200, &[("x-a", "b")]),
-            Told::End(2, None)
+            SinkEvent::End(2, None)
         ]
     );
 }
@@ -675,7 +679,7 @@ fn replies_without_a_body_may_have_a_length() {
         bench
             .receive(&Script::default().headers(1, flag::END_STREAM, &fields).0)
             .expect("a reply");
-        assert_eq!(bench.told.0.last(), Some(&Told::End(1, None)));
+        assert_eq!(bench.told.0.last(), Some(&SinkEvent::End(1, None)));
     }
 }
 
@@ -762,7 +766,7 @@ proptest! {
                 break;
             }
         }
-        let ended = bench.told.0.iter().filter(|told| matches!(told, Told::End(..) | Told::Failed(..))).count();
+        let ended = bench.told.0.iter().filter(|told| matches!(told, SinkEvent::End(..) | SinkEvent::Failed(..))).count();
         prop_assert_eq!(ended as u32 + bench.connection.streams.open(), 3);
     }
 }

@@ -5,7 +5,7 @@
 //! allocations during a load.
 
 use crate::layer::{Layer, LayerError};
-use crate::tls::{TlsConfig, TlsError, Wanted, explain};
+use crate::tls::{RequiredAlpn, TlsConfig, TlsError, explain};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct TlsLayer {
     connection: UnbufferedClientConnection,
     /// Bytes from the peer that do not form a whole record yet.
     incoming: Vec<u8>,
-    wanted: Wanted,
+    wanted: RequiredAlpn,
     is_established: bool,
     /// Whether the peer's `close_notify` has arrived.
     is_closed_by_peer: bool,
@@ -81,9 +81,9 @@ impl Layer for TlsLayer {
                 Ok(ConnectionState::WriteTraffic(mut traffic)) => {
                     return write_into(wire, room, |room| {
                         traffic.encrypt(plain, room).map_err(|error| match error {
-                            EncryptError::InsufficientSize(size) => Short::Room(size),
+                            EncryptError::InsufficientSize(size) => WriteError::Room(size),
                             EncryptError::EncryptExhausted => {
-                                Short::Error("the keys of the connection are exhausted")
+                                WriteError::Error("the keys of the connection are exhausted")
                             }
                         })
                     });
@@ -128,9 +128,9 @@ impl TlsLayer {
                     if std::mem::take(&mut self.owes_close_notify) {
                         write_into(wire, RECORD_OVERHEAD, |room| {
                             traffic.queue_close_notify(room).map_err(|error| match error {
-                                EncryptError::InsufficientSize(size) => Short::Room(size),
+                                EncryptError::InsufficientSize(size) => WriteError::Room(size),
                                 EncryptError::EncryptExhausted => {
-                                    Short::Error("the keys of the connection are exhausted")
+                                    WriteError::Error("the keys of the connection are exhausted")
                                 }
                             })
                         })?;
@@ -161,7 +161,7 @@ impl std::fmt::Debug for TlsLayer {
     }
 }
 
-enum Short {
+enum WriteError {
     Room(InsufficientSizeError),
     Error(&'static str),
 }
@@ -170,7 +170,7 @@ enum Short {
 fn write_into(
     wire: &mut Vec<u8>,
     mut room: usize,
-    mut write: impl FnMut(&mut [u8]) -> Result<usize, Short>,
+    mut write: impl FnMut(&mut [u8]) -> Result<usize, WriteError>,
 ) -> Result<(), LayerError> {
     let begin = wire.len();
     loop {
@@ -180,8 +180,8 @@ fn write_into(
                 wire.truncate(begin + written);
                 return Ok(());
             }
-            Err(Short::Room(size)) => room = size.required_size,
-            Err(Short::Error(reason)) => return Err(LayerError(reason.into())),
+            Err(WriteError::Room(size)) => room = size.required_size,
+            Err(WriteError::Error(reason)) => return Err(LayerError(reason.into())),
         }
     }
 }
@@ -192,8 +192,8 @@ fn encode(
 ) -> Result<(), LayerError> {
     write_into(wire, 1024, |room| {
         data.encode(room).map_err(|error| match error {
-            EncodeError::InsufficientSize(size) => Short::Room(size),
-            EncodeError::AlreadyEncoded => Short::Error("a handshake record was sent twice"),
+            EncodeError::InsufficientSize(size) => WriteError::Room(size),
+            EncodeError::AlreadyEncoded => WriteError::Error("a handshake record was sent twice"),
         })
     })
 }

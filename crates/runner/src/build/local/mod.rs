@@ -4,13 +4,13 @@ mod libc;
 mod rooted;
 
 use super::remote::{RemoteBuild, name_of};
-use super::{Builder, Built, MARK, Tools, id_of};
-use crate::script::{Ended, until_ended};
+use super::{BuildOutput, Builder, MARK, Tools, id_of};
+use crate::script::{ScriptExit, until_ended};
 use crate::{Failure, Progress};
 use libc::CLibrary;
-use prony_config::{Reached, Service};
+use prony_config::{Service, ServiceOrigin};
 use prony_host::{Cpus, Isolation, Limits, ProcessSpec, Stdio};
-use prony_records::{Exclusion, ServiceId, Stage};
+use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
@@ -35,7 +35,7 @@ pub(super) fn build_all(
     there: RemoteBuild<'_>,
     (services, at_once): (&[&Service], usize),
     watch: &(dyn Fn(Progress) + Sync),
-) -> BTreeMap<ServiceId, Result<Built, Exclusion>> {
+) -> BTreeMap<ServiceId, Result<BuildOutput, Exclusion>> {
     let without_log = |failure: Failure| failure.with_log(Vec::new());
     let destination = match Destination::of(there) {
         Ok(destination) => destination,
@@ -78,7 +78,7 @@ impl<'a> Destination<'a> {
         let name = &there.member.name;
         let refused = |ours: &str, theirs: &str| {
             Err(Failure::infrastructure(
-                Stage::Build,
+                TrialStage::Build,
                 format!(
                     "{name} has {theirs}, and this machine {ours}: programs that are built here do not run there; remove `build = \"here\"` \
                      from [host.{name}] to build services on that host"
@@ -109,10 +109,10 @@ impl<'a> Destination<'a> {
     fn send(
         &self,
         service: &Service,
-        (built, tools): (Built, &Tools),
+        (built, tools): (BuildOutput, &Tools),
         watch: &dyn Fn(Progress),
-    ) -> Result<Built, Failure> {
-        if matches!(service.reached, Reached::There(_)) {
+    ) -> Result<BuildOutput, Failure> {
+        if matches!(service.reached, ServiceOrigin::There(_)) {
             return Ok(built);
         }
         let (name, folders) = (&self.there.member.name, self.there.folders);
@@ -123,7 +123,7 @@ impl<'a> Destination<'a> {
                 service.label(),
                 file.display()
             );
-            return Err(Failure::new(Stage::Build, text));
+            return Err(Failure::new(TrialStage::Build, text));
         }
         let to = self.folder.join(built.folder.file_name().unwrap_or_default());
         if !self.is_there(&to.join(MARK))? {
@@ -141,9 +141,9 @@ impl<'a> Destination<'a> {
             };
             let remote = self.there.remote.remote();
             let sent = remote.put(&built.folder, &to, &tell);
-            sent.map_err(|error| Failure::host(Stage::Build, &error))?;
+            sent.map_err(|error| Failure::host(TrialStage::Build, &error))?;
         }
-        Ok(Built {
+        Ok(BuildOutput {
             folder: to,
             environment: self.environment(tools)?,
             ..built
@@ -174,7 +174,7 @@ impl<'a> Destination<'a> {
         let remote = self.there.remote.remote();
         remote
             .exists(path)
-            .map_err(|error| Failure::host(Stage::Build, &error))
+            .map_err(|error| Failure::host(TrialStage::Build, &error))
     }
 }
 
@@ -182,7 +182,7 @@ fn here() -> Result<Machine, Failure> {
     let answer = std::process::Command::new("sh").args(["-c", QUESTION]).output();
     let answer = answer.map_err(|error| {
         Failure::infrastructure(
-            Stage::Build,
+            TrialStage::Build,
             format!("cannot find out the C library of this machine: {error}"),
         )
     })?;
@@ -211,16 +211,16 @@ fn asked(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
         cpu_speed_probe: false,
     };
     let started = there.member.host.start(&spec);
-    let mut process = started.map_err(|error| Failure::host(Stage::Build, &error))?;
+    let mut process = started.map_err(|error| Failure::host(TrialStage::Build, &error))?;
     match until_ended(&mut *process, SOON, || there.cancel.is_asked()) {
-        Ended::Itself(_) => {
+        ScriptExit::Itself(_) => {
             let lines = process.log_tail(super::LOG_LINES);
             Ok(Machine::of(lines.iter().map(String::as_str)))
         }
-        Ended::Cancelled => Err(Failure::interrupted(Stage::Build)),
-        Ended::TooLong => {
+        ScriptExit::Cancelled => Err(Failure::interrupted(TrialStage::Build)),
+        ScriptExit::TooLong => {
             let text = format!("{} does not report its C library", there.member.name);
-            Err(Failure::infrastructure(Stage::Build, text))
+            Err(Failure::infrastructure(TrialStage::Build, text))
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Finds builds that cannot be moved: tools such as Python's `venv` write their own path into their output.
 
 use crate::Failure;
-use prony_records::Stage;
+use prony_records::TrialStage;
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ const HEAD: u64 = 1024;
 pub(super) fn first(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
     let unread = |error: io::Error| {
         let reason = format!("cannot read the build in {}: {error}", build.display());
-        Failure::infrastructure(Stage::Build, reason)
+        Failure::infrastructure(TrialStage::Build, reason)
     };
     for entry in WalkDir::new(build).min_depth(1) {
         let entry = entry.map_err(|error| unread(error.into()))?;

@@ -6,13 +6,13 @@ mod verdict;
 pub use round::Round;
 pub use verdict::{compared, ratio, sample, verdict};
 
-use super::lines::{Lines, Tell};
+use super::lines::{Lines, ProgressFn};
 use crate::clock::now;
 use crate::designs::{Duet as DuetDesign, is_reversed};
-use crate::error::Told as _;
-use crate::project::{Chosen, common, find};
+use crate::error::ErrorContext as _;
+use crate::project::{SelectedService, common, find};
 use crate::trial::service_id;
-use crate::{BenchError, Checkout, Pair, RunEnd, Session, Workbench};
+use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, RunEnd, Session};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, Design, Plan, Service, WarmUpChoice};
 use prony_load::{Load, Protocol};
@@ -35,7 +35,7 @@ const BIAS: &str = "both services shared their CPUs: between services of differe
 #[derive(Debug, Clone)]
 pub struct CleanOptions<'a> {
     /// The two; their rounds are an even number.
-    pub pair: Pair<'a>,
+    pub pair: ComparisonPair<'a>,
     /// Load before the measurement.
     pub warm_up: Duration,
     /// What each of the two is loaded with.
@@ -92,9 +92,9 @@ pub struct Outcome {
 pub fn play(
     wish: &CleanOptions<'_>,
     store: &Store,
-    workbench: &Workbench,
-    tell: Tell<'_>,
-) -> Result<Outcome, BenchError> {
+    workbench: &LocalTestbed,
+    tell: ProgressFn<'_>,
+) -> Result<Outcome, CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let (first, second) = both(wish, &checkout, &mut catalogue)?;
@@ -128,7 +128,7 @@ fn both(
     wish: &CleanOptions<'_>,
     checkout: &Checkout,
     catalogue: &mut Catalogue,
-) -> Result<(Chosen, Chosen), BenchError> {
+) -> Result<(SelectedService, SelectedService), CommandError> {
     let [first, second] = wish.pair.choose(checkout, catalogue)?;
     if first.id != second.id {
         return Ok((first, second));
@@ -143,7 +143,7 @@ fn plan(
     contract: &Contract,
     services: [&Service; 2],
     protocol: Protocol,
-) -> Result<Plan, BenchError> {
+) -> Result<Plan, CommandError> {
     let warm_up = WarmUpChoice::FixedNs(wish.warm_up.as_nanos() as u64);
     let group = wish.pair.group(contract, Some(&wish.load), warm_up)?;
     let [first, second] = services.map(Service::label);
@@ -157,7 +157,7 @@ fn plan(
 }
 
 /// Says in the run what it was and how it ended.
-fn finish(store: &Store, record: &RunRecord, told: Result<String, String>) -> Result<(), BenchError> {
+fn finish(store: &Store, record: &RunRecord, told: Result<String, String>) -> Result<(), CommandError> {
     let note = format!(
         "a duet: both services ran at the same time, so that their ratio counts, not their values; {BIAS}"
     );
@@ -200,7 +200,7 @@ fn outcome_of(
     wish: &CleanOptions<'_>,
     (plan, record): (&Plan, &RunRecord),
     (trials, end): (&[TrialRecord], &RunEnd),
-) -> Result<Outcome, BenchError> {
+) -> Result<Outcome, CommandError> {
     let rounds = rounds_of(plan, trials);
     let interrupted = *end == RunEnd::Interrupted;
     if rounds.is_empty() {
@@ -210,10 +210,10 @@ fn outcome_of(
                 .find_map(|trial| Some((trial, trial.result.as_ref().err()?)))
             {
                 _ if interrupted => {
-                    BenchError::Interrupted("ended before the first round was over".to_owned())
+                    CommandError::Interrupted("ended before the first round was over".to_owned())
                 }
-                Some((trial, excluded)) => BenchError::Failed(super::failure(trial, excluded)),
-                None => BenchError::Failed("no round was measured".to_owned()),
+                Some((trial, excluded)) => CommandError::Failed(super::failure(trial, excluded)),
+                None => CommandError::Failed("no round was measured".to_owned()),
             },
         );
     }

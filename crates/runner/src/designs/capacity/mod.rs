@@ -8,7 +8,7 @@ pub(super) use steps::CapacitySteps;
 
 use crate::history::History;
 use crate::schedule::{Block, Design, OnFailure, Placing, ServiceStart, Step, StepResult};
-use crate::{BenchError, missed_by, number, percent};
+use crate::{CommandError, missed_by, number, percent};
 use prony_config::{Plan, PlannedTrial};
 use prony_load::{Condition, Load, Objective};
 use prony_records::{Recording, Scope, Verdict as Trust, verdict};
@@ -73,7 +73,7 @@ pub struct Point {
 
 /// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and
 /// records the outcome; `tell` receives each point. A first rate without a valid reply ends the search.
-pub fn walk<E: From<BenchError>>(
+pub fn walk<E: From<CommandError>>(
     plan: SearchPlan,
     (objective, under_way): (&Objective, f64),
     load: &mut dyn FnMut(f64) -> Result<Recording, E>,
@@ -118,11 +118,11 @@ pub(crate) fn misses(
     recording: &Recording,
     rate: f64,
     under_way: f64,
-) -> Result<(Vec<String>, bool), BenchError> {
+) -> Result<(Vec<String>, bool), CommandError> {
     if let Trust::Invalid(warnings) = verdict(recording) {
         let of_machine = |scope| scope == Scope::Machine;
         if let Some(machine) = warnings.iter().find(|one| of_machine(one.kind.facts().scope)) {
-            return Err(BenchError::Infrastructure(format!(
+            return Err(CommandError::Infrastructure(format!(
                 "at {rate:.0}/s {}",
                 machine.text
             )));

@@ -26,16 +26,16 @@ pub(in super::super) struct CapacitySteps<'a> {
 
 /// A rate that did not meet the objective.
 #[derive(Debug, Clone, PartialEq)]
-struct Miss {
+struct MissedRate {
     rate: f64,
     why: String,
     saturated: bool,
 }
 
 /// The search as far as its results go.
-struct Course {
+struct SearchProgress {
     search: CapacitySearch,
-    last_miss: Option<Miss>,
+    last_miss: Option<MissedRate>,
     /// Misses in a row at the rate that is tried.
     tries: u32,
     /// Why nothing can be found.
@@ -103,7 +103,7 @@ impl<'a> CapacitySteps<'a> {
         Step::WarmUp(vec![run], WarmUp::Settle(settling))
     }
 
-    fn try_next(&self, course: Course) -> Step {
+    fn try_next(&self, course: SearchProgress) -> Step {
         if let Some((fault, reason)) = course.given_up {
             return Step::GiveUp(0, fault, reason);
         }
@@ -122,8 +122,8 @@ impl<'a> CapacitySteps<'a> {
         enough_ns.min(LONGEST_STEP_NS).max(self.search.step_ns)
     }
 
-    fn course(&self, start: f64, results: &[StepResult]) -> Course {
-        let mut course = Course {
+    fn course(&self, start: f64, results: &[StepResult]) -> SearchProgress {
+        let mut course = SearchProgress {
             search: CapacitySearch::new(SearchPlan {
                 start,
                 limit: self.search.limit.as_per_second(),
@@ -145,16 +145,19 @@ impl<'a> CapacitySteps<'a> {
     }
 
     /// How a rate missed the objective. The error says what the machine made impossible.
-    fn miss(&self, rate: f64, recording: &Recording) -> Result<Option<Miss>, String> {
+    fn miss(&self, rate: f64, recording: &Recording) -> Result<Option<MissedRate>, String> {
         let objective = &self.search.objective;
         let (missed, _) = misses(objective, recording, rate, under_way(&self.group.load))
             .map_err(|error| error.to_string())?;
         let saturated = recording.generator.saturated;
-        Ok(missed.into_iter().next().map(|why| Miss { rate, why, saturated }))
+        Ok(missed
+            .into_iter()
+            .next()
+            .map(|why| MissedRate { rate, why, saturated }))
     }
 
     /// What a reader must know of the rate that was found.
-    fn doubts(&self, course: Course, last: &StepResult) -> Vec<Warning> {
+    fn doubts(&self, course: SearchProgress, last: &StepResult) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if matches!(course.search.next(), SearchStep::Beyond(_)) {
             let text = "Met the objective at the highest rate tried.";
@@ -175,8 +178,8 @@ impl<'a> CapacitySteps<'a> {
     }
 }
 
-impl Course {
-    fn take(&mut self, rate: f64, miss: Result<Option<Miss>, String>) {
+impl SearchProgress {
+    fn take(&mut self, rate: f64, miss: Result<Option<MissedRate>, String>) {
         let miss = match miss {
             Ok(miss) => miss,
             Err(reason) => {
@@ -194,7 +197,7 @@ impl Course {
     }
 }
 
-fn nothing_met(last: Option<&Miss>) -> String {
+fn nothing_met(last: Option<&MissedRate>) -> String {
     match last {
         Some(miss) => format!("no rate meets the objective: at {:.0}/s {}", miss.rate, miss.why),
         None => "no rate meets the objective".to_owned(),

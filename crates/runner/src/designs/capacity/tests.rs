@@ -81,7 +81,7 @@ fn a_first_rate_without_a_valid_reply_ends_the_search() {
     let mut loads = 0;
     let mut load = |_rate: f64| {
         loads += 1;
-        Ok::<_, BenchError>(recording(1_000, 0, 0))
+        Ok::<_, CommandError>(recording(1_000, 0, 0))
     };
     let (end, points) = walk(plan, (&objective, 64.0), &mut load, &mut |_| {}).expect("an end");
     assert_eq!((end, points.len(), loads), (SearchStep::None, 1, 1));

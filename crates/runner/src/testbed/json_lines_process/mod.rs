@@ -6,7 +6,7 @@ pub(crate) use memory_semaphore::MemorySemaphore;
 
 use crate::testbed::Member;
 use memory_semaphore::MemoryPermit;
-use prony_host::{HostError, Isolation, Limits, Place, Process, ProcessSpec, Stdio};
+use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, RolePlacement, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ pub struct Task<'a> {
     /// Its working directory; `None` for the folder of its log.
     pub folder: Option<&'a Path>,
     /// Its CPUs; `None` for all.
-    pub place: Option<&'a Place>,
+    pub place: Option<&'a RolePlacement>,
     /// The file for its standard error.
     pub log: &'a Path,
 }

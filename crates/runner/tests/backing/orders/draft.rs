@@ -10,12 +10,12 @@ use std::collections::HashMap;
 pub(crate) struct Draft {
     pub(crate) customer_id: i64,
     pub(crate) note: Option<String>,
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Vec<OrderLine>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Line {
+pub(crate) struct OrderLine {
     pub(crate) product_id: i64,
     pub(crate) quantity: i64,
 }
@@ -64,7 +64,7 @@ impl Draft {
 
     /// One line for each product.
     pub(crate) fn merge(&mut self) {
-        let mut merged: Vec<Line> = Vec::new();
+        let mut merged: Vec<OrderLine> = Vec::new();
         for line in self.lines.drain(..) {
             match merged
                 .iter_mut()

@@ -7,7 +7,7 @@ use super::database::Database;
 use super::{Ground, Refusal, Reply};
 use crate::right::{escaped, parameter};
 use crate::toy::{Answer, Call};
-use draft::{Draft, Line};
+use draft::{Draft, OrderLine};
 pub(crate) use mutants::Fault;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -211,7 +211,7 @@ impl Shop {
         prices: &HashMap<i64, i32>,
     ) -> Result<i64, Refusal> {
         let first = draft.lines.first().and_then(|line| prices.get(&line.product_id));
-        let price = |line: &Line| match first {
+        let price = |line: &OrderLine| match first {
             Some(first) if self.is(Fault::OnePrice) => *first,
             _ => prices[&line.product_id],
         };

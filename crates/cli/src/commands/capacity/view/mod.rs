@@ -25,14 +25,14 @@ pub(super) struct CapacityResult<'a> {
 
 /// The verdict of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Word {
+enum CapacityVerdict {
     Failed,
     None,
     LowerBound,
     Capacity,
 }
 
-impl Word {
+impl CapacityVerdict {
     const fn key(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -70,15 +70,15 @@ impl<'a> CapacityResult<'a> {
         }
     }
 
-    fn word(&self) -> Word {
+    fn word(&self) -> CapacityVerdict {
         match self.end {
             SearchStep::None | SearchStep::Try(_) if self.points.iter().all(|point| point.failed) => {
-                Word::Failed
+                CapacityVerdict::Failed
             }
-            SearchStep::None | SearchStep::Try(_) => Word::None,
-            SearchStep::Beyond(_) => Word::LowerBound,
-            SearchStep::Found(_) if self.limit().is_some() => Word::LowerBound,
-            SearchStep::Found(_) => Word::Capacity,
+            SearchStep::None | SearchStep::Try(_) => CapacityVerdict::None,
+            SearchStep::Beyond(_) => CapacityVerdict::LowerBound,
+            SearchStep::Found(_) if self.limit().is_some() => CapacityVerdict::LowerBound,
+            SearchStep::Found(_) => CapacityVerdict::Capacity,
         }
     }
 
@@ -93,8 +93,8 @@ impl<'a> CapacityResult<'a> {
 
     pub(super) fn exit(&self) -> Exit {
         match self.word() {
-            Word::Failed | Word::None => Exit::ObjectiveFailed,
-            Word::LowerBound | Word::Capacity => Exit::Fine,
+            CapacityVerdict::Failed | CapacityVerdict::None => Exit::ObjectiveFailed,
+            CapacityVerdict::LowerBound | CapacityVerdict::Capacity => Exit::Fine,
         }
     }
 
@@ -103,7 +103,7 @@ impl<'a> CapacityResult<'a> {
         let missed = |point: &Point| point.missed.first().cloned().unwrap_or_default();
         let reason = self.last_miss.map_or_else(String::new, missed);
         match (self.word(), self.end) {
-            (Word::Failed, _) => format!("FAILED: no rate meets {}: {reason}", self.objective),
+            (CapacityVerdict::Failed, _) => format!("FAILED: no rate meets {}: {reason}", self.objective),
             (_, SearchStep::Found(rate)) => match self.limit() {
                 Some(limit) => format!("LOWER BOUND: at least {} {what}/s ({limit})", number(rate)),
                 None => format!(
@@ -128,7 +128,7 @@ impl<'a> CapacityResult<'a> {
 
     pub(super) fn text(&self, columns: usize) -> String {
         let line = text::headline(&self.headline(), columns);
-        let failed = self.word() == Word::Failed;
+        let failed = self.word() == CapacityVerdict::Failed;
         let advice = self
             .last_miss
             .filter(|_| failed)

@@ -5,7 +5,7 @@ use super::input::{JobError, header, text_or_file};
 use super::template::PlaceholderTable;
 use prony_load::events::LONGEST_EVENT;
 use prony_load::{
-    Body, BodyRule, Expectation, Generated, Operation, Parameter, Part, Request, Source, Template,
+    Body, BodyRule, Expectation, GeneratedBody, Operation, Parameter, Part, Request, Source, Template,
 };
 
 /// Number of digits in the default message.
@@ -126,8 +126,8 @@ fn typed_message(
 
 /// Incompressible bytes, with an end that is different each time.
 fn of_size(bytes: u64, places: &mut PlaceholderTable) -> Result<Template, JobError> {
-    let end = digits(Generated::end_length(bytes), places)?;
-    let generated = Generated {
+    let end = digits(GeneratedBody::end_length(bytes), places)?;
+    let generated = GeneratedBody {
         bytes,
         chunk: None,
         end: Template::default(),

@@ -2,7 +2,7 @@
 
 mod turn;
 
-pub use turn::{Frame, FrameKind, Heard, Member, Turn};
+pub use turn::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use super::{Call, PlaceholderValues};
 use crate::contract::template::{Builder, constant};
@@ -97,7 +97,7 @@ impl Call<'_> {
         &self,
         request: &Request,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<Turn>, ContractError> {
+    ) -> Result<Vec<ScriptStep>, ContractError> {
         let Some(talk) = &self.written.script else {
             if !self.expect().get_ref().echoed {
                 return Ok(Vec::new());
@@ -107,7 +107,7 @@ impl Call<'_> {
                 _ => FrameKind::Text,
             };
             let said = Frame::new(kind, constant(&message(&request.body)));
-            return Ok(vec![Turn::Say(said), Turn::Hear(Heard::Echo)]);
+            return Ok(vec![ScriptStep::Say(said), ScriptStep::Hear(ExpectedFrame::Echo)]);
         };
         let has_members = talk.get_ref().iter().any(|written| written.by.is_some());
         // The members whose connections have ended.
@@ -133,7 +133,7 @@ impl Call<'_> {
             turn::read(written, (&at, filling), &mut turns)?;
             if matches!(
                 turns.last(),
-                Some(Turn::Hear(Heard::Close(_)) | Turn::Deaf | Turn::Cut)
+                Some(ScriptStep::Hear(ExpectedFrame::Close(_)) | ScriptStep::Deaf | ScriptStep::Cut)
             ) {
                 over.push(&written.by);
             }

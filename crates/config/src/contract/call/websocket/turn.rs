@@ -4,7 +4,7 @@ use crate::contract::ContractError;
 use crate::contract::call::PlaceholderValues;
 use crate::contract::template::constant;
 use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
-use prony_load::{Generated, Template};
+use prony_load::{GeneratedBody, Template};
 
 /// Longest payload of a frame in a script, bytes.
 const LONGEST: usize = 16 << 20;
@@ -13,11 +13,11 @@ const LONGEST_CONTROL: usize = 125;
 
 /// One step of a WebSocket script.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Turn {
+pub enum ScriptStep {
     /// Send this frame.
     Say(Frame),
     /// Wait for this.
-    Hear(Heard),
+    Hear(ExpectedFrame),
     /// The following steps are on this member's connection, which is opened if it is not open yet.
     By(Member),
     /// The member stops reading: nothing is expected on its connection from now on.
@@ -75,7 +75,7 @@ pub enum FrameKind {
 
 /// What a client must receive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ExpectedFrame {
     /// All messages that were sent and not echoed yet, unchanged and in order; and a pong for each ping.
     Echo,
     /// The end of the connection, with one of these codes; `None`: without a code.
@@ -89,10 +89,10 @@ pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ContractError, &'a Pl
 pub(super) fn read(
     written: &ScriptStepToml,
     place: ErrorLocation<'_>,
-    turns: &mut Vec<Turn>,
+    turns: &mut Vec<ScriptStep>,
 ) -> Result<(), ContractError> {
     if let Some(name) = &written.by {
-        turns.push(Turn::By(Member {
+        turns.push(ScriptStep::By(Member {
             name: name.clone(),
             path: written
                 .at
@@ -117,19 +117,19 @@ pub(super) fn read(
     if idle && (!enters || written.unfinished || written.unmasked) {
         return Err(place.0("it is empty: give a frame, or `expect`".to_owned()));
     }
-    turns.extend(said.map(Turn::Say));
-    turns.extend(written.deaf.then_some(Turn::Deaf));
-    turns.extend(written.cut.then_some(Turn::Cut));
+    turns.extend(said.map(ScriptStep::Say));
+    turns.extend(written.deaf.then_some(ScriptStep::Deaf));
+    turns.extend(written.cut.then_some(ScriptStep::Cut));
     let heard = match &written.expect {
         None => None,
-        Some(ExpectedFrameToml::Word(_)) => Some(Heard::Echo),
+        Some(ExpectedFrameToml::Word(_)) => Some(ExpectedFrame::Echo),
         Some(ExpectedFrameToml::Close(close)) => {
             let OneOrMany(codes) = &close.close;
             let codes = codes.iter().map(|code| code_of(code, place));
-            Some(Heard::Close(codes.collect::<Result<_, _>>()?))
+            Some(ExpectedFrame::Close(codes.collect::<Result<_, _>>()?))
         }
     };
-    turns.extend(heard.map(Turn::Hear));
+    turns.extend(heard.map(ScriptStep::Hear));
     Ok(())
 }
 
@@ -229,8 +229,8 @@ fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, C
 
 /// Bytes that do not compress.
 fn made_up(length: usize) -> Vec<u8> {
-    let generated = Generated {
-        bytes: length as u64 + u64::from(Generated::end_length(u64::MAX)),
+    let generated = GeneratedBody {
+        bytes: length as u64 + u64::from(GeneratedBody::end_length(u64::MAX)),
         chunk: None,
         end: Template::default(),
     };

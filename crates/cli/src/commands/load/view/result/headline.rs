@@ -1,6 +1,6 @@
 //! The headline: the verdict, and the most important figures.
 
-use super::{LoadResult, Word, kind, llm};
+use super::{LoadResult, LoadVerdict, kind, llm};
 use crate::format_value::{duration, quantile};
 use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
@@ -21,7 +21,7 @@ impl LoadResult<'_> {
         let success = recording.success().map_or_else(|| "0 %".to_owned(), percent_down);
         let success = format!("{success} success");
         let body = match self.word {
-            Word::Interrupted => {
+            LoadVerdict::Interrupted => {
                 let seconds = duration((recording.duration_s * 1e9) as u64);
                 if self.has_result() {
                     format!("after {seconds}; {success}, {}", self.figures())
@@ -29,17 +29,17 @@ impl LoadResult<'_> {
                     format!("after {seconds}; no result: {}", self.reason())
                 }
             }
-            Word::Failed => return format!("FAILED: {success}: {}", self.reason()),
-            Word::ObjectiveMissed => {
+            LoadVerdict::Failed => return format!("FAILED: {success}: {}", self.reason()),
+            LoadVerdict::ObjectiveMissed => {
                 let missed = self.objective.iter().filter_map(|one| one.missed.as_deref());
                 let missed = missed.collect::<Vec<_>>().join("; ");
                 format!("{missed}; {success}, {}", self.rate())
             }
-            Word::Errors if verdict(self.recording).limit().is_some() => {
+            LoadVerdict::Errors if verdict(self.recording).limit().is_some() => {
                 format!("{success}, {}", self.bound())
             }
-            Word::LowerBound => self.bound(),
-            Word::Errors | Word::Ok => format!("{success}, {}", self.figures()),
+            LoadVerdict::LowerBound => self.bound(),
+            LoadVerdict::Errors | LoadVerdict::Ok => format!("{success}, {}", self.figures()),
         };
         format!("{}: {body}{}", self.word.shown(), self.warning_count())
     }

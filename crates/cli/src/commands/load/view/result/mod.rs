@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 /// The verdict of a load. If several apply, the first counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum LoadVerdict {
     /// The load was stopped early.
     Interrupted,
     /// There is no result.
@@ -32,7 +32,7 @@ pub(crate) enum Word {
     Ok,
 }
 
-impl Word {
+impl LoadVerdict {
     const fn shown(self) -> &'static str {
         match self {
             Self::Interrupted => "INTERRUPTED",
@@ -69,7 +69,7 @@ impl Word {
 pub(in super::super) struct LoadResult<'a> {
     recording: &'a Recording,
     objective: Vec<Judged>,
-    word: Word,
+    word: LoadVerdict,
 }
 
 impl<'a> LoadResult<'a> {
@@ -79,12 +79,12 @@ impl<'a> LoadResult<'a> {
         let objective = judged.map_or_else(Vec::new, |objective| judge(objective, recording));
         let is_missed = objective.iter().any(|one| one.missed.is_some());
         let word = match verdict(recording) {
-            _ if recording.interrupted => Word::Interrupted,
-            Verdict::Invalid(_) => Word::Failed,
-            _ if is_missed => Word::ObjectiveMissed,
-            _ if recording.outcomes.valid < recording.due() => Word::Errors,
-            Verdict::LowerBound(_) => Word::LowerBound,
-            Verdict::Doubtful(_) | Verdict::Valid => Word::Ok,
+            _ if recording.interrupted => LoadVerdict::Interrupted,
+            Verdict::Invalid(_) => LoadVerdict::Failed,
+            _ if is_missed => LoadVerdict::ObjectiveMissed,
+            _ if recording.outcomes.valid < recording.due() => LoadVerdict::Errors,
+            Verdict::LowerBound(_) => LoadVerdict::LowerBound,
+            Verdict::Doubtful(_) | Verdict::Valid => LoadVerdict::Ok,
         };
         Self {
             recording,
