@@ -10,12 +10,12 @@ use prony_load::{Body, Request, Target, Template};
 
 /// The outcome of the single request, and its body so far.
 #[derive(Debug, Default, PartialEq)]
-struct Seen {
+struct ReceivedBody {
     body: Vec<u8>,
     outcome: Option<Result<(), Failure>>,
 }
 
-impl ReplySink for Seen {
+impl ReplySink for ReceivedBody {
     fn first_byte(&mut self, _: Token) {}
 
     fn head(&mut self, _: Token, head: Head<'_>) {
@@ -36,7 +36,7 @@ impl ReplySink for Seen {
     }
 }
 
-fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
+fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> ReceivedBody {
     let target = Target {
         url: "http://h/".into(),
         host: "h".into(),
@@ -53,7 +53,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Seen {
     };
     let mut shared = Http1::shared();
     let mut connection = Http1::new(&mut shared, 1);
-    let (mut seen, mut out) = (Seen::default(), Vec::new());
+    let (mut seen, mut out) = (ReceivedBody::default(), Vec::new());
     let none = Parameters::new(&[], 0);
     let call = Call {
         token: Token(0),

@@ -16,14 +16,14 @@ const MESSAGES: u32 = 5;
 
 /// The outcome of each message, and the message that is being received.
 #[derive(Debug, Default, PartialEq)]
-struct Seen {
+struct ReceivedMessages {
     ended: Vec<(u32, Vec<u8>, Result<(), Failure>)>,
     begun: bool,
     message: Vec<u8>,
     longest: usize,
 }
 
-impl Seen {
+impl ReceivedMessages {
     fn over(&mut self, token: Token, result: Result<(), Failure>) {
         assert_eq!(self.ended.len() as u32, token.0, "messages end in order, and once");
         let message = std::mem::take(&mut self.message);
@@ -34,7 +34,7 @@ impl Seen {
     }
 }
 
-impl ReplySink for Seen {
+impl ReplySink for ReceivedMessages {
     fn first_byte(&mut self, token: Token) {
         assert!(!self.begun && self.ended.len() as u32 == token.0);
         self.begun = true;
@@ -88,7 +88,7 @@ fn read<'a>(
     longest: u64,
     switches: bool,
     pieces: impl Iterator<Item = &'a [u8]>,
-) -> (Seen, Result<(), &'static str>, usize) {
+) -> (ReceivedMessages, Result<(), &'static str>, usize) {
     let target = Target {
         url: String::new(),
         host: "h".into(),
@@ -106,9 +106,9 @@ fn read<'a>(
     let parameters = Parameters::new(&[], 1);
     let mut shared = WebSocket::shared_within(&limits);
     let mut connection = WebSocket::new(&mut shared, MESSAGES);
-    let mut seen = Seen {
+    let mut seen = ReceivedMessages {
         longest: longest as usize,
-        ..Seen::default()
+        ..ReceivedMessages::default()
     };
     let mut out = Vec::new();
     connection.open(&mut shared, &text, &mut out);

@@ -39,7 +39,7 @@ pub(crate) struct Job {
 
 /// The output of a run about a variant of a service.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(crate) struct Told {
+pub(crate) struct ServiceOutput {
     /// Completed trials.
     pub(crate) trials: usize,
     /// Faults, for each workload.
@@ -54,9 +54,9 @@ pub(crate) struct Told {
 
 /// The result of a run.
 #[derive(Debug, Default)]
-pub(crate) struct Ran {
+pub(crate) struct RunOutput {
     /// By variant, as `name/variant`.
-    pub(crate) told: BTreeMap<String, Told>,
+    pub(crate) told: BTreeMap<String, ServiceOutput>,
     /// Whether it was stopped at the deadline.
     pub(crate) cut: bool,
     /// Whether it ended with a verdict.
@@ -65,7 +65,7 @@ pub(crate) struct Ran {
 
 impl Job {
     /// Runs it and forwards its output.
-    pub(crate) fn run(&self, checkout: &Checkout) -> Result<Ran> {
+    pub(crate) fn run(&self, checkout: &Checkout) -> Result<RunOutput> {
         let mut command = checkout.prony_on(&self.cpus);
         command.args(["run", &self.suite, "--strict", "--keep-disturbed"]);
         if let Some(profile) = &self.profile {
@@ -80,7 +80,7 @@ impl Job {
             say(&format!("{}{line}", self.mark));
             listener.hear(line);
         })?;
-        Ok(Ran {
+        Ok(RunOutput {
             judged: listener.judged,
             told: listener.told,
             cut,
@@ -211,7 +211,7 @@ fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> b
 
 /// Parses the output of a run.
 struct Listener {
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, ServiceOutput>,
     judged: bool,
     /// When the last trial ended.
     since: Instant,

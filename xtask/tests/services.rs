@@ -74,12 +74,12 @@ struct Toys {
     folder: TempDir,
 }
 
-struct Ended {
+struct CommandOutput {
     good: bool,
     said: String,
 }
 
-impl Ended {
+impl CommandOutput {
     /// The last line.
     fn last(&self) -> &str {
         self.said.lines().last().unwrap_or_default()
@@ -155,11 +155,11 @@ impl Toys {
         self.git(&["commit", "-q", "--allow-empty", "-m", "a change"]);
     }
 
-    fn xtask(&self, arguments: &[&str]) -> Ended {
+    fn xtask(&self, arguments: &[&str]) -> CommandOutput {
         self.xtask_until(arguments, None)
     }
 
-    fn xtask_until(&self, arguments: &[&str], until: Option<&str>) -> Ended {
+    fn xtask_until(&self, arguments: &[&str], until: Option<&str>) -> CommandOutput {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         command
             .arg("services")
@@ -176,7 +176,7 @@ impl Toys {
         }
         let output = command.output().expect("xtask starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ended {
+        CommandOutput {
             good: output.status.success(),
             said: text(&output.stdout) + &text(&output.stderr),
         }

@@ -26,7 +26,7 @@ pub(super) struct CaseClient<'a> {
 
 /// How an exchange is sent, and what earlier replies of its case gave.
 #[derive(Clone, Copy)]
-struct Sending<'a> {
+struct ExchangeOptions<'a> {
     delivery: Delivery,
     bag: &'a CapturedValues,
 }
@@ -59,7 +59,7 @@ impl<'a> CaseClient<'a> {
 
     /// A request on a connection of its own.
     pub(super) fn once_alone(&self, exchange: &Exchange) -> Result<Reply, ClientError> {
-        let sending = Sending {
+        let sending = ExchangeOptions {
             delivery: Delivery::InTurn,
             bag: &CapturedValues::default(),
         };
@@ -135,7 +135,7 @@ impl<'a> CaseClient<'a> {
             return in_time(exchange, started.elapsed());
         }
         let reused = line.is_some();
-        let sending = Sending { delivery, bag };
+        let sending = ExchangeOptions { delivery, bag };
         let mut result = self.reply(line, exchange, sending);
         if reused && result.as_ref().is_err_and(ClientError::may_resend) {
             // The service closed the connection after its last reply without announcing it.
@@ -172,7 +172,7 @@ impl<'a> CaseClient<'a> {
         &self,
         line: &mut Option<Connection>,
         exchange: &Exchange,
-        sending: Sending<'_>,
+        sending: ExchangeOptions<'_>,
     ) -> Result<Reply, ClientError> {
         let started = Instant::now();
         let deadline = started + self.patience_for(exchange);
@@ -194,7 +194,7 @@ impl<'a> CaseClient<'a> {
         &self,
         line: &mut Option<Connection>,
         exchange: &Exchange,
-        sending: Sending<'_>,
+        sending: ExchangeOptions<'_>,
         deadline: Instant,
     ) -> Result<Reply, ClientError> {
         let connection = self.connected(line, deadline)?;
@@ -220,7 +220,7 @@ impl<'a> CaseClient<'a> {
         &self,
         connection: &mut Connection,
         exchange: &Exchange,
-        sending: Sending<'_>,
+        sending: ExchangeOptions<'_>,
     ) -> Result<Token, ClientError> {
         let framing = match sending.delivery {
             Delivery::Chunked(size) => BodyFraming::Chunked(size),
@@ -254,7 +254,7 @@ impl<'a> CaseClient<'a> {
     ) -> Result<(), (usize, ClientError)> {
         let deadline = Instant::now() + self.patience;
         let first = |error| (0, error);
-        let sending = Sending {
+        let sending = ExchangeOptions {
             delivery: Delivery::InTurn,
             bag: &CapturedValues::default(),
         };

@@ -1,6 +1,6 @@
 //! A contract whose calls use what earlier ones gave: who forgets, or gives what is not so, is found out.
 
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use crate::{Mutant, answers, side_by_side, survives, twin_passes};
 use prony_config::contract::Contract;
 use serde_json::{Value, json};
@@ -47,32 +47,32 @@ load = { kind = "closed", connections = 1 }
 "##;
 
 #[derive(Default)]
-struct Things(Mutex<Vec<Value>>);
+struct StoredItems(Mutex<Vec<Value>>);
 
-impl Things {
-    fn answer(&self, call: &Call) -> Answer {
+impl StoredItems {
+    fn answer(&self, call: &Call) -> ScriptedReply {
         let mut things = self.0.lock().expect("no panic");
         match (call.method.as_str(), call.segments().as_slice()) {
             ("POST", ["things"]) => {
                 let Ok(mut thing) = serde_json::from_slice::<Value>(&call.body) else {
-                    return Answer::new(400);
+                    return ScriptedReply::new(400);
                 };
                 let id = things.len() + 1;
                 thing["id"] = json!(id);
                 things.push(thing.clone());
-                let mut answer = Answer::of(201, "application/json", thing.to_string());
+                let mut answer = ScriptedReply::of(201, "application/json", thing.to_string());
                 answer.set("Location", &format!("/things/{id}"));
                 answer
             }
             ("GET" | "HEAD", ["things", id]) => {
                 let place = id.parse().unwrap_or(0_usize).wrapping_sub(1);
                 match things.get(place) {
-                    Some(thing) => Answer::of(200, "application/json", thing.to_string()),
-                    None => Answer::new(404),
+                    Some(thing) => ScriptedReply::of(200, "application/json", thing.to_string()),
+                    None => ScriptedReply::new(404),
                 }
             }
-            (_, ["things"] | ["things", _]) => Answer::new(405),
-            _ => Answer::new(404),
+            (_, ["things"] | ["things", _]) => ScriptedReply::new(405),
+            _ => ScriptedReply::new(404),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Things {
 fn with_status(
     status: u16,
     change: impl Fn(&mut Value) + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |_, answer| {
         if answer.status == status {
             let mut value = serde_json::from_slice(&answer.body).expect("JSON");
@@ -98,7 +98,7 @@ fn mutants() -> Vec<Mutant> {
             "kept and given back: GET /things/{thing}: status",
             |_, answer| {
                 if answer.status == 200 {
-                    *answer = Answer::new(404);
+                    *answer = ScriptedReply::new(404);
                 }
             },
         ),
@@ -136,8 +136,8 @@ fn what_was_given_is_used() {
     std::fs::create_dir(&folder).expect("a folder");
     std::fs::write(folder.join("contract.toml"), CONTRACT).expect("written");
     let contract = Contract::load(&folder).unwrap_or_else(|error| panic!("{error}"));
-    let things = Things::default();
-    let right: Arc<crate::Right> = Arc::new(move |call: &Call| things.answer(call));
+    let things = StoredItems::default();
+    let right: Arc<crate::CorrectHandler> = Arc::new(move |call: &Call| things.answer(call));
     twin_passes(&contract, &right);
     let waiting = Mutex::new(mutants());
     side_by_side(|| {

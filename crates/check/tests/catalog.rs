@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use crate::{answers, right, try_all};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -10,11 +10,14 @@ use std::sync::Mutex;
 /// Changes the items before they are coded.
 fn body(
     change: impl Fn(&Call, Value) -> Value + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if let Some((from, count)) = right::asked(call).filter(|_| answer.status == 200) {
             let value = change(call, right::items(from, count));
-            *answer = right::coded(call, Answer::of(200, "application/json", value.to_string()));
+            *answer = right::coded(
+                call,
+                ScriptedReply::of(200, "application/json", value.to_string()),
+            );
         }
     }
 }
@@ -22,7 +25,7 @@ fn body(
 /// Changes each item.
 fn item(
     change: impl Fn(u64, &mut Value) + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     body(move |_, mut value| {
         for item in value["items"].as_array_mut().expect("items") {
             let i = item["id"].as_u64().expect("a number");
@@ -35,16 +38,16 @@ fn item(
 /// Answers with these items where the request is refused.
 fn instead(
     asked: impl Fn(&Call) -> Option<(u64, u64)> + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if let Some((from, count)) = asked(call).filter(|_| answer.status == 400) {
             let value = right::items(from, count).to_string();
-            *answer = right::coded(call, Answer::of(200, "application/json", value));
+            *answer = right::coded(call, ScriptedReply::of(200, "application/json", value));
         }
     }
 }
 
-fn is_coded(answer: &Answer) -> bool {
+fn is_coded(answer: &ScriptedReply) -> bool {
     answer.headers.iter().any(|(name, _)| name == "Content-Encoding")
 }
 
@@ -260,13 +263,13 @@ fn every_wrong_catalog_is_rejected() {
                         .split_once('?')
                         .map(|(_, query)| query.starts_with("from="));
                     if first == Some(false) {
-                        *answer = Answer::of(400, "text/plain", "from comes first");
+                        *answer = ScriptedReply::of(400, "text/plain", "from comes first");
                     }
                 },
             ),
             answers("the catalogue on other paths", "other paths", |call, answer| {
                 if answer.status == 404 && call.path.starts_with("/catalog") {
-                    *answer = Answer::of(200, "application/json", right::items(1, 1).to_string());
+                    *answer = ScriptedReply::of(200, "application/json", right::items(1, 1).to_string());
                 }
             }),
         ],

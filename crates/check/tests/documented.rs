@@ -1,6 +1,6 @@
 //! The worked example of `docs/CONTRACTS.md` does what the page says.
 
-use crate::toy::{self, Answer, Call, Habit, Handler};
+use crate::toy::{self, Call, FaultMode, Handler, ScriptedReply};
 use prony_check::{CheckReport, CheckRequest, check};
 use prony_config::contract::Contract;
 use prony_load::{Order, Protocol, Target};
@@ -22,20 +22,20 @@ fn example() -> Contract {
     Contract::load(&own).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn right(call: &Call) -> Answer {
+fn right(call: &Call) -> ScriptedReply {
     match (call.method.as_str(), call.segments().as_slice()) {
-        ("GET" | "HEAD", ["greet", who]) => Answer::of(200, "text/plain", format!("Hello, {who}!")),
+        ("GET" | "HEAD", ["greet", who]) => ScriptedReply::of(200, "text/plain", format!("Hello, {who}!")),
         ("POST", ["visit"]) if serde_json::from_slice::<serde_json::Value>(&call.body).is_ok() => {
-            Answer::of(200, "application/json", call.body.clone())
+            ScriptedReply::of(200, "application/json", call.body.clone())
         }
-        ("POST", ["visit"]) => Answer::new(400),
-        (_, ["greet", _] | ["visit"]) => Answer::new(405),
-        _ => Answer::new(404),
+        ("POST", ["visit"]) => ScriptedReply::new(400),
+        (_, ["greet", _] | ["visit"]) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
 fn checked(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
-    let toy = toy::serve(Habit::Right, handler);
+    let toy = toy::serve(FaultMode::Right, handler);
     let target = Target {
         url: format!("http://{}", toy.address),
         host: toy.address.ip().to_string(),

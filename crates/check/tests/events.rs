@@ -1,7 +1,7 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::right::{parameter, within};
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use crate::{answers, try_all};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,31 +20,31 @@ fn tick(i: u64, of: u64) -> String {
     format!("id: {i}\nevent: tick\ndata: {{\"n\": {i}, \"of\": {of}}}\n\n")
 }
 
-fn stream(count: u64, gap_us: u64) -> Answer {
+fn stream(count: u64, gap_us: u64) -> ScriptedReply {
     let gap = Duration::from_micros(gap_us);
     let pause = |i| if i == 1 { Duration::ZERO } else { gap };
     let mut pieces: TimedEvents = (1..=count).map(|i| (pause(i), tick(i, count))).collect();
     pieces.push((Duration::ZERO, "event: end\ndata: bye\n\n".to_owned()));
-    let mut answer = Answer::of(200, "text/event-stream", "");
+    let mut answer = ScriptedReply::of(200, "text/event-stream", "");
     answer.stream = pieces;
     answer
 }
 
-fn right(call: &Call) -> Answer {
+fn right(call: &Call) -> ScriptedReply {
     match (call.path.as_str(), call.method.as_str()) {
         ("/events", "GET") => match asked(call) {
-            None => Answer::of(400, "text/plain", "count 1 to 10000, gap_us 0 to 1000000"),
+            None => ScriptedReply::of(400, "text/plain", "count 1 to 10000, gap_us 0 to 1000000"),
             Some((count, gap_us)) => stream(count, gap_us),
         },
-        ("/events", _) => Answer::new(405),
-        _ => Answer::new(404),
+        ("/events", _) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
 /// Changes right streams.
 fn of(
     change: impl Fn(&mut TimedEvents) + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |_, answer| {
         if answer.status == 200 {
             change(&mut answer.stream);
@@ -55,7 +55,7 @@ fn of(
 /// Changes the text of each event but the last one.
 fn each(
     change: impl Fn(String) -> String + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     of(move |pieces| {
         let ticks = pieces.len() - 1;
         for (_, text) in &mut pieces[..ticks] {
@@ -67,7 +67,7 @@ fn each(
 /// Changes the pauses.
 fn pauses(
     change: impl Fn(Duration) -> Duration + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     of(move |pieces| {
         for (pause, _) in pieces {
             *pause = change(*pause);
@@ -78,7 +78,7 @@ fn pauses(
 /// Streams where the request is refused.
 fn instead(
     asked: impl Fn(&Call) -> Option<(u64, u64)> + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if let Some((count, gap_us)) = asked(call).filter(|_| answer.status == 400) {
             *answer = stream(count, gap_us);
@@ -272,7 +272,7 @@ fn every_wrong_stream_is_rejected() {
                 |call, answer| {
                     if let Some((count, _)) = asked(call).filter(|_| answer.status == 200) {
                         let all: Vec<u64> = (1..=count).collect();
-                        *answer = Answer::of(200, "application/json", format!("{all:?}"));
+                        *answer = ScriptedReply::of(200, "application/json", format!("{all:?}"));
                     }
                 },
             ),
@@ -320,7 +320,7 @@ fn every_wrong_stream_is_rejected() {
                 "expected 400, got 200",
                 |_, answer| {
                     if answer.status == 400 {
-                        *answer = Answer::of(200, "text/event-stream", "event: error\ndata: no\n\n");
+                        *answer = ScriptedReply::of(200, "text/event-stream", "event: error\ndata: no\n\n");
                     }
                 },
             ),
@@ -329,7 +329,7 @@ fn every_wrong_stream_is_rejected() {
                 "the order of parameters",
                 |call, answer| {
                     if !call.target.starts_with("/events?count=") && answer.status == 200 {
-                        *answer = Answer::new(400);
+                        *answer = ScriptedReply::new(400);
                     }
                 },
             ),
@@ -338,7 +338,7 @@ fn every_wrong_stream_is_rejected() {
                 "clients that accept anything, or say nothing",
                 |call, answer| {
                     if answer.status == 200 && call.header("accept") != Some(&b"text/event-stream"[..]) {
-                        *answer = Answer::new(406);
+                        *answer = ScriptedReply::new(406);
                     }
                 },
             ),
@@ -353,7 +353,7 @@ fn every_wrong_stream_is_rejected() {
                 move |call, answer| {
                     let lasts = asked(call).is_some_and(|(count, gap_us)| count * gap_us > 5_000_000);
                     if lasts && places.fetch_add(1, Ordering::SeqCst) >= 100 {
-                        *answer = Answer::new(503);
+                        *answer = ScriptedReply::new(503);
                     }
                 },
             ),

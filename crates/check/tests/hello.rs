@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Habit};
+use crate::toy::{FaultMode, ScriptedReply};
 use crate::{answers, habit, right, try_all};
 
 #[test]
@@ -51,7 +51,7 @@ fn every_wrong_hello_is_rejected() {
                 "unknown path: GET /no/such/path: status: expected 404, got 200",
                 |_, answer| {
                     if answer.status == 404 {
-                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                        *answer = ScriptedReply::of(200, "text/plain", "Hello, World!");
                     }
                 },
             ),
@@ -60,7 +60,7 @@ fn every_wrong_hello_is_rejected() {
                 "wrong method: DELETE /api/test: status: expected 404 or 405, got 200",
                 |_, answer| {
                     if answer.status == 405 {
-                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                        *answer = ScriptedReply::of(200, "text/plain", "Hello, World!");
                     }
                 },
             ),
@@ -74,7 +74,7 @@ fn every_wrong_hello_is_rejected() {
                 "query string: GET /api/test?page",
                 |call, answer| {
                     if call.target.contains('?') {
-                        *answer = Answer::new(404);
+                        *answer = ScriptedReply::new(404);
                     }
                 },
             ),
@@ -83,7 +83,7 @@ fn every_wrong_hello_is_rejected() {
                 "percent-encoded path: GET /ap%69/test: status",
                 |call, answer| {
                     if call.target.contains('%') && !call.target.contains('?') {
-                        *answer = Answer::new(404);
+                        *answer = ScriptedReply::new(404);
                     }
                 },
             ),
@@ -92,7 +92,7 @@ fn every_wrong_hello_is_rejected() {
                 "GET /API/TEST: status: expected 404, got 200",
                 |call, answer| {
                     if call.path.eq_ignore_ascii_case("/api/test") {
-                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                        *answer = ScriptedReply::of(200, "text/plain", "Hello, World!");
                     }
                 },
             ),
@@ -101,7 +101,7 @@ fn every_wrong_hello_is_rejected() {
                 "GET /api/testing: status: expected 404, got 200",
                 |call, answer| {
                     if call.path.starts_with("/api/test") && call.method == "GET" {
-                        *answer = Answer::of(200, "text/plain", "Hello, World!");
+                        *answer = ScriptedReply::of(200, "text/plain", "Hello, World!");
                     }
                 },
             ),
@@ -110,7 +110,7 @@ fn every_wrong_hello_is_rejected() {
                 "100 headers: GET /api/test: status: expected 200, got 400",
                 |call, answer| {
                     if call.headers.len() > 64 {
-                        *answer = Answer::new(400);
+                        *answer = ScriptedReply::new(400);
                     }
                 },
             ),
@@ -138,7 +138,7 @@ fn every_wrong_hello_is_rejected() {
                 "many connections: GET /api/test: status: expected 200, got 503",
                 |call, answer| {
                     if call.number > 150 {
-                        *answer = Answer::new(503);
+                        *answer = ScriptedReply::new(503);
                     }
                 },
             ),
@@ -208,17 +208,17 @@ fn every_wrong_hello_is_rejected() {
             habit(
                 "reads once",
                 "single bytes: GET /api/test: status: expected 200, got 400",
-                Habit::ReadsOnce,
+                FaultMode::ReadsOnce,
             ),
             habit(
                 "leaves bodies",
                 "wrong method: GET /api/test",
-                Habit::LeavesBodies,
+                FaultMode::LeavesBodies,
             ),
             habit(
                 "forgets the second of a packet",
                 "one packet: GET /api/test: reply",
-                Habit::ForgetsTheSecond,
+                FaultMode::ForgetsTheSecond,
             ),
         ],
     );

@@ -1,6 +1,6 @@
 //! What all mutants have in common: how one is made, how it is checked, and what must be reported of it.
 
-use crate::toy::{self, Answer, Call, Habit};
+use crate::toy::{self, Call, FaultMode, ScriptedReply};
 use prony_check::{CheckReport, CheckRequest, check, recheck};
 use prony_config::contract::Contract;
 use prony_load::{Protocol, Target};
@@ -15,28 +15,28 @@ pub(crate) struct Mutant {
     pub(crate) name: &'static str,
     /// What the check must say of it.
     pub(crate) told: &'static str,
-    pub(crate) habit: Habit,
+    pub(crate) habit: FaultMode,
     pub(crate) change: Box<Change>,
 }
 
-pub(crate) type Change = dyn Fn(&Call, &mut Answer) + Send + Sync;
+pub(crate) type Change = dyn Fn(&Call, &mut ScriptedReply) + Send + Sync;
 
 /// A server whose right answers are changed.
 pub(crate) fn answers(
     name: &'static str,
     told: &'static str,
-    change: impl Fn(&Call, &mut Answer) + Send + Sync + 'static,
+    change: impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static,
 ) -> Mutant {
     Mutant {
         name,
         told,
-        habit: Habit::Right,
+        habit: FaultMode::Right,
         change: Box::new(change),
     }
 }
 
 /// A server that reads or writes wrongly.
-pub(crate) fn habit(name: &'static str, told: &'static str, habit: Habit) -> Mutant {
+pub(crate) fn habit(name: &'static str, told: &'static str, habit: FaultMode) -> Mutant {
     Mutant {
         name,
         told,
@@ -106,11 +106,11 @@ pub(crate) const AT_ONCE: usize = 4;
 /// Checks the right twin and every mutant of a contract; fails with the list of those that were not caught.
 pub(crate) fn try_all(
     name: &str,
-    right: impl Fn(&Call) -> Answer + Send + Sync + 'static,
+    right: impl Fn(&Call) -> ScriptedReply + Send + Sync + 'static,
     mutants: Vec<Mutant>,
 ) {
     let contract = contract(name);
-    let right: Arc<Right> = Arc::new(right);
+    let right: Arc<CorrectHandler> = Arc::new(right);
     twin_passes(&contract, &right);
     let waiting = Mutex::new(mutants);
     side_by_side(|| {
@@ -119,12 +119,12 @@ pub(crate) fn try_all(
     });
 }
 
-pub(crate) type Right = dyn Fn(&Call) -> Answer + Send + Sync;
+pub(crate) type CorrectHandler = dyn Fn(&Call) -> ScriptedReply + Send + Sync;
 
 /// The right server must pass.
-pub(crate) fn twin_passes(contract: &Contract, right: &Arc<Right>) {
+pub(crate) fn twin_passes(contract: &Contract, right: &Arc<CorrectHandler>) {
     let right = Arc::clone(right);
-    let twin = toy::serve(Habit::Right, Arc::new(move |call: &Call| right(call)));
+    let twin = toy::serve(FaultMode::Right, Arc::new(move |call: &Call| right(call)));
     let reports = checked(contract, twin.address, Protocol::Http1);
     assert_eq!(
         told(&reports),
@@ -135,7 +135,7 @@ pub(crate) fn twin_passes(contract: &Contract, right: &Arc<Right>) {
 }
 
 /// Checks a mutant; what is wrong with the check where it does not name the fault.
-pub(crate) fn survives(contract: &Contract, right: &Arc<Right>, mutant: Mutant) -> Option<String> {
+pub(crate) fn survives(contract: &Contract, right: &Arc<CorrectHandler>, mutant: Mutant) -> Option<String> {
     let all = |address| checked(contract, address, Protocol::Http1);
     survives_what(all, right, mutant)
 }
@@ -143,7 +143,7 @@ pub(crate) fn survives(contract: &Contract, right: &Arc<Right>, mutant: Mutant) 
 /// The same with other checks.
 pub(crate) fn survives_what(
     checks: impl Fn(SocketAddr) -> Vec<CheckReport>,
-    right: &Arc<Right>,
+    right: &Arc<CorrectHandler>,
     mutant: Mutant,
 ) -> Option<String> {
     let (right, change) = (Arc::clone(right), mutant.change);

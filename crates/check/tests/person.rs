@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Call, Habit};
+use crate::toy::{Call, FaultMode, ScriptedReply};
 use crate::{answers, habit, right, try_all};
 use serde_json::{Value, json};
 use std::sync::Mutex;
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 /// Changes the JSON of right answers.
 fn value(
     change: impl Fn(&Call, &mut Value) + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if answer.status == 200
             && let Ok(mut value) = serde_json::from_slice(&answer.body)
@@ -20,7 +20,7 @@ fn value(
 }
 
 /// Stores what is created, as the original would not.
-fn stores() -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+fn stores() -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     let stored: Mutex<Vec<Value>> = Mutex::new(Vec::new());
     move |call, answer| {
         let mut stored = stored.lock().expect("no panic");
@@ -31,7 +31,7 @@ fn stores() -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
         if answer.status == 404
             && let Some(person) = stored.iter().find(|person| person["id"] == id.as_str())
         {
-            *answer = Answer::of(200, "application/json", person.to_string());
+            *answer = ScriptedReply::of(200, "application/json", person.to_string());
         }
     }
 }
@@ -129,7 +129,7 @@ fn every_wrong_person_is_rejected() {
                 "the links of an unknown person: GET /person/0/links: status: expected 200, got 404",
                 |call, answer| {
                     if call.path.ends_with("/links") && answer.text().contains("\"count\":0") {
-                        *answer = Answer::new(404);
+                        *answer = ScriptedReply::new(404);
                     }
                 },
             ),
@@ -147,7 +147,7 @@ fn every_wrong_person_is_rejected() {
                 "status: expected 404, got 200 with the body `null`",
                 |call, answer| {
                     if call.segments().len() == 2 && answer.status == 404 {
-                        *answer = Answer::of(200, "application/json", "null");
+                        *answer = ScriptedReply::of(200, "application/json", "null");
                     }
                 },
             ),
@@ -210,7 +210,7 @@ fn every_wrong_person_is_rejected() {
                 "what is no JSON: POST /person: status: expected 400, got 200",
                 |call, answer| {
                     if answer.status == 400 && serde_json::from_slice::<Value>(&call.body).is_err() {
-                        *answer = Answer::of(200, "application/json", "{}");
+                        *answer = ScriptedReply::of(200, "application/json", "{}");
                     }
                 },
             ),
@@ -233,7 +233,7 @@ fn every_wrong_person_is_rejected() {
                             sent["location"].is_object() && sent["location"]["street"].is_null()
                         })
                     {
-                        *answer = Answer::of(200, "application/json", call.body.clone());
+                        *answer = ScriptedReply::of(200, "application/json", call.body.clone());
                     }
                 },
             ),
@@ -261,14 +261,14 @@ fn every_wrong_person_is_rejected() {
                 "GET /person/3: body at email",
                 |call, answer| {
                     if call.segments().len() == 2 && answer.status == 200 {
-                        *answer = Answer::of(200, "application/json", right::PERSONS[0].to_string());
+                        *answer = ScriptedReply::of(200, "application/json", right::PERSONS[0].to_string());
                     }
                 },
             ),
             habit(
                 "knows no chunked bodies",
                 "chunked body: POST /person",
-                Habit::KnowsNoChunks,
+                FaultMode::KnowsNoChunks,
             ),
         ],
     );

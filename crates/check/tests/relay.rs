@@ -1,5 +1,5 @@
 use crate::right::{self, RelayAction};
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use crate::{Mutant, answers, contract, side_by_side, survives, twin_passes};
 use prony_servers::Backend;
 use serde_json::Value;
@@ -24,7 +24,7 @@ impl Relay {
 fn forwards(
     relay: &Arc<Relay>,
     change: fn(&mut Call),
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     let relay = Arc::clone(relay);
     move |call, answer| {
         if answer.headers.iter().any(|(name, _)| name == "prony-digest") {
@@ -38,8 +38,8 @@ fn forwards(
 /// Forwards what it should have answered itself.
 fn forwards_where(
     relay: &Arc<Relay>,
-    is: fn(&Call, &Answer) -> bool,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+    is: fn(&Call, &ScriptedReply) -> bool,
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     let relay = Arc::clone(relay);
     move |call, answer| {
         if is(call, answer) {
@@ -49,10 +49,12 @@ fn forwards_where(
 }
 
 /// Drops what it should have forwarded.
-fn drops_where(is: fn(&Call, Option<Value>) -> bool) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+fn drops_where(
+    is: fn(&Call, Option<Value>) -> bool,
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if is(call, serde_json::from_slice(&call.body).ok()) {
-            *answer = Answer::new(204);
+            *answer = ScriptedReply::new(204);
         }
     }
 }
@@ -76,7 +78,7 @@ fn every_wrong_relay_is_rejected() {
             backend: Backend::start(DELAY).expect("a backend"),
         });
         let authority = relay.authority();
-        let right: Arc<dyn Fn(&Call) -> Answer + Send + Sync> =
+        let right: Arc<dyn Fn(&Call) -> ScriptedReply + Send + Sync> =
             Arc::new(move |call| match right::relay(call) {
                 RelayAction::Answer(answer) => answer,
                 RelayAction::Forward => right::forwarded(call, &authority),
@@ -128,7 +130,7 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
             "what is no JSON but says so: POST /: status: expected 400, got 204",
             |_, answer| {
                 if answer.status == 400 {
-                    *answer = Answer::new(204);
+                    *answer = ScriptedReply::new(204);
                 }
             },
         ),
@@ -147,7 +149,7 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
             "what is no JSON and does not say so is relayed",
             |call, answer| {
                 if call.header("content-type") == Some(b"text/plain") {
-                    *answer = Answer::new(400);
+                    *answer = ScriptedReply::new(400);
                 }
             },
         ),
@@ -275,7 +277,7 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
             "header prony-digest: expected",
             |call, answer| {
                 if call.method == "POST" && call.path == "/" && answer.status == 204 {
-                    *answer = Answer::new(204);
+                    *answer = ScriptedReply::new(204);
                 }
             },
         ),

@@ -1,6 +1,6 @@
 //! A right answer for each contract.
 
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
@@ -15,26 +15,26 @@ pub(crate) static PERSONS: LazyLock<Vec<Value>> =
 /// Places in `PERSONS`.
 pub(crate) const LINKS: [(usize, usize); 4] = [(0, 1), (0, 2), (1, 2), (3, 0)];
 
-pub(crate) fn hello(call: &Call) -> Answer {
+pub(crate) fn hello(call: &Call) -> ScriptedReply {
     match (call.path.as_str(), call.method.as_str()) {
-        ("/api/test", "GET" | "HEAD") => Answer::of(200, "text/plain", "Hello, World!"),
-        ("/api/test", _) => Answer::new(405),
-        _ => Answer::new(404),
+        ("/api/test", "GET" | "HEAD") => ScriptedReply::of(200, "text/plain", "Hello, World!"),
+        ("/api/test", _) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
-pub(crate) fn sequence(call: &Call) -> Answer {
+pub(crate) fn sequence(call: &Call) -> ScriptedReply {
     let segments = call.segments();
     let ["api", operation @ ("count" | "fib"), n] = segments.as_slice() else {
-        return Answer::new(404);
+        return ScriptedReply::new(404);
     };
     if !matches!(call.method.as_str(), "GET" | "HEAD") {
-        return Answer::new(405);
+        return ScriptedReply::new(405);
     }
     let digits = !n.is_empty() && n.bytes().all(|byte| byte.is_ascii_digit());
     match n.parse::<u64>() {
-        Ok(n) if digits && n <= 10_000 => Answer::of(200, "text/plain", numbers(operation, n)),
-        _ => Answer::new(400),
+        Ok(n) if digits && n <= 10_000 => ScriptedReply::of(200, "text/plain", numbers(operation, n)),
+        _ => ScriptedReply::new(400),
     }
 }
 
@@ -64,22 +64,22 @@ pub(crate) fn numbers(operation: &str, n: u64) -> String {
     all.join(" ")
 }
 
-pub(crate) fn person(call: &Call) -> Answer {
-    let json = |value: &Value| Answer::of(200, "application/json", value.to_string());
+pub(crate) fn person(call: &Call) -> ScriptedReply {
+    let json = |value: &Value| ScriptedReply::of(200, "application/json", value.to_string());
     let reads = matches!(call.method.as_str(), "GET" | "HEAD");
     match call.segments().as_slice() {
         ["person"] if reads => json(&json!({ "persons": *PERSONS, "count": PERSONS.len() })),
         ["person"] if call.method == "POST" => match serde_json::from_slice(&call.body) {
             Ok(value) if is_person(&value) => json(&value),
-            _ => Answer::of(400, "text/plain", "no person"),
+            _ => ScriptedReply::of(400, "text/plain", "no person"),
         },
         ["person", id] if reads => match PERSONS.iter().find(|person| person["id"] == **id) {
             Some(person) => json(person),
-            None => Answer::new(404),
+            None => ScriptedReply::new(404),
         },
         ["person", id, "links"] if reads => json(&links(id)),
-        ["person"] | ["person", _] | ["person", _, "links"] => Answer::new(405),
-        _ => Answer::new(404),
+        ["person"] | ["person", _] | ["person", _, "links"] => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
@@ -103,7 +103,7 @@ fn is_person(value: &Value) -> bool {
         && (value["picture"].is_null() || texts(&value["picture"], &["large", "medium", "thumbnail"]))
 }
 
-pub(crate) fn snoop(call: &Call) -> Answer {
+pub(crate) fn snoop(call: &Call) -> ScriptedReply {
     match (call.path.as_str(), call.method.as_str()) {
         ("/", "GET" | "HEAD") => {
             let lines: Vec<String> = call
@@ -120,10 +120,10 @@ pub(crate) fn snoop(call: &Call) -> Answer {
                 .collect();
             let lines = lines.concat();
             let page = format!("<html><body><pre>\n{lines}</pre></body></html>\n");
-            Answer::of(200, "text/html; charset=utf-8", page)
+            ScriptedReply::of(200, "text/html; charset=utf-8", page)
         }
-        ("/", _) => Answer::new(405),
-        _ => Answer::new(404),
+        ("/", _) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
@@ -136,19 +136,19 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// What a relay does with a request.
 pub(crate) enum RelayAction {
-    Answer(Answer),
+    Answer(ScriptedReply),
     Forward,
 }
 
 pub(crate) fn relay(call: &Call) -> RelayAction {
     if call.path == "/nop" && call.method == "GET" {
-        return RelayAction::Answer(Answer::of(200, "text/plain", "OK"));
+        return RelayAction::Answer(ScriptedReply::of(200, "text/plain", "OK"));
     }
     let kind = call.header("content-type").unwrap_or_default();
     if kind.starts_with(b"application/json") {
         match serde_json::from_slice::<Value>(&call.body) {
-            Err(_) => return RelayAction::Answer(Answer::of(400, "text/plain", "no JSON")),
-            Ok(message) if message["drop"] == true => return RelayAction::Answer(Answer::new(204)),
+            Err(_) => return RelayAction::Answer(ScriptedReply::of(400, "text/plain", "no JSON")),
+            Ok(message) if message["drop"] == true => return RelayAction::Answer(ScriptedReply::new(204)),
             Ok(_) => {}
         }
     }
@@ -156,11 +156,11 @@ pub(crate) fn relay(call: &Call) -> RelayAction {
 }
 
 /// Sends the request to the backend on a connection of its own and gives back what comes.
-pub(crate) fn forwarded(call: &Call, backend: &str) -> Answer {
-    ask(call, backend).unwrap_or_else(|| Answer::of(502, "text/plain", "no backend"))
+pub(crate) fn forwarded(call: &Call, backend: &str) -> ScriptedReply {
+    ask(call, backend).unwrap_or_else(|| ScriptedReply::of(502, "text/plain", "no backend"))
 }
 
-fn ask(call: &Call, backend: &str) -> Option<Answer> {
+fn ask(call: &Call, backend: &str) -> Option<ScriptedReply> {
     let mut stream = TcpStream::connect(backend).ok()?;
     let mut request = format!(
         "{} {} HTTP/1.1\r\nHost: {backend}\r\nConnection: close\r\n",
@@ -185,7 +185,7 @@ fn ask(call: &Call, backend: &str) -> Option<Answer> {
     let httparse::Status::Complete(length) = parsed.parse(&reply).ok()? else {
         return None;
     };
-    let mut answer = Answer::new(parsed.code?);
+    let mut answer = ScriptedReply::new(parsed.code?);
     let mut chunked = false;
     for header in parsed.headers.iter() {
         match header.name.to_lowercase().as_str() {
@@ -290,22 +290,22 @@ pub(crate) fn asked(call: &Call) -> Option<(u64, u64)> {
     Some((number("from", 1_000_000)?, number("count", 500)?))
 }
 
-pub(crate) fn catalog(call: &Call) -> Answer {
+pub(crate) fn catalog(call: &Call) -> ScriptedReply {
     match (call.path.as_str(), call.method.as_str()) {
         ("/catalog", "GET" | "HEAD") => match asked(call) {
-            None => Answer::of(400, "text/plain", "from 1 to 1000000, count 1 to 500"),
+            None => ScriptedReply::of(400, "text/plain", "from 1 to 1000000, count 1 to 500"),
             Some((from, count)) => {
                 let body = items(from, count).to_string();
-                coded(call, Answer::of(200, "application/json", body))
+                coded(call, ScriptedReply::of(200, "application/json", body))
             }
         },
-        ("/catalog", _) => Answer::new(405),
-        _ => Answer::new(404),
+        ("/catalog", _) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
 /// The answer compressed, where the request takes that and it is long enough.
-pub(crate) fn coded(call: &Call, mut answer: Answer) -> Answer {
+pub(crate) fn coded(call: &Call, mut answer: ScriptedReply) -> ScriptedReply {
     answer.set("Vary", "Origin, Accept-Encoding");
     let takes = call.header("accept-encoding").unwrap_or_default();
     let takes = takes
@@ -327,19 +327,19 @@ pub(crate) fn gzipped(body: &[u8]) -> Vec<u8> {
 /// The longest upload.
 pub(crate) const LARGEST: usize = 20 << 20;
 
-pub(crate) fn upload(call: &Call) -> Answer {
+pub(crate) fn upload(call: &Call) -> ScriptedReply {
     match (call.path.as_str(), call.method.as_str()) {
-        ("/upload", "POST") if call.left || call.body.len() > LARGEST => Answer::new(413),
+        ("/upload", "POST") if call.left || call.body.len() > LARGEST => ScriptedReply::new(413),
         ("/upload", "POST") => received(&call.body),
-        ("/upload", _) => Answer::new(405),
-        _ => Answer::new(404),
+        ("/upload", _) => ScriptedReply::new(405),
+        _ => ScriptedReply::new(404),
     }
 }
 
 /// What is said of a body.
-pub(crate) fn received(body: &[u8]) -> Answer {
+pub(crate) fn received(body: &[u8]) -> ScriptedReply {
     let said = json!({ "sha256": digest(body), "bytes": body.len() });
-    Answer::of(200, "application/json", said.to_string())
+    ScriptedReply::of(200, "application/json", said.to_string())
 }
 
 pub(crate) fn digest(body: &[u8]) -> String {

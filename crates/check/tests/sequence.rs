@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Call, Habit};
+use crate::toy::{Call, FaultMode, ScriptedReply};
 use crate::{answers, habit, right, try_all};
 
 fn n(call: &Call) -> Option<u64> {
@@ -15,7 +15,7 @@ fn is(operation: &'static str, call: &Call) -> bool {
 fn text(
     operation: &'static str,
     change: impl Fn(&str, u64) -> String + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if let Some(n) = n(call).filter(|_| answer.status == 200 && is(operation, call)) {
             answer.body = change(&answer.text(), n).into_bytes();
@@ -29,12 +29,12 @@ fn each(text: &str, change: impl Fn(&str) -> String) -> String {
 }
 
 /// Accepts what `read` makes of the last segment.
-fn accepts(read: fn(&str) -> Option<u64>) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+fn accepts(read: fn(&str) -> Option<u64>) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if answer.status == 400
             && let Some(n) = call.segments().last().and_then(|segment| read(segment))
         {
-            *answer = Answer::of(200, "text/plain", right::numbers("count", n));
+            *answer = ScriptedReply::of(200, "text/plain", right::numbers("count", n));
         }
     }
 }
@@ -138,7 +138,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers("knows 500 numbers", "count of random numbers", |call, answer| {
                 if n(call).is_some_and(|n| n > 500) {
-                    *answer = Answer::new(404);
+                    *answer = ScriptedReply::new(404);
                 }
             }),
             answers(
@@ -194,7 +194,7 @@ fn every_wrong_sequence_is_rejected() {
                 "GET /api/count/3/4: status: expected 400 or 404, got 200",
                 |call, answer| {
                     if call.segments().len() == 4 {
-                        *answer = Answer::of(200, "text/plain", "1 2 3");
+                        *answer = ScriptedReply::of(200, "text/plain", "1 2 3");
                     }
                 },
             ),
@@ -203,7 +203,7 @@ fn every_wrong_sequence_is_rejected() {
                 "GET /api/prime/7: status",
                 |call, answer| {
                     if is("prime", call) {
-                        *answer = Answer::of(200, "text/plain", "1 2 3 4 5 6 7");
+                        *answer = ScriptedReply::of(200, "text/plain", "1 2 3 4 5 6 7");
                     }
                 },
             ),
@@ -225,7 +225,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            habit("swaps pairs", "one packet: GET /api/", Habit::SwapsPairs),
+            habit("swaps pairs", "one packet: GET /api/", FaultMode::SwapsPairs),
         ],
     );
 }

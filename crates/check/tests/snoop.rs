@@ -1,13 +1,13 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use crate::{answers, right, try_all};
 use std::sync::Mutex;
 
 /// Changes the page.
 fn page(
     change: impl Fn(&Call, String) -> String + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync {
     move |call, answer| {
         if answer.status == 200 {
             answer.body = change(call, answer.text()).into_bytes();
@@ -18,7 +18,7 @@ fn page(
 /// Builds the page anew with another line for each header.
 fn lines(
     line: impl Fn(&str, &str) -> String + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync {
     page(move |call, _| {
         let lines: Vec<String> = call
             .headers

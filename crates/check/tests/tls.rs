@@ -1,7 +1,7 @@
 //! Right servers pass through TLS as they do without, whatever is spoken.
 
 use crate::front::Front;
-use crate::toy::{self, Habit};
+use crate::toy::{self, FaultMode};
 use crate::{checked_at, contract, grpc, right, told};
 use bytes::Bytes;
 use prony_config::target;
@@ -16,7 +16,7 @@ fn at(front: &Front) -> Target {
 
 #[test]
 fn http1_passes() {
-    let twin = toy::serve(Habit::Right, std::sync::Arc::new(right::hello));
+    let twin = toy::serve(FaultMode::Right, std::sync::Arc::new(right::hello));
     let front = Front::before(twin.address.port(), &["http/1.1"]);
     let reports = checked_at(&contract("hello"), &at(&front), Protocol::Http1);
     assert_eq!(told(&reports), "");

@@ -28,7 +28,7 @@ pub(crate) struct Call {
 
 /// A reply as it is written.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Answer {
+pub(crate) struct ScriptedReply {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
@@ -40,7 +40,7 @@ pub(crate) struct Answer {
     pub(crate) hang_up: bool,
 }
 
-impl Answer {
+impl ScriptedReply {
     pub(crate) fn new(status: u16) -> Self {
         Self {
             status,
@@ -85,7 +85,7 @@ impl Call {
 
 /// How a server may read and write wrongly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Habit {
+pub(crate) enum FaultMode {
     Right,
     /// Takes the first bytes that come for a whole request.
     ReadsOnce,
@@ -101,10 +101,10 @@ pub(crate) enum Habit {
     ForgetsTheSecond,
 }
 
-pub(crate) type Handler = dyn Fn(&Call) -> Answer + Send + Sync;
+pub(crate) type Handler = dyn Fn(&Call) -> ScriptedReply + Send + Sync;
 
 /// Serves what the handler answers.
-pub(crate) fn serve(habit: Habit, handler: Arc<Handler>) -> Threads {
+pub(crate) fn serve(habit: FaultMode, handler: Arc<Handler>) -> Threads {
     let total = Arc::new(AtomicUsize::new(0));
     Threads::start(move |stream| {
         Connection::new(stream, habit, Arc::clone(&handler), Arc::clone(&total)).serve();
@@ -113,7 +113,7 @@ pub(crate) fn serve(habit: Habit, handler: Arc<Handler>) -> Threads {
 
 struct Connection {
     stream: TcpStream,
-    habit: Habit,
+    habit: FaultMode,
     handler: Arc<Handler>,
     total: Arc<AtomicUsize>,
     buffer: Vec<u8>,
@@ -121,7 +121,7 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, habit: Habit, handler: Arc<Handler>, total: Arc<AtomicUsize>) -> Self {
+    fn new(stream: TcpStream, habit: FaultMode, handler: Arc<Handler>, total: Arc<AtomicUsize>) -> Self {
         let _ = stream.set_nodelay(true);
         Self {
             stream,
@@ -138,13 +138,13 @@ impl Connection {
         loop {
             let call = self.read()?;
             let answer = (self.handler)(&call);
-            if self.habit == Habit::SwapsPairs && !self.buffer.is_empty() {
+            if self.habit == FaultMode::SwapsPairs && !self.buffer.is_empty() {
                 let second = self.read()?;
                 let later = (self.handler)(&second);
                 self.write(&second, &later)?;
             }
             self.write(&call, &answer)?;
-            if answer.hang_up || (self.habit == Habit::ForgetsTheSecond && !self.buffer.is_empty()) {
+            if answer.hang_up || (self.habit == FaultMode::ForgetsTheSecond && !self.buffer.is_empty()) {
                 return None;
             }
         }
@@ -166,7 +166,9 @@ impl Connection {
             };
             match head {
                 Head::Whole(length, call) => break (length, *call),
-                Head::Partial if self.habit != Habit::ReadsOnce || self.buffer.is_empty() => self.more()?,
+                Head::Partial if self.habit != FaultMode::ReadsOnce || self.buffer.is_empty() => {
+                    self.more()?;
+                }
                 _ => {
                     let refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
                     let _ = self.stream.write_all(refusal);
@@ -180,8 +182,8 @@ impl Connection {
             .and_then(|length| length.parse().ok())
             .is_some_and(|length: usize| length > 20 << 20);
         let leaves = match self.habit {
-            Habit::LeavesBodies => true,
-            Habit::LeavesLargeBodies => is_large,
+            FaultMode::LeavesBodies => true,
+            FaultMode::LeavesLargeBodies => is_large,
             _ => false,
         };
         if leaves {
@@ -196,7 +198,7 @@ impl Connection {
     }
 
     fn body(&mut self, call: &Call) -> Option<Vec<u8>> {
-        if call.header("transfer-encoding").is_some() && self.habit != Habit::KnowsNoChunks {
+        if call.header("transfer-encoding").is_some() && self.habit != FaultMode::KnowsNoChunks {
             let mut body = Vec::new();
             loop {
                 let line = self.line()?;
@@ -233,7 +235,7 @@ impl Connection {
         Some(std::mem::replace(&mut self.buffer, rest))
     }
 
-    fn write(&mut self, call: &Call, answer: &Answer) -> Option<()> {
+    fn write(&mut self, call: &Call, answer: &ScriptedReply) -> Option<()> {
         if !answer.stream.is_empty() {
             return self.write_stream(answer);
         }
@@ -241,7 +243,7 @@ impl Connection {
     }
 
     /// Until all is sent, or the client has left.
-    fn write_stream(&mut self, answer: &Answer) -> Option<()> {
+    fn write_stream(&mut self, answer: &ScriptedReply) -> Option<()> {
         let mut out = head(answer);
         out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
         for (pause, text) in &answer.stream {
@@ -259,7 +261,7 @@ impl Connection {
     }
 }
 
-fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
+fn serialised(call: &Call, answer: &ScriptedReply) -> Vec<u8> {
     if let Some(raw) = &answer.raw {
         return raw.clone();
     }
@@ -279,7 +281,7 @@ fn serialised(call: &Call, answer: &Answer) -> Vec<u8> {
 }
 
 /// The head without the headers that frame the body, and without its end.
-fn head(answer: &Answer) -> Vec<u8> {
+fn head(answer: &ScriptedReply) -> Vec<u8> {
     let mut out = format!(
         "HTTP/1.1 {} Status\r\nDate: Sun, 06 Nov 1994 08:49:37 GMT\r\n",
         answer.status

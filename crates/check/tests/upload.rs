@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use crate::toy::{Answer, Call, Habit};
+use crate::toy::{Call, FaultMode, ScriptedReply};
 use crate::{answers, habit, right, try_all};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use std::sync::Mutex;
 /// Says of right uploads what `change` makes of the body.
 fn of(
     change: impl Fn(&Call) -> Vec<u8> + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if answer.status == 200 {
             *answer = right::received(&change(call));
@@ -20,7 +20,7 @@ fn of(
 /// Changes what is said.
 fn said(
     change: impl Fn(&Call, &mut Value) + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if answer.status == 200 {
             let mut value = serde_json::from_slice(&answer.body).expect("JSON");
@@ -34,10 +34,10 @@ fn said(
 fn refuses(
     status: u16,
     which: impl Fn(&Call) -> bool + Send + Sync + 'static,
-) -> impl Fn(&Call, &mut Answer) + Send + Sync + 'static {
+) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
     move |call, answer| {
         if answer.status == 200 && which(call) {
-            *answer = Answer::new(status);
+            *answer = ScriptedReply::new(status);
         }
     }
 }
@@ -53,16 +53,16 @@ fn every_wrong_upload_is_rejected() {
         "upload",
         right::upload,
         vec![
-            habit("bodies are not read", "body at bytes", Habit::LeavesBodies),
+            habit("bodies are not read", "body at bytes", FaultMode::LeavesBodies),
             habit(
                 "what is too long stays in the connection",
                 "more than 20 MiB: POST /upload (",
-                Habit::LeavesLargeBodies,
+                FaultMode::LeavesLargeBodies,
             ),
             habit(
                 "knows no chunks",
                 "chunked bodies of every length",
-                Habit::KnowsNoChunks,
+                FaultMode::KnowsNoChunks,
             ),
             answers(
                 "the length is believed, the body not hashed",

@@ -59,7 +59,7 @@ pub(crate) enum ErrorKind {
 /// The user stopped a load before there was anything to report.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped before the measurement began: there is nothing to report")]
-pub(crate) struct Stopped;
+pub(crate) struct StoppedEarly;
 
 /// Bad usage or input: exit code 2. Wrap an error in it with [`bad_input`].
 #[derive(Debug)]
@@ -144,7 +144,7 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         || bench().is_some_and(CommandError::is_bad_input)
     {
         (2, ErrorKind::Input)
-    } else if error.is::<Stopped>() || bench().is_some_and(CommandError::is_interrupted) {
+    } else if error.is::<StoppedEarly>() || bench().is_some_and(CommandError::is_interrupted) {
         (Exit::Interrupted.code(), ErrorKind::Internal)
     } else if matches!(engine(), Some(EngineError::Unreachable { .. })) {
         (1, ErrorKind::Connect)

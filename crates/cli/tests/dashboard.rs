@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A process that ends when this value is dropped.
-struct Running {
+struct RunningProcess {
     process: Child,
     /// Where it listens.
     address: String,
 }
 
-impl Running {
+impl RunningProcess {
     /// Starts the process. Its address follows `before` in a line of its output.
     fn start(command: &mut Command, before: &str) -> Self {
         let mut process = command
@@ -54,7 +54,7 @@ impl Running {
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProcess {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
@@ -121,14 +121,14 @@ fn prometheus_answers_every_query_of_the_dashboard() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let prony = env!("CARGO_BIN_EXE_prony");
-    let served = Running::start(
+    let served = RunningProcess::start(
         Command::new(prony)
             .args(["serve", "--port", "0"])
             .env("PRONY_STORE", filled(folder.path()))
             .current_dir(folder.path()),
         "http://",
     );
-    let load = Running::start(
+    let load = RunningProcess::start(
         Command::new(prony)
             .args(["load", &common::server(), "--rate", "50", "-c", "2", "-d", "10m"])
             .args(["--metrics", "127.0.0.1:0"]),
@@ -148,7 +148,7 @@ fn prometheus_answers_every_query_of_the_dashboard() {
         bell.trim_start_matches("http://")
     );
     std::fs::write(&config, text).expect("written");
-    let prometheus = Running::start(
+    let prometheus = RunningProcess::start(
         Command::new("prometheus")
             .arg(format!("--config.file={}", config.display()))
             .arg(format!(

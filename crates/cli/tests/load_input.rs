@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// A server that answers everything and records each request.
-struct Noting {
+struct RecordingServer {
     url: String,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
-impl Noting {
+impl RecordingServer {
     fn start() -> Self {
         let requests: Arc<Mutex<Vec<Request>>> = Arc::default();
         let noted = Arc::clone(&requests);
@@ -45,7 +45,7 @@ impl Files {
 
 #[test]
 fn several_urls_are_loaded_by_their_weights() {
-    let (server, files) = (Noting::start(), Files::new());
+    let (server, files) = (RecordingServer::start(), Files::new());
     let list = format!(
         "# a mix\n9 GET {}/often\n1 POST /seldom {{\"a\": 1}}\n",
         server.url
@@ -83,7 +83,7 @@ fn several_urls_are_loaded_by_their_weights() {
 
 #[test]
 fn a_request_takes_its_places_from_one_row_of_a_table() {
-    let (server, files) = (Noting::start(), Files::new());
+    let (server, files) = (RecordingServer::start(), Files::new());
     let rows: Vec<String> = (0..200).map(|row| format!("{row},name{row}\n")).collect();
     let rows = rows.concat();
     let table = files.write("users.csv", &format!("id,name\n{rows}"));
@@ -142,7 +142,7 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
 
 #[test]
 fn a_line_of_curl_is_taken_over() {
-    let server = Noting::start();
+    let server = RecordingServer::start();
     let line = format!(
         "curl '{}/api?a=1' \\\n  -H 'X-Token: t' -H 'Connection: keep-alive' --data-raw $'{{\"it\\'s\": 1}}'",
         server.url

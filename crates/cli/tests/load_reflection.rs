@@ -14,7 +14,7 @@ const METHOD: &str = "grpc.health.v1.Health/Check";
 
 /// Which server reflection a service offers.
 #[derive(Clone, Copy)]
-enum Described {
+enum ReflectionVersion {
     V1,
     V1Alpha,
     Not,
@@ -26,7 +26,7 @@ struct Service {
     _runtime: Runtime,
 }
 
-fn start(described: Described) -> Service {
+fn start(described: ReflectionVersion) -> Service {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -40,9 +40,9 @@ fn start(described: Described) -> Service {
     let mut routes = RoutesBuilder::default();
     routes.add_service(tonic_health::server::health_reporter().1);
     match described {
-        Described::V1 => drop(routes.add_service(builder.build_v1().expect("v1"))),
-        Described::V1Alpha => drop(routes.add_service(builder.build_v1alpha().expect("v1alpha"))),
-        Described::Not => {}
+        ReflectionVersion::V1 => drop(routes.add_service(builder.build_v1().expect("v1"))),
+        ReflectionVersion::V1Alpha => drop(routes.add_service(builder.build_v1alpha().expect("v1alpha"))),
+        ReflectionVersion::Not => {}
     }
     let server = tonic::transport::Server::builder().add_routes(routes.routes());
     runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
@@ -75,7 +75,7 @@ fn error(output: &Output, code: i32) -> String {
 
 #[test]
 fn a_service_describes_its_methods_itself() {
-    for described in [Described::V1, Described::V1Alpha] {
+    for described in [ReflectionVersion::V1, ReflectionVersion::V1Alpha] {
         let service = start(described);
         let right = [
             "--message",
@@ -99,7 +99,7 @@ fn a_service_describes_its_methods_itself() {
 
 #[test]
 fn what_the_service_does_not_describe_is_told() {
-    let service = start(Described::V1);
+    let service = start(ReflectionVersion::V1);
     let unknown = error(&load(service.port, "grpc.health.v1.Missing/Check", &[]), 2);
     assert!(
         unknown.contains("`grpc.health.v1.Missing`") && unknown.contains("known are"),
@@ -115,7 +115,7 @@ fn what_the_service_does_not_describe_is_told() {
         field.contains("grpc.health.v1.HealthCheckRequest") && field.contains("name"),
         "{field}"
     );
-    let silent = start(Described::Not);
+    let silent = start(ReflectionVersion::Not);
     let none = error(&load(silent.port, METHOD, &[]), 2);
     assert!(
         none.contains("no server reflection") && none.contains("--proto FILE"),

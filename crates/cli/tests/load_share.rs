@@ -2,7 +2,7 @@
 
 use crate::common::server;
 use prony_load::{Job, Share};
-use prony_merge::{Live, Merger, Part, assemble};
+use prony_merge::{LiveMerge, Merger, Part, assemble};
 use prony_records::{Event, Phase, Recording};
 use prony_schema::Schema;
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn together(url: &str) -> (Recording, Vec<Event>) {
         .collect();
     drop(sender);
     let (mut warm, mut told) = ([false; 2], false);
-    let (mut live, mut merger, mut shown) = (Live::new(2), Merger::new(&job), Vec::new());
+    let (mut live, mut merger, mut shown) = (LiveMerge::new(2), Merger::new(&job), Vec::new());
     for (number, event) in heard {
         match event {
             Event::Phase { .. } => {}

@@ -38,10 +38,10 @@ impl PartialReply {
     }
 
     /// Appends a piece of a body that is needed whole. Fails if that exceeds a limit.
-    pub(crate) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), Excess> {
+    pub(crate) fn add(&mut self, piece: &[u8], budget: &Budget) -> Result<(), BodyLimit> {
         let needed = self.body.len() + piece.len();
         if needed > LONGEST {
-            return Err(Excess::Body);
+            return Err(BodyLimit::Body);
         }
         if self.charge(needed, budget)? {
             self.body.reserve_exact(self.charged - self.body.len());
@@ -51,13 +51,13 @@ impl PartialReply {
     }
 
     /// Charges the budget for a body of `needed` bytes. Returns whether the charge grew.
-    pub(crate) fn charge(&mut self, needed: usize, budget: &Budget) -> Result<bool, Excess> {
+    pub(crate) fn charge(&mut self, needed: usize, budget: &Budget) -> Result<bool, BodyLimit> {
         if needed <= self.charged {
             return Ok(false);
         }
         let wanted = needed.max(2 * self.charged).min(LONGEST);
         if !budget.take(wanted - self.charged) {
-            return Err(Excess::Load);
+            return Err(BodyLimit::Load);
         }
         self.charged = wanted;
         Ok(true)
@@ -72,14 +72,14 @@ impl PartialReply {
 
 /// Why a body cannot be kept whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Excess {
+pub(crate) enum BodyLimit {
     /// It is longer than [`LONGEST`].
     Body,
     /// All bodies of the load together would exceed [`MOST_TOGETHER`].
     Load,
 }
 
-impl Excess {
+impl BodyLimit {
     /// The reason shown to the user.
     pub(crate) const fn reason(self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ mod tests {
         let piece = vec![0; 20 << 10];
         let results: Vec<_> = all.iter_mut().map(|kept| kept.add(&piece, &budget)).collect();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 51);
-        assert!(results[51..].iter().all(|result| *result == Err(Excess::Load)));
+        assert!(results[51..].iter().all(|result| *result == Err(BodyLimit::Load)));
         let held = |all: &[PartialReply]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
         assert!(held(&all) <= 1 << 20);
         for kept in &mut all {
@@ -202,6 +202,6 @@ mod tests {
         let budget = budget(usize::MAX, 0);
         let mut kept = PartialReply::default();
         assert_eq!(kept.add(&vec![0; LONGEST], &budget), Ok(()));
-        assert_eq!(kept.add(&[0], &budget), Err(Excess::Body));
+        assert_eq!(kept.add(&[0], &budget), Err(BodyLimit::Body));
     }
 }

@@ -25,7 +25,7 @@ use toy::{MS, Server, answer_all, get, read_request};
 use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Scripted, literal};
 
 /// Counts the allocations of the load's threads; servers and tests run in the same process.
-struct Counting;
+struct CountingAllocator;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -44,7 +44,7 @@ fn count() {
 }
 
 // SAFETY: every call is passed on unchanged to the system allocator.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
         // SAFETY: the caller upholds the contract.
@@ -70,7 +70,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
 /// Only one load at a time, because there is one counter.
 static ALONE: Mutex<()> = Mutex::new(());

@@ -170,7 +170,7 @@ fn a_deadline_ends_a_stream_with_its_status() {
 #[test]
 fn a_call_that_is_reset_at_its_deadline_is_late() {
     // Starts each reply with a message, and resets the stream after 30 ms.
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -296,7 +296,7 @@ fn replies_that_are_no_grpc_are_wrong() {
         ),
     ];
     for Case(reason, head, body, trailers) in cases {
-        let server = Scripted::start(move |stream, _| {
+        let server = ScriptedServer::start(move |stream, _| {
             let Some(mut peer) = Peer::greet(stream, &[]) else {
                 return;
             };

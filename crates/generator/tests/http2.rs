@@ -147,7 +147,7 @@ fn answer_all(stream: TcpStream, settings: &[(u16, u32)], body: &[u8]) {
 #[test]
 fn goaway_in_the_middle() {
     // Ten get a reply; requests received after them are left unprocessed.
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -179,7 +179,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
     let (tell, told) = mpsc::channel();
     let (tell, told) = (Mutex::new(tell), Mutex::new(told));
     let counted = Arc::clone(&begun);
-    let server = Scripted::start(move |stream, _| {
+    let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -226,7 +226,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
 /// The case of a service that is not ready for more yet.
 #[test]
 fn a_service_that_allows_no_stream_at_first_is_waited_for() {
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[(MAX_CONCURRENT_STREAMS, 0)]) else {
             return;
         };
@@ -262,7 +262,7 @@ fn a_service_that_allows_no_stream_at_first_is_waited_for() {
 fn a_refused_stream_is_sent_again_and_a_reset_one_is_an_error() {
     let resets = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&resets);
-    let server = Scripted::start(move |stream, _| {
+    let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -298,7 +298,7 @@ fn a_refused_stream_is_sent_again_and_a_reset_one_is_an_error() {
 
 #[test]
 fn a_server_that_refuses_always_is_not_asked_for_ever() {
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -320,7 +320,7 @@ fn a_server_that_refuses_always_is_not_asked_for_ever() {
 fn tiny_windows_are_never_overrun() {
     const WINDOW: u32 = 10;
     let body: Vec<u8> = (0..95u8).collect();
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[(INITIAL_WINDOW_SIZE, WINDOW)]) else {
             return;
         };
@@ -367,7 +367,7 @@ fn settings_that_change_are_obeyed() {
         [(MAX_CONCURRENT_STREAMS, 9), (HEADER_TABLE_SIZE, 100)],
         [(MAX_CONCURRENT_STREAMS, 5), (HEADER_TABLE_SIZE, 4096)],
     ];
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &ROUNDS[0]) else {
             return;
         };
@@ -431,7 +431,7 @@ fn settings_that_change_are_obeyed() {
 fn blocks_in_pieces_and_padded_bodies() {
     let body = large_body();
     let sent = body.clone();
-    let server = Scripted::start(move |stream, _| {
+    let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -463,17 +463,17 @@ fn blocks_in_pieces_and_padded_bodies() {
 
 #[test]
 fn a_server_of_another_kind_is_told() {
-    let text = Scripted::start(|mut stream, _| {
+    let text = ScriptedServer::start(|mut stream, _| {
         use std::io::{Read as _, Write as _};
         let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
     });
     let error = run(&job(text.port, Protocol::Http2, (1, 1), get("/"))).expect_err("no HTTP/2");
     assert!(error.to_string().contains("HTTP/1.1"), "{error}");
-    let closing = Scripted::start(|stream, _| drop(stream));
+    let closing = ScriptedServer::start(|stream, _| drop(stream));
     let error = run(&job(closing.port, Protocol::Http2, (1, 1), get("/"))).expect_err("no HTTP/2");
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
-    let silent = Scripted::start(|stream, _| {
+    let silent = ScriptedServer::start(|stream, _| {
         use std::io::Read as _;
         let mut stream = stream;
         while stream.read(&mut [0; 1024]).is_ok_and(|count| count > 0) {}
@@ -486,7 +486,7 @@ fn a_server_of_another_kind_is_told() {
 
 #[test]
 fn a_server_that_breaks_the_rules_is_told() {
-    let server = Scripted::start(|stream, _| {
+    let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -515,7 +515,7 @@ fn a_server_that_breaks_the_rules_is_told() {
 
 #[test]
 fn a_server_that_closes_or_stalls_in_a_reply() {
-    let closing = Scripted::start(|stream, _| {
+    let closing = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -532,7 +532,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
         assert_eq!(recording.outcomes.reset, recording.requests.offered);
     });
     // Every fourth request gets no reply: only that one times out, and the connection continues.
-    let stalling = Scripted::start(|stream, _| {
+    let stalling = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -556,7 +556,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
 
 #[test]
 fn fewer_streams_than_asked_for_are_told() {
-    let server = Scripted::start(|stream, _| answer_all(stream, &[(MAX_CONCURRENT_STREAMS, 3)], HELLO));
+    let server = ScriptedServer::start(|stream, _| answer_all(stream, &[(MAX_CONCURRENT_STREAMS, 3)], HELLO));
     for (in_flight, limited) in [(8, true), (3, false)] {
         let load = job(
             server.port,
@@ -603,7 +603,7 @@ fn answers_to_all_kinds_of_settings() {
         (INITIAL_WINDOW_SIZE, i32::MAX as u32),
         (0x99, 7),
     ];
-    let server = Scripted::start(move |stream, _| answer_all(stream, &settings, HELLO));
+    let server = ScriptedServer::start(move |stream, _| answer_all(stream, &settings, HELLO));
     let load = job(
         server.port,
         Protocol::Http2,

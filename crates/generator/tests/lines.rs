@@ -16,7 +16,7 @@ use toy::{HELLO, Server, job, run};
 const LINE: usize = 64;
 
 /// Records which thread of a load has memory in which cache line.
-struct Noting;
+struct RecordingAllocator;
 
 #[derive(Default)]
 struct Memory {
@@ -95,7 +95,7 @@ fn given_back(pointer: *mut u8, size: usize) {
 }
 
 // SAFETY: every call is passed on unchanged to the system allocator.
-unsafe impl GlobalAlloc for Noting {
+unsafe impl GlobalAlloc for RecordingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract.
         let pointer = unsafe { System.alloc(layout) };
@@ -111,7 +111,7 @@ unsafe impl GlobalAlloc for Noting {
 }
 
 #[global_allocator]
-static NOTING_ALL: Noting = Noting;
+static NOTING_ALL: RecordingAllocator = RecordingAllocator;
 
 /// Cache lines with memory of both threads while loads run: a closed and an open load on each transport.
 fn shared_by_loads(address: std::net::SocketAddr) -> u64 {

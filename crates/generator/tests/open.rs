@@ -436,7 +436,7 @@ fn a_counted_open_load_ends_with_its_last_request(transport: TransportChoice) {
 fn stages_follow_each_other(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
-    let stage = |rate: f64, ms: u64| prony_load::Stage {
+    let stage = |rate: f64, ms: u64| prony_load::ArrivalStage {
         rate: per_second(rate),
         for_ns: ms * MS,
     };

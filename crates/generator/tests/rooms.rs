@@ -34,7 +34,7 @@ on_both_transports!(
 );
 
 /// The frames that a server sends to the member number `seat` for the `n`-th message of its room.
-type Gives = dyn Fn(u64, usize, &Message, &mut Vec<Message>) -> Vec<Message> + Send + Sync;
+type FramesFn = dyn Fn(u64, usize, &Message, &mut Vec<Message>) -> Vec<Message> + Send + Sync;
 
 struct Member {
     socket: WebSocket<TcpStream>,
@@ -49,11 +49,11 @@ struct Room {
 }
 
 /// Rooms by their paths. A sender holds the lock until all members have the message.
-type House = Arc<Mutex<BTreeMap<String, Room>>>;
+type RoomsByPath = Arc<Mutex<BTreeMap<String, Room>>>;
 
-struct Setting {
+struct RoomServer {
     server: Server,
-    house: House,
+    house: RoomsByPath,
 }
 
 /// A server whose members receive the frames of `gives`. With `shared`, every message except greetings is delivered
@@ -61,16 +61,16 @@ struct Setting {
 fn rooms(
     shared: bool,
     gives: impl Fn(u64, usize, &Message, &mut Vec<Message>) -> Vec<Message> + Send + Sync + 'static,
-) -> Setting {
-    let house = House::default();
-    let (rooms, gives): (House, Arc<Gives>) = (Arc::clone(&house), Arc::new(gives));
+) -> RoomServer {
+    let house = RoomsByPath::default();
+    let (rooms, gives): (RoomsByPath, Arc<FramesFn>) = (Arc::clone(&house), Arc::new(gives));
     let server = Server::new(move |stream, _| {
         attend(stream, shared, &rooms, &*gives);
     });
-    Setting { server, house }
+    RoomServer { server, house }
 }
 
-fn attend(stream: TcpStream, shared: bool, house: &House, gives: &Gives) -> Option<()> {
+fn attend(stream: TcpStream, shared: bool, house: &RoomsByPath, gives: &FramesFn) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let request = read_request(&mut reader)?;
     let key = request
@@ -117,7 +117,7 @@ fn attend(stream: TcpStream, shared: bool, house: &House, gives: &Gives) -> Opti
     Some(())
 }
 
-fn say(room: &mut Room, message: &Message, greets: bool, gives: &Gives) {
+fn say(room: &mut Room, message: &Message, greets: bool, gives: &FramesFn) {
     room.said += u64::from(!greets);
     let mut cut = Vec::new();
     for (seat, one) in room.members.iter().enumerate() {
@@ -165,7 +165,12 @@ fn said(kind: &str, message: Template) -> Operation {
 }
 
 /// Numbered texts in `rooms` rooms of `members` members, each with `in_flight` messages in flight.
-fn texts(setting: &Setting, transport: TransportChoice, (rooms, members): (u32, u32), in_flight: u32) -> Job {
+fn texts(
+    setting: &RoomServer,
+    transport: TransportChoice,
+    (rooms, members): (u32, u32),
+    in_flight: u32,
+) -> Job {
     let mut job = job(setting.server.address, transport);
     job.protocol = Protocol::WebSocket;
     let text = Template(vec![Part::Literal("\u{20ac} ".into()), Part::Value(0)]);
@@ -414,9 +419,9 @@ fn who_does_not_hear_itself_is_no_member(transport: TransportChoice) {
         };
         while socket.read().is_ok() {}
     });
-    let setting = Setting {
+    let setting = RoomServer {
         server: silent,
-        house: House::default(),
+        house: RoomsByPath::default(),
     };
     let mut job = texts(&setting, transport, (1, 2), 1);
     job.timeout_ns = 300 * MS;

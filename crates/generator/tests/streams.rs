@@ -3,7 +3,9 @@
 
 use crate::toy::{HELLO, MS, STREAM_HEAD, Server, arrivals, chunk, event, job, read_request, run};
 use crate::wire;
-use crate::wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, Scripted, literal};
+use crate::wire::peer::{
+    DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, RST_STREAM, ScriptedServer, literal,
+};
 use prony_load::events::{Chat, Data, EventRule, Events, ExactStream, MessageRule};
 use prony_load::{
     Expectation, Job, Load, Parameter, Part, Protocol, Source, Spacing, Template, TransportChoice,
@@ -361,8 +363,8 @@ fn users_read_streams(transport: TransportChoice) {
 }
 
 /// An HTTP/2 server that replies to each request with `ticks` ticks, and ends the reply if `ends_reply`.
-fn http2(ticks: u64, ends_reply: bool) -> Scripted {
-    Scripted::start(move |stream, _| {
+fn http2(ticks: u64, ends_reply: bool) -> ScriptedServer {
+    ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
@@ -385,7 +387,7 @@ fn http2(ticks: u64, ends_reply: bool) -> Scripted {
     })
 }
 
-fn over_http2(server: &Scripted, transport: TransportChoice, events: Events) -> Job {
+fn over_http2(server: &ScriptedServer, transport: TransportChoice, events: Events) -> Job {
     let mut operation = wire::get("/events");
     operation.expect = expecting(events);
     let mut job = wire::job(server.port, Protocol::Http2, (2, 4), operation);

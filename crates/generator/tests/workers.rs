@@ -5,7 +5,7 @@ use prony_load::{
     Arrival, Job, Load, Order, Parameter, Part as Piece, Pick, Profile, Rate, Share, Source, Spacing, Step,
     Template, TransportChoice, WarmUp, Workload,
 };
-use prony_merge::{Live, Merger, Part, assemble};
+use prony_merge::{LiveMerge, Merger, Part, assemble};
 use prony_records::{Command, Event, IntervalPart, Phase, Recording};
 use std::net::SocketAddr;
 use std::sync::mpsc::{self, Receiver};
@@ -248,7 +248,7 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
     // The intervals reported during the run equal those of the part, and those that a single generator would have
     // reported.
     assert_eq!(measured, part.intervals.values().cloned().collect::<Vec<_>>());
-    let mut live = Live::new(1);
+    let mut live = LiveMerge::new(1);
     for (index, one) in measured.iter().enumerate() {
         let event = live.take(Phase::Measurement, one.clone());
         assert_eq!(

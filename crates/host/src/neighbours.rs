@@ -44,7 +44,7 @@ impl Neighbours {
     pub fn begin(port: Option<u16>) -> Option<Self> {
         Some(Self {
             machine: Machine::read(&Cpus::default())?,
-            own_ns: cpu_ns(std::process::id() as i32, Waited::Left)?,
+            own_ns: cpu_ns(std::process::id() as i32, ChildTime::Left)?,
             port,
             server_ns: port.and_then(server_ns).unwrap_or(0),
         })
@@ -53,7 +53,7 @@ impl Neighbours {
     /// The usage since [`Neighbours::begin`].
     pub fn end(&self) -> Option<OtherUsage> {
         let machine = self.machine.since()?;
-        let own_ns = cpu_ns(std::process::id() as i32, Waited::Left)?.saturating_sub(self.own_ns);
+        let own_ns = cpu_ns(std::process::id() as i32, ChildTime::Left)?.saturating_sub(self.own_ns);
         let server = self.port.map(server_ns);
         let server_cpu_ns = server.flatten().map(|now| now.saturating_sub(self.server_ns));
         let is_known = (server.is_none() || server_cpu_ns.is_some()) && machine.window_ns >= SHORTEST_NS;
@@ -75,24 +75,24 @@ fn server_ns(port: u16) -> Option<u64> {
     all.extend(listeners.iter().flat_map(|&pid| descendants(pid)));
     all.remove(&own);
     (!listeners.is_empty()).then(|| {
-        let each = all.into_iter().filter_map(|pid| cpu_ns(pid, Waited::Counted));
+        let each = all.into_iter().filter_map(|pid| cpu_ns(pid, ChildTime::Counted));
         each.sum()
     })
 }
 
 /// Whether the CPU time of ended children is added to their parent's.
 #[derive(Clone, Copy, PartialEq)]
-enum Waited {
+enum ChildTime {
     Counted,
     Left,
 }
 
 /// CPU time of a process, ns.
-fn cpu_ns(pid: i32, waited: Waited) -> Option<u64> {
+fn cpu_ns(pid: i32, waited: ChildTime) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: &[usize] = match waited {
-        Waited::Counted => &[14, 15, 16, 17],
-        Waited::Left => &[14, 15],
+        ChildTime::Counted => &[14, 15, 16, 17],
+        ChildTime::Left => &[14, 15],
     };
     let ticks = |&field: &usize| stat_field(&stat, field)?.parse::<u64>().ok();
     let ticks: u64 = fields.iter().map(ticks).sum::<Option<u64>>()?;
@@ -181,7 +181,7 @@ mod tests {
 
     /// Waits until a process has used `wanted_ns` of CPU time, however busy the machine is.
     fn until_used(pid: i32, wanted_ns: u64) {
-        while cpu_ns(pid, Waited::Left).expect("it lives") < wanted_ns {
+        while cpu_ns(pid, ChildTime::Left).expect("it lives") < wanted_ns {
             std::thread::yield_now();
         }
     }

@@ -20,7 +20,7 @@ mod fake;
 
 pub use api::ClusterError;
 pub use leftovers::{LeftoverObject, left, remove};
-pub use rights::{Right, RoleSubject, lacking, rights, role};
+pub use rights::{Permission, RoleSubject, lacking, rights, role};
 pub use run::{PodRequest, Run};
 pub use spec::{Cluster, Group, Pod, Pull, is_label};
 pub use transport::PodWay;

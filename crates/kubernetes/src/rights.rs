@@ -13,7 +13,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 
 /// A permission in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Right {
+pub struct Permission {
     /// The API group; empty: the core group.
     pub group: &'static str,
     /// The resource: `jobs`, `pods/exec`.
@@ -21,7 +21,7 @@ pub struct Right {
     pub verb: &'static str,
 }
 
-impl fmt::Display for Right {
+impl fmt::Display for Permission {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.verb, self.resource)
     }
@@ -36,9 +36,9 @@ const RULES: &[(&str, &str, &[&str])] = &[
 ];
 
 /// All rights that prony needs.
-pub fn rights() -> impl Iterator<Item = Right> {
+pub fn rights() -> impl Iterator<Item = Permission> {
     let each = |&(group, resource, verbs): &'static (&'static str, &'static str, &'static [&'static str])| {
-        verbs.iter().map(move |&verb| Right {
+        verbs.iter().map(move |&verb| Permission {
             group,
             resource,
             verb,
@@ -94,7 +94,7 @@ pub fn role(namespace: &str, subject: &RoleSubject) -> String {
 }
 
 /// The rights that the user of this cluster lacks.
-pub fn lacking(cluster: &Cluster) -> Result<Vec<Right>, ClusterError> {
+pub fn lacking(cluster: &Cluster) -> Result<Vec<Permission>, ClusterError> {
     lacking_at(&*connect(cluster)?, &cluster.namespace)
 }
 
@@ -109,7 +109,7 @@ struct Status {
     allowed: bool,
 }
 
-fn lacking_at(api: &dyn Api, namespace: &str) -> Result<Vec<Right>, ClusterError> {
+fn lacking_at(api: &dyn Api, namespace: &str) -> Result<Vec<Permission>, ClusterError> {
     let mut lacking = Vec::new();
     for right in rights() {
         let (resource, below) = right.resource.split_once('/').unwrap_or((right.resource, ""));
@@ -151,7 +151,7 @@ mod tests {
         let told: Vec<String> = lacking_at(&fake, "bench")
             .expect("asked")
             .iter()
-            .map(Right::to_string)
+            .map(Permission::to_string)
             .collect();
         assert_eq!(told, ["delete jobs", "create pods/exec"]);
     }

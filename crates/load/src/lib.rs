@@ -19,7 +19,7 @@ mod rate;
 mod request;
 mod workload;
 
-pub use arrival::{Arrival, Profile, Schedule, Spacing, Stage};
+pub use arrival::{Arrival, ArrivalStage, Profile, Schedule, Spacing};
 pub use bytes::Bytes;
 pub use expect::events;
 pub use expect::{

@@ -6,7 +6,7 @@
 //! with four threads gives the same recording as two processes with two threads each. This crate must never compute a percentile
 //! of percentiles, open a socket or read a clock.
 //!
-//! Start at [`Part`]. [`Live`] merges the intervals that workers send while they run; [`clock`] computes the offsets of their
+//! Start at [`Part`]. [`LiveMerge`] merges the intervals that workers send while they run; [`clock`] computes the offsets of their
 //! clocks and their common start.
 
 mod assemble;
@@ -16,12 +16,12 @@ mod part;
 mod tally;
 
 pub use assemble::assemble;
-pub use live::{Live, merge_intervals};
+pub use live::{LiveMerge, merge_intervals};
 pub use part::{
     AddressPart, LogPart, LowestThreadValue, MeasurementStart, Merger, Part, PartError, SampleEntry,
     StatusCounts, ThreadPart, Totals, WorkerPart, WrongSample,
 };
 pub use tally::{
     GRPC_STATUSES, IdCounts, LlmAnswer, LlmTally, LlmWindow, MessageTally, OpenTimes, OperationTally,
-    ReplyTimes, RoomTally, STATUSES, Tally, TallyLayout, Window,
+    ReplyTimes, RoomTally, STATUSES, Tally, TallyLayout, WindowCounts,
 };

@@ -9,12 +9,12 @@ const WAITING: usize = 64;
 /// Merges the intervals that workers send while they run (`Event::IntervalPart`), for live output and for detecting a steady
 /// state. Intervals wait for a silent worker up to a limit; then they are reported without it.
 #[derive(Debug)]
-pub struct Live {
+pub struct LiveMerge {
     workers: usize,
     open: BTreeMap<(bool, u64), (usize, IntervalPart)>,
 }
 
-impl Live {
+impl LiveMerge {
     /// Merges the intervals of `workers` workers.
     pub const fn new(workers: usize) -> Self {
         Self {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn an_interval_is_told_when_all_workers_have_told_theirs() {
-        let mut live = Live::new(2);
+        let mut live = LiveMerge::new(2);
         assert!(live.take(Phase::WarmUp, part(0, &[1])).is_empty());
         assert!(live.take(Phase::WarmUp, part(1, &[1])).is_empty());
         assert!(live.take(Phase::Measurement, part(0, &[10, 10, 10])).is_empty());
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_is_silent_holds_nobody_up_for_good() {
-        let mut live = Live::new(2);
+        let mut live = LiveMerge::new(2);
         let told: Vec<_> = (0..WAITING as u64 + 3)
             .flat_map(|index| intervals(live.take(Phase::Measurement, part(index, &[1]))))
             .map(|(_, interval)| interval.start_s)

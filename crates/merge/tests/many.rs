@@ -5,7 +5,7 @@ mod common;
 
 use common::{INTERVAL_NS, job, shared};
 use prony_load::Load;
-use prony_merge::{Live, MeasurementStart, Merger, Part, ThreadPart, assemble};
+use prony_merge::{LiveMerge, MeasurementStart, Merger, Part, ThreadPart, assemble};
 use prony_records::{CompactHistogram, Event, Histogram, IntervalPart, Phase};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,13 +17,13 @@ const WORKERS: usize = 64;
 const INTERVALS: u64 = if cfg!(debug_assertions) { 60 } else { 6_000 };
 const MOST_BYTES: usize = 1 << 30;
 
-struct Counting;
+struct CountingAllocator;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: all calls are forwarded unchanged to the system allocator; only sizes are counted.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: CountingAllocator = CountingAllocator;
 
 /// Response times of 5,000 replies around `middle`, with a tail.
 fn times(middle: f64, seed: u64) -> CompactHistogram {
@@ -81,7 +81,7 @@ fn live(workers: usize, times: &CompactHistogram) -> Duration {
             serde_json::to_string(&event).expect("plain data")
         })
         .collect();
-    let mut live = Live::new(workers);
+    let mut live = LiveMerge::new(workers);
     let mut merged = Vec::new();
     let begin = Instant::now();
     for text in &told {

@@ -53,7 +53,7 @@ pub struct History<'a> {
     /// The trials whose last window an earlier session measured before it was killed.
     provisional: BTreeSet<u32>,
     /// What came of each trial in this session, by its place.
-    tried: BTreeMap<u32, Vec<Tried>>,
+    tried: BTreeMap<u32, Vec<AttemptResult>>,
     /// By entry: the rounds in which it failed by its own error, with the place of the trial, and the last reason.
     own_failures: BTreeMap<usize, (BTreeMap<u32, TrialId>, Exclusion)>,
     /// The round that goes on.
@@ -71,7 +71,7 @@ pub struct History<'a> {
 
 /// What came of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Tried {
+enum AttemptResult {
     Measured,
     /// It was measured, and disturbed in this way.
     Disturbed(String),
@@ -153,7 +153,7 @@ impl<'a> History<'a> {
         }
         match self.tried(planned.place) {
             [] => true,
-            [.., Tried::Infrastructure(_)] => self.again(planned.place).is_some(),
+            [.., AttemptResult::Infrastructure(_)] => self.again(planned.place).is_some(),
             _ => false,
         }
     }
@@ -161,21 +161,23 @@ impl<'a> History<'a> {
     /// Why a trial that was tried is to be tried again; `None`: it is not.
     pub fn again(&self, place: TrialId) -> Option<String> {
         let tried = self.tried(place);
-        let count = |wanted: fn(&Tried) -> bool| tried.iter().filter(|one| wanted(one)).count();
+        let count = |wanted: fn(&AttemptResult) -> bool| tried.iter().filter(|one| wanted(one)).count();
         match tried.last()? {
-            Tried::Infrastructure(reason) => {
-                let retries = count(|one| matches!(one, Tried::Infrastructure(_))) <= INFRASTRUCTURE_RETRIES;
+            AttemptResult::Infrastructure(reason) => {
+                let retries =
+                    count(|one| matches!(one, AttemptResult::Infrastructure(_))) <= INFRASTRUCTURE_RETRIES;
                 (retries && self.hopeless < HOPELESS).then(|| format!("infrastructure failure: {reason}"))
             }
-            Tried::OwnFailure => {
-                let failed = count(|one| *one == Tried::OwnFailure) < OWN_FAILURES;
+            AttemptResult::OwnFailure => {
+                let failed = count(|one| *one == AttemptResult::OwnFailure) < OWN_FAILURES;
                 failed.then(|| "the service failed; it has a second try in this round".to_owned())
             }
-            Tried::Disturbed(reason) => {
-                let is_first = count(|one| matches!(one, Tried::Measured | Tried::Disturbed(_))) == 1;
+            AttemptResult::Disturbed(reason) => {
+                let is_first =
+                    count(|one| matches!(one, AttemptResult::Measured | AttemptResult::Disturbed(_))) == 1;
                 (is_first && self.fruitless < FRUITLESS).then(|| reason.clone())
             }
-            Tried::Measured | Tried::NotStarted => None,
+            AttemptResult::Measured | AttemptResult::NotStarted => None,
         }
     }
 
@@ -219,13 +221,13 @@ impl<'a> History<'a> {
         Some(&excluded.reason)
     }
 
-    fn tried(&self, place: u32) -> &[Tried] {
+    fn tried(&self, place: u32) -> &[AttemptResult] {
         self.tried.get(&place).map_or(&[], Vec::as_slice)
     }
 
     /// Says in the record of a trial that it is the repetition of a disturbed one.
     pub(crate) fn mark(&self, attempt: &mut Attempt) {
-        let [.., Tried::Disturbed(reason)] = self.tried(attempt.record.place) else {
+        let [.., AttemptResult::Disturbed(reason)] = self.tried(attempt.record.place) else {
             return;
         };
         let still = self.disturbance(&attempt.record);
@@ -243,22 +245,22 @@ impl<'a> History<'a> {
     /// Takes an attempt.
     pub(crate) fn add(&mut self, attempt: Attempt) {
         let Attempt { record, planned, .. } = attempt;
-        let was_disturbed = matches!(self.tried(record.place), [.., Tried::Disturbed(_)]);
+        let was_disturbed = matches!(self.tried(record.place), [.., AttemptResult::Disturbed(_)]);
         let tried = match &record.result {
             Ok(_) => self
                 .disturbance(&record)
-                .map_or(Tried::Measured, Tried::Disturbed),
+                .map_or(AttemptResult::Measured, AttemptResult::Disturbed),
             Err(excluded) if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build) => {
-                Tried::NotStarted
+                AttemptResult::NotStarted
             }
             Err(excluded) if excluded.fault == Fault::Infrastructure => {
-                Tried::Infrastructure(excluded.reason.clone())
+                AttemptResult::Infrastructure(excluded.reason.clone())
             }
-            Err(_) if self.exclusion(planned.entry).is_some() => Tried::NotStarted,
-            Err(_) => Tried::OwnFailure,
+            Err(_) if self.exclusion(planned.entry).is_some() => AttemptResult::NotStarted,
+            Err(_) => AttemptResult::OwnFailure,
         };
         if was_disturbed {
-            let again = matches!(tried, Tried::Disturbed(_));
+            let again = matches!(tried, AttemptResult::Disturbed(_));
             self.fruitless = if again { self.fruitless + 1 } else { 0 };
         }
         self.tried.entry(record.place).or_default().push(tried);
@@ -275,7 +277,7 @@ impl<'a> History<'a> {
             }
             return;
         };
-        let is_own = matches!(self.tried(record.place), [.., Tried::OwnFailure]);
+        let is_own = matches!(self.tried(record.place), [.., AttemptResult::OwnFailure]);
         if is_own {
             let failures = self.own_failures.entry(entry);
             let (rounds, last) = failures.or_insert_with(|| (BTreeMap::new(), excluded.clone()));

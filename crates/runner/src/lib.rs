@@ -61,21 +61,21 @@ pub use context::{Options, Run, RunContext};
 pub use error::CommandError;
 pub use execute::execute;
 pub use failure::Failure;
-pub use fingerprint::{Fingerprints, Ignored};
+pub use fingerprint::{Fingerprints, IgnoredFiles};
 pub use history::{History, TrialId};
 pub use job::target_of;
 pub use journal::{Journal, JournalError, NextRound, RunEnd};
 pub use local_testbed::{Claim, LocalTestbed, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
-pub use objective::{Judged, duration, judge, missed_by, number, percent, percent_down};
+pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
 pub use progress::Progress;
 pub use project::{
     Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
     shipped_contracts,
 };
 pub use schedule::{
-    Block, Design, LoadId, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Slot, Step,
+    Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
 pub use seeds::Seeds;

@@ -53,12 +53,12 @@ pub struct ServiceStart {
     /// The trials that its start serves, in order; at least one. All are of one service, contract and protocol.
     pub trials: Vec<PlannedTrial>,
     /// Which CPUs it gets.
-    pub placement: Placing,
+    pub placement: BlockPlacement,
 }
 
 /// Where the services of a block run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placing {
+pub enum BlockPlacement {
     /// The service has the testbed for itself.
     Alone,
     /// Several services are up; one at a time is loaded, the others are paused.

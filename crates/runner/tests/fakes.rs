@@ -43,7 +43,7 @@ pub(crate) struct FakeGenerator {
     told: Arc<Mutex<Vec<Command>>>,
 }
 
-struct Playing {
+struct ScriptedLoad {
     script: FakeGenerator,
     events: VecDeque<Event>,
 }
@@ -103,7 +103,7 @@ impl Generator for FakeGenerator {
         if *dies > 0 {
             *dies -= 1;
             let script = self.clone();
-            return Ok(Box::new(Playing { script, events }));
+            return Ok(Box::new(ScriptedLoad { script, events }));
         }
         let warm_up = intervals(&self.warm_up).into_iter();
         events.extend(warm_up.map(|interval| Event::Interval {
@@ -114,14 +114,14 @@ impl Generator for FakeGenerator {
         if matches!(job.phases.warm_up, WarmUp::FixedNs(_)) {
             events.extend(self.rest());
         }
-        Ok(Box::new(Playing {
+        Ok(Box::new(ScriptedLoad {
             script: self.clone(),
             events,
         }))
     }
 }
 
-impl RunningLoad for Playing {
+impl RunningLoad for ScriptedLoad {
     fn next(&mut self, _: Duration) -> Said {
         match self.events.pop_front() {
             Some(event) => Said::Event(event),

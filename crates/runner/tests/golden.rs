@@ -170,12 +170,12 @@ fn has(record: &TrialRecord, kind: WarningKind) -> bool {
 fn shared_starts() {
     let mut testbed = testbed(2, &[1, 2, 3]);
     testbed.plan.starts = Starts::Shared;
-    let heard = run(&testbed, &host(), &Paced);
+    let heard = run(&testbed, &host(), &PacedGenerator);
     is_golden("shared_starts", &heard);
 }
 
 /// A generator that waits for what it is told, as a real one does.
-struct Paced;
+struct PacedGenerator;
 
 struct PacedLoad {
     events: VecDeque<Event>,
@@ -197,7 +197,7 @@ impl PacedLoad {
     }
 }
 
-impl Generator for Paced {
+impl Generator for PacedGenerator {
     fn begin(&self, job: &Job, _: &Placement, _: &Path) -> Result<Box<dyn RunningLoad>, HostError> {
         let mut events = VecDeque::from([begin(Phase::WarmUp)]);
         events.extend(
@@ -254,6 +254,6 @@ fn interleaved() {
         .groups
         .iter_mut()
         .for_each(|group| group.warm_up = WarmUpChoice::FixedNs(100_000_000));
-    let heard = run(&testbed, &host(), &Paced);
+    let heard = run(&testbed, &host(), &PacedGenerator);
     is_golden("interleaved", &heard);
 }

@@ -8,12 +8,12 @@ const REQUESTS: u32 = 5;
 
 /// Checks that each request starts, continues and ends in order, and only once.
 #[derive(Default)]
-struct Watch {
+struct OrderChecker {
     ended: [bool; REQUESTS as usize],
     headed: [bool; REQUESTS as usize],
 }
 
-impl Watch {
+impl OrderChecker {
     fn under_way(&self, token: Token) -> usize {
         let place = token.0 as usize;
         assert!(!self.ended[place], "a request goes on after its end");
@@ -21,7 +21,7 @@ impl Watch {
     }
 }
 
-impl ReplySink for Watch {
+impl ReplySink for OrderChecker {
     fn first_byte(&mut self, token: Token) {
         self.under_way(token);
     }
@@ -75,7 +75,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
     let parameters = Parameters::new(&[], 1);
     let mut shared = P::shared();
     let mut connection = P::new(&mut shared, REQUESTS);
-    let (mut out, mut watch, mut next) = (Vec::new(), Watch::default(), 0);
+    let (mut out, mut watch, mut next) = (Vec::new(), OrderChecker::default(), 0);
     connection.open(&mut shared, &prepared, &mut out);
     for piece in data.chunks(usize::from(cut).max(1)) {
         while next < REQUESTS && connection.places() > 0 {

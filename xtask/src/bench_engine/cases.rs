@@ -36,20 +36,20 @@ pub(super) struct Case {
     pub(super) messages_in_reply: f64,
     pub(super) beside: Vec<String>,
     #[serde(default)]
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<RatioTarget>,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Row {
     #[serde(default)]
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<RatioTarget>,
     #[serde(flatten)]
     pub(super) values: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+pub(super) struct RatioTarget {
     #[serde(default)]
     pub(super) ours: Vec<String>,
     pub(super) beside: String,

@@ -1,18 +1,18 @@
 //! One comparison: the tools run alternately on one server.
 
-use super::cases::{Case, Row, Table, Wanted};
-use super::output::{Counted, Unit};
-use super::{Bench, Target, grouped, median};
+use super::cases::{Case, RatioTarget, Row, Table};
+use super::output::{ToolCounts, Unit};
+use super::{EngineBenchmark, Target, grouped, median};
 use anyhow::{Context as _, Result};
 
 /// One run of a tool.
 struct Run {
-    counted: Counted,
+    counted: ToolCounts,
     per_cpu_s: f64,
     peak_mib: f64,
 }
 
-impl Bench<'_> {
+impl EngineBenchmark<'_> {
     pub(super) fn compare(&mut self, table: &Table, case: &Case, row: &Row) -> Result<()> {
         self.set("load", &case.load);
         for (name, value) in &row.values {
@@ -35,7 +35,7 @@ impl Bench<'_> {
         }
         let runs = self.take_turns(table, case, &title)?;
         print(case, &title, &runs, self.arguments.seconds);
-        for Wanted { ours, beside, ratio } in wanted() {
+        for RatioTarget { ours, beside, ratio } in wanted() {
             let ours = if ours.is_empty() {
                 std::slice::from_ref(&taken)
             } else {

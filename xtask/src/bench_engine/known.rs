@@ -1,7 +1,7 @@
 //! The results of prony for servers and rates with a known truth, and its memory usage.
 
 use super::output::{number, recording};
-use super::{Bench, Target, grouped};
+use super::{EngineBenchmark, Target, grouped};
 use anyhow::Result;
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ pub(super) const STREAMS: Open = Open {
     most_mib: Some(150.0),
 };
 
-impl Bench<'_> {
+impl EngineBenchmark<'_> {
     /// p90 includes the time that the server needs to answer the queued requests.
     pub(super) fn truth(&mut self) -> Result<()> {
         println!(

@@ -58,7 +58,7 @@ enum Part {
 }
 
 /// State that the parts share.
-struct Bench<'a> {
+struct EngineBenchmark<'a> {
     arguments: &'a Arguments,
     shell: Shell,
     cache: PathBuf,
@@ -98,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
         .run()?;
     let folder = shell.create_temp_dir()?;
     let (cache, connections) = (root.join("target/bench"), allow_connections()?);
-    let mut bench = Bench {
+    let mut bench = EngineBenchmark {
         arguments,
         shell,
         cache,
@@ -143,7 +143,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     Ok(true)
 }
 
-impl Bench<'_> {
+impl EngineBenchmark<'_> {
     fn measure(&mut self, part: Part) -> Result<()> {
         match part {
             Part::Truth => return self.truth(),

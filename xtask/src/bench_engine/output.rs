@@ -27,7 +27,7 @@ pub(super) enum Unit {
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) struct Counted {
+pub(super) struct ToolCounts {
     pub(super) count: f64,
     /// p50 and p99 of the response time.
     pub(super) times_us: Option<[f64; 2]>,
@@ -35,7 +35,7 @@ pub(super) struct Counted {
 
 impl Output {
     /// Fails if the generator reported errors: its results would be for another task.
-    pub(super) fn read(self, text: &str, unit: Unit, messages_in_reply: f64) -> Result<Counted> {
+    pub(super) fn read(self, text: &str, unit: Unit, messages_in_reply: f64) -> Result<ToolCounts> {
         let mut times_us = None;
         let count = match self {
             Self::Wrk => {
@@ -68,7 +68,7 @@ impl Output {
             }
         };
         ensure!(count > 0.0, "it got no reply in this time");
-        Ok(Counted { count, times_us })
+        Ok(ToolCounts { count, times_us })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The values of `{name}` in commands, the servers, and the generators under test.
 
-use super::{Bench, Part};
+use super::{EngineBenchmark, Part};
 use anyhow::{Context as _, Result, ensure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,7 +18,7 @@ const GHZ: &str = "github.com/bojand/ghz/cmd/ghz@v0.93.0";
 const START: Duration = Duration::from_secs(20);
 
 /// Output and resource usage of a generator.
-pub(super) struct Used {
+pub(super) struct ToolUsage {
     pub(super) output: String,
     /// User and system time, from its start to its end.
     pub(super) cpu_s: f64,
@@ -26,16 +26,16 @@ pub(super) struct Used {
 }
 
 /// A server, which is stopped on drop.
-pub(super) struct Running(Child);
+pub(super) struct ServerProcess(Child);
 
-impl Drop for Running {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = kill(Pid::from_raw(self.0.id() as i32), Signal::SIGTERM);
         let _ = self.0.wait();
     }
 }
 
-impl Bench<'_> {
+impl EngineBenchmark<'_> {
     pub(super) fn set(&mut self, name: &str, value: impl std::fmt::Display) {
         self.values.insert(format!("{{{name}}}"), value.to_string());
     }
@@ -129,7 +129,7 @@ impl Bench<'_> {
     }
 
     /// Starts a server on its CPU, and waits until it accepts connections.
-    pub(super) fn serve(&mut self, template: &str) -> Result<Running> {
+    pub(super) fn serve(&mut self, template: &str) -> Result<ServerProcess> {
         let address = format!("127.0.0.1:{}", free_port()?);
         self.set("host", &address);
         self.set("port", address.rsplit(':').next().unwrap_or_default());
@@ -143,7 +143,7 @@ impl Bench<'_> {
         let words = self.words(template);
         let mut command = on_cpu(self.arguments.server_cpu, &words);
         // The bare servers end with their standard input.
-        let mut running = Running(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?);
+        let mut running = ServerProcess(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn()?);
         let deadline = Instant::now() + START;
         while TcpStream::connect(&address).is_err() {
             let has_ended = running.0.try_wait()?.is_some();
@@ -158,7 +158,7 @@ impl Bench<'_> {
     }
 
     /// Runs a generator on its CPU.
-    pub(super) fn generate(&self, words: &[String]) -> Result<Used> {
+    pub(super) fn generate(&self, words: &[String]) -> Result<ToolUsage> {
         let errors = self.fill("{folder}/errors");
         let mut command = on_cpu(self.arguments.generator_cpu, words);
         let mut child = command
@@ -182,7 +182,7 @@ impl Bench<'_> {
         );
         let cpu_s = (used.rusage.utime + used.rusage.stime).as_secs_f64();
         let peak_mib = used.rusage.maxrss as f64 / f64::from(1 << 20);
-        Ok(Used {
+        Ok(ToolUsage {
             output,
             cpu_s,
             peak_mib,

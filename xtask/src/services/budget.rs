@@ -1,6 +1,6 @@
 //! The time budget for variants that the change under test has invalidated.
 
-use super::select::{Chosen, Circumstances, Id, Why};
+use super::select::{Id, SelectedVariants, SelectionInput, SelectionReason};
 use super::verify::lanes;
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -18,11 +18,16 @@ pub(super) struct Budget {
 
 impl Budget {
     /// The budget for a selection of variants.
-    pub(super) fn of(circumstances: &Circumstances<'_>, chosen: &Chosen, allowed: Duration) -> Self {
+    pub(super) fn of(
+        circumstances: &SelectionInput<'_>,
+        chosen: &SelectedVariants,
+        allowed: Duration,
+    ) -> Self {
         let (change, other): (Vec<_>, Vec<_>) = chosen
             .iter()
             .partition(|(id, why)| circumstances.is_change(id, why));
-        let estimate = |ids: &[(&Id, &Why)]| circumstances.estimate(ids.iter().map(|(id, _)| *id), lanes());
+        let estimate =
+            |ids: &[(&Id, &SelectionReason)]| circumstances.estimate(ids.iter().map(|(id, _)| *id), lanes());
         Self {
             allowed,
             change: estimate(&change),

@@ -16,11 +16,11 @@ use anyhow::{Result, anyhow};
 use budget::{Budget, earlier};
 use ledger::{Entry, FOLDER, Ledger};
 use report::Outcome;
-use select::{Chosen, Circumstances, Id, Variant};
+use select::{Id, SelectedVariants, SelectionInput, Variant};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use verify::{Bench, Verdict};
+use verify::{Verdict, Verification};
 
 /// The suite for the verification.
 const SMOKE: &str = "smoke";
@@ -50,12 +50,12 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Deserialize)]
-struct Listed {
+struct ServiceList {
     services: Vec<Variant>,
 }
 
 #[derive(Deserialize)]
-struct Planned {
+struct DryRun {
     plan: Plan,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.dry_run {
         return Ok(fits);
     }
-    let bench = Bench {
+    let bench = Verification {
         checkout: &state.checkout,
         suite: SMOKE,
         until: earlier(time_is_over(), budget.as_ref().map(Budget::ends)),
@@ -133,7 +133,7 @@ struct State {
 
 impl State {
     fn read(arguments: &Arguments, checkout: Checkout) -> Result<Self> {
-        let listed: Listed = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
+        let listed: ServiceList = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
         let (edited, quick) = if arguments.is_change() {
             (edited(arguments, &checkout)?, quick(&checkout)?)
         } else {
@@ -149,8 +149,8 @@ impl State {
         })
     }
 
-    fn circumstances(&self) -> Circumstances<'_> {
-        Circumstances {
+    fn circumstances(&self) -> SelectionInput<'_> {
+        SelectionInput {
             variants: &self.variants,
             ledger: &self.ledger,
             edited: &self.edited,
@@ -159,7 +159,7 @@ impl State {
         }
     }
 
-    fn chosen(&self, arguments: &Arguments) -> Result<Chosen> {
+    fn chosen(&self, arguments: &Arguments) -> Result<SelectedVariants> {
         let circumstances = self.circumstances();
         if arguments.all {
             return Ok(circumstances.all());
@@ -229,7 +229,7 @@ fn quick(checkout: &Checkout) -> Result<BTreeSet<Id>> {
     if !checkout.path("suites/quick.toml").is_file() {
         return Ok(BTreeSet::new());
     }
-    let planned: Planned = checkout.json(&["run", "quick", "--dry-run", "--json"])?;
+    let planned: DryRun = checkout.json(&["run", "quick", "--dry-run", "--json"])?;
     let entries = planned.plan.entries.iter();
     Ok(entries
         .map(|entry| Id::new(&entry.service, &entry.variant))

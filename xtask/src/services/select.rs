@@ -50,7 +50,7 @@ impl Variant {
 
 /// Why a variant is verified: the first reason that applies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Why {
+pub(super) enum SelectionReason {
     /// It was requested.
     Asked,
     /// It has no entry.
@@ -65,7 +65,7 @@ pub(super) enum Why {
     Turn,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for SelectionReason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Asked => formatter.write_str("requested"),
@@ -79,10 +79,10 @@ impl fmt::Display for Why {
 }
 
 /// The selected variants, each with the reason.
-pub(super) type Chosen = BTreeMap<Id, Why>;
+pub(super) type SelectedVariants = BTreeMap<Id, SelectionReason>;
 
 /// The inputs of the selection.
-pub(super) struct Circumstances<'a> {
+pub(super) struct SelectionInput<'a> {
     pub(super) variants: &'a [Variant],
     pub(super) ledger: &'a Ledger,
     /// Entries that the change under test adds or edits.
@@ -93,31 +93,31 @@ pub(super) struct Circumstances<'a> {
     pub(super) commit: &'a str,
 }
 
-impl Circumstances<'_> {
+impl SelectionInput<'_> {
     /// Why a variant has no valid entry; `None` if it has one.
-    pub(super) fn invalid(&self, variant: &Variant) -> Option<Why> {
+    pub(super) fn invalid(&self, variant: &Variant) -> Option<SelectionReason> {
         let id = variant.id();
         let Some(entry) = self.ledger.entry(&id.service, &id.variant) else {
-            return Some(Why::New);
+            return Some(SelectionReason::New);
         };
         let names: BTreeSet<&String> = entry.parts.keys().chain(variant.fingerprint.keys()).collect();
         let differ = names
             .into_iter()
             .filter(|&name| entry.parts.get(name) != variant.fingerprint.get(name));
         let differ: Vec<String> = differ.cloned().collect();
-        (!differ.is_empty()).then_some(Why::Differs(differ))
+        (!differ.is_empty()).then_some(SelectionReason::Differs(differ))
     }
 
     /// The selection of `make test`: variants without a valid entry, with an entry that the change touches, that are verified every
     /// time, and a tenth of the rest.
-    pub(super) fn of_change(&self) -> Chosen {
-        let mut chosen = Chosen::new();
+    pub(super) fn of_change(&self) -> SelectedVariants {
+        let mut chosen = SelectedVariants::new();
         let mut rest: BTreeMap<String, Vec<Id>> = BTreeMap::new();
         for variant in self.variants {
             let id = variant.id();
             let why = self.invalid(variant);
-            let why = why.or_else(|| self.edited.contains(&id).then_some(Why::Edited));
-            let why = why.or_else(|| self.quick.contains(&id).then_some(Why::Quick));
+            let why = why.or_else(|| self.edited.contains(&id).then_some(SelectionReason::Edited));
+            let why = why.or_else(|| self.quick.contains(&id).then_some(SelectionReason::Quick));
             match why {
                 Some(why) => {
                     chosen.insert(id, why);
@@ -127,37 +127,40 @@ impl Circumstances<'_> {
         }
         let services: Vec<&str> = rest.keys().map(String::as_str).collect();
         for service in turns(self.commit, &services) {
-            chosen.extend(rest[service].iter().map(|id| (id.clone(), Why::Turn)));
+            chosen.extend(rest[service].iter().map(|id| (id.clone(), SelectionReason::Turn)));
         }
         chosen
     }
 
     /// Whether it must be verified only because of the change.
-    pub(super) fn is_change(&self, id: &Id, why: &Why) -> bool {
-        matches!(why, Why::New | Why::Differs(_) | Why::Edited) && !self.quick.contains(id)
+    pub(super) fn is_change(&self, id: &Id, why: &SelectionReason) -> bool {
+        matches!(
+            why,
+            SelectionReason::New | SelectionReason::Differs(_) | SelectionReason::Edited
+        ) && !self.quick.contains(id)
     }
 
     /// Everything.
-    pub(super) fn all(&self) -> Chosen {
+    pub(super) fn all(&self) -> SelectedVariants {
         self.variants
             .iter()
-            .map(|variant| (variant.id(), Why::Asked))
+            .map(|variant| (variant.id(), SelectionReason::Asked))
             .collect()
     }
 
     /// Variants without a valid entry.
-    pub(super) fn unverified(&self) -> Chosen {
+    pub(super) fn unverified(&self) -> SelectedVariants {
         let invalid = |variant: &Variant| Some((variant.id(), self.invalid(variant)?));
         self.variants.iter().filter_map(invalid).collect()
     }
 
     /// The variants with these names, services or variants; the error is an unknown name.
-    pub(super) fn named(&self, names: &[String]) -> Result<Chosen, String> {
-        let mut chosen = Chosen::new();
+    pub(super) fn named(&self, names: &[String]) -> Result<SelectedVariants, String> {
+        let mut chosen = SelectedVariants::new();
         for name in names {
             let fits = |id: &Id| id.service == *name || id.to_string() == *name;
             let found = self.variants.iter().map(Variant::id).filter(fits);
-            let found: Chosen = found.map(|id| (id, Why::Asked)).collect();
+            let found: SelectedVariants = found.map(|id| (id, SelectionReason::Asked)).collect();
             if found.is_empty() {
                 return Err(format!("no service `{name}`: give its name, or NAME/VARIANT"));
             }
@@ -253,7 +256,7 @@ mod tests {
             variant("d", "4"),
         ];
         let ledger = ledger(&[("a", "1", 1), ("b", "other", 1), ("d", "4", 1)]);
-        let circumstances = Circumstances {
+        let circumstances = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&["d"]),
@@ -261,9 +264,17 @@ mod tests {
             commit: "1",
         };
         let chosen = circumstances.of_change();
-        let why: Vec<&Why> = chosen.values().collect();
-        let differs = Why::Differs(vec!["source".to_owned()]);
-        assert_eq!(why, [&Why::Quick, &differs, &Why::New, &Why::Edited]);
+        let why: Vec<&SelectionReason> = chosen.values().collect();
+        let differs = SelectionReason::Differs(vec!["source".to_owned()]);
+        assert_eq!(
+            why,
+            [
+                &SelectionReason::Quick,
+                &differs,
+                &SelectionReason::New,
+                &SelectionReason::Edited
+            ]
+        );
         let unverified: Vec<String> = circumstances
             .unverified()
             .keys()
@@ -281,7 +292,7 @@ mod tests {
             .get_mut("a")
             .and_then(|entries| entries.get_mut("current"));
         entry.expect("an entry").parts.remove("run");
-        let circumstances = Circumstances {
+        let circumstances = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),
@@ -290,7 +301,7 @@ mod tests {
         };
         assert_eq!(
             circumstances.invalid(&variants[0]),
-            Some(Why::Differs(vec!["run".to_owned()]))
+            Some(SelectionReason::Differs(vec!["run".to_owned()]))
         );
     }
 
@@ -317,7 +328,7 @@ mod tests {
     fn the_estimate_is_of_the_ledger_and_careful_with_what_is_new() {
         let variants = [variant("a", "1"), variant("b", "2")];
         let ledger = ledger(&[("a", "1", 30)]);
-        let circumstances = Circumstances {
+        let circumstances = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),
@@ -333,7 +344,7 @@ mod tests {
     fn names_are_services_and_variants() {
         let variants = [variant("a", "1"), variant("b", "2")];
         let ledger = Ledger::default();
-        let circumstances = Circumstances {
+        let circumstances = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),

@@ -3,7 +3,7 @@
 
 use super::select::{Id, Variant};
 use crate::checkout::Checkout;
-use crate::run::{Job, Ran, Told, build, say};
+use crate::run::{Job, RunOutput, ServiceOutput, build, say};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::thread;
@@ -25,14 +25,14 @@ pub(super) enum Verdict {
 }
 
 /// The resources of the verification.
-pub(super) struct Bench<'a> {
+pub(super) struct Verification<'a> {
     pub(super) checkout: &'a Checkout,
     pub(super) suite: &'a str,
     /// The deadline.
     pub(super) until: Option<SystemTime>,
 }
 
-impl Bench<'_> {
+impl Verification<'_> {
     /// Verifies these variants.
     pub(super) fn verify(&self, variants: &[&Variant]) -> Result<BTreeMap<Id, Verdict>> {
         let names: Vec<String> = variants.iter().map(|variant| variant.id().to_string()).collect();
@@ -76,7 +76,7 @@ impl Bench<'_> {
     }
 
     /// Concurrent runs, each with some of the variants.
-    fn side_by_side(&self, variants: &[&Variant]) -> Result<Vec<(Vec<Id>, Ran)>> {
+    fn side_by_side(&self, variants: &[&Variant]) -> Result<Vec<(Vec<Id>, RunOutput)>> {
         let lanes = halves(&cpus());
         let hands = dealt(variants, lanes.len());
         // Backing services create their data once for each seed.
@@ -152,8 +152,8 @@ impl Bench<'_> {
 }
 
 /// The verdict on a variant. `built`: seconds of its build, 0 if it existed already.
-fn judge(variant: &Variant, ran: &Ran, built: Option<f64>) -> Verdict {
-    let nothing = Told::default();
+fn judge(variant: &Variant, ran: &RunOutput, built: Option<f64>) -> Verdict {
+    let nothing = ServiceOutput::default();
     let told = ran.told.get(&variant.id().to_string()).unwrap_or(&nothing);
     if let Some(reason) = &told.unavailable {
         return match variant.unavailable_hint {
@@ -254,8 +254,8 @@ mod tests {
         .expect("a variant")
     }
 
-    fn ran(told: Told, judged: bool, cut: bool) -> Ran {
-        Ran {
+    fn ran(told: ServiceOutput, judged: bool, cut: bool) -> RunOutput {
+        RunOutput {
             told: BTreeMap::from([("a/current".to_owned(), told)]),
             judged,
             cut,
@@ -265,10 +265,10 @@ mod tests {
     #[test]
     fn only_what_was_tried_wholly_and_has_no_fault_passed() {
         let a = variant("a", 2, false);
-        let told = |trials| Told {
+        let told = |trials| ServiceOutput {
             trials,
             seconds: 3.0,
-            ..Told::default()
+            ..ServiceOutput::default()
         };
         let passed = Verdict::Passed {
             seconds: 7.0,
@@ -295,23 +295,23 @@ mod tests {
 
     #[test]
     fn what_cannot_be_built_fails_unless_it_says_so_itself() {
-        let told = Told {
+        let told = ServiceOutput {
             unavailable: Some("no tool".to_owned()),
-            ..Told::default()
+            ..ServiceOutput::default()
         };
         let of = |hint| judge(&variant("a", 1, hint), &ran(told.clone(), true, false), None);
         assert_eq!(of(true), Verdict::Unavailable("no tool".to_owned()));
         assert_eq!(of(false), Verdict::Failed("no tool".to_owned()));
-        let faults = Told {
+        let faults = ServiceOutput {
             faults: vec!["hello: 500".to_owned(), "sequence: 500".to_owned()],
-            ..Told::default()
+            ..ServiceOutput::default()
         };
         let verdict = judge(&variant("a", 2, true), &ran(faults, true, false), None);
         assert_eq!(verdict, Verdict::Failed("hello: 500 (and 1 more)".to_owned()));
-        let second = Told {
+        let second = ServiceOutput {
             trials: 2,
             flaky: vec!["hello: 500".to_owned()],
-            ..Told::default()
+            ..ServiceOutput::default()
         };
         let verdict = judge(&variant("a", 1, false), &ran(second, true, false), None);
         assert_eq!(verdict, Verdict::Flaky("hello: 500".to_owned()));

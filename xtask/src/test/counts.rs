@@ -2,7 +2,7 @@
 
 /// Numbers of tests, and the names to show.
 #[derive(Default, Debug, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct TestCounts {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) skipped: u64,
@@ -12,7 +12,7 @@ pub(crate) struct Counts {
     pub(crate) reasons: Vec<String>,
 }
 
-impl Counts {
+impl TestCounts {
     /// Parses the output of a step. `skipped` contains a line `NAME: REASON` for each test that ended without testing anything; its
     /// runner counted it as passed. A command without test results counts as one test.
     pub(crate) fn read(output: &str, skipped: &str, is_success: bool) -> Self {
@@ -144,21 +144,21 @@ fn flaky(line: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Counts;
+    use super::TestCounts;
 
     #[test]
     fn summaries_of_every_runner_are_added() {
         let output = "     Summary [ 412.0s] 1200 tests run: 1198 passed (2 flaky), 1 failed, 1 timed out, 80 skipped\n\
                       test result: ok. 10 passed; 1 failed; 2 ignored\n\
                       services: 14 passed, 0 failed, 2 skipped\nℹ pass 7\nℹ fail 0\n";
-        let counts = Counts::read(output, "", false);
+        let counts = TestCounts::read(output, "", false);
         assert_eq!((counts.passed, counts.failed, counts.skipped), (1229, 3, 2));
         assert_eq!(counts.summary(), "1229 passed, 3 failed, 2 skipped");
     }
 
     #[test]
     fn a_test_that_could_not_run_is_not_passed() {
-        let counts = Counts::read(
+        let counts = TestCounts::read(
             "Summary [1s] 3 tests run: 3 passed, 0 skipped",
             "testbed::one: no root\n",
             true,
@@ -169,14 +169,20 @@ mod tests {
 
     #[test]
     fn a_command_without_tests_counts_as_one() {
-        assert_eq!(Counts::read("Finished", "", true).summary(), "1 passed, 0 failed");
-        assert_eq!(Counts::read("error", "", false).summary(), "0 passed, 1 failed");
+        assert_eq!(
+            TestCounts::read("Finished", "", true).summary(),
+            "1 passed, 0 failed"
+        );
+        assert_eq!(
+            TestCounts::read("error", "", false).summary(),
+            "0 passed, 1 failed"
+        );
     }
 
     #[test]
     fn a_failure_beside_passed_tests_is_counted() {
         assert_eq!(
-            Counts::read("web: 3 passed, 0 failed", "", false).summary(),
+            TestCounts::read("web: 3 passed, 0 failed", "", false).summary(),
             "3 passed, 1 failed"
         );
     }
@@ -184,7 +190,7 @@ mod tests {
     #[test]
     fn a_flaky_test_is_named_with_its_step() {
         let output = "   FLAKY 2/2 [   1.234s] ( 3/90) prony::black-box run::a_run\nflaky: go-chi/current: 3 timeouts\n";
-        let mut counts = Counts::read(output, "", true);
+        let mut counts = TestCounts::read(output, "", true);
         counts.name_flaky("tests");
         assert_eq!(
             counts.flaky,
@@ -197,7 +203,7 @@ mod tests {
 
     #[test]
     fn other_lines_that_hold_numbers_are_no_summaries() {
-        let counts = Counts::read("1 | services: 4 passed, 0 failed\nnote: 3 passed here", "", true);
+        let counts = TestCounts::read("1 | services: 4 passed, 0 failed\nnote: 3 passed here", "", true);
         assert_eq!(counts.summary(), "1 passed, 0 failed");
     }
 }

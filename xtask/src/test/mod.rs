@@ -9,7 +9,7 @@ pub(crate) mod steps;
 mod tools;
 
 use anyhow::{Context as _, Result, bail};
-use counts::Counts;
+use counts::TestCounts;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -47,7 +47,7 @@ pub(crate) fn run_all(arguments: &Arguments) -> Result<bool> {
 struct Outcome {
     name: &'static str,
     state: State,
-    counts: Counts,
+    counts: TestCounts,
     took: Duration,
 }
 
@@ -115,7 +115,7 @@ fn run_step(step: &Step, root: &Path, logs: &Path, deadline: Instant, before: &[
         took: began.elapsed(),
     };
     if let Some(reason) = (step.cannot_run)() {
-        return outcome(State::Skipped(reason), Counts::skipped_step());
+        return outcome(State::Skipped(reason), TestCounts::skipped_step());
     }
     let failed = |name: &&&str| {
         before
@@ -125,12 +125,12 @@ fn run_step(step: &Step, root: &Path, logs: &Path, deadline: Instant, before: &[
     if let Some(needed) = step.needs.iter().find(failed) {
         return outcome(
             State::Failed(format!("not run: {needed} failed")),
-            Counts::failed_step(),
+            TestCounts::failed_step(),
         );
     }
     let left = deadline.saturating_duration_since(Instant::now());
     if left.is_zero() || process::is_interrupted() {
-        return outcome(State::Failed(not_run().into()), Counts::failed_step());
+        return outcome(State::Failed(not_run().into()), TestCounts::failed_step());
     }
     let log = logs.join(format!("test-{}.log", step.name));
     let skipped = logs.join(format!("test-{}.skipped", step.name));
@@ -141,11 +141,11 @@ fn run_step(step: &Step, root: &Path, logs: &Path, deadline: Instant, before: &[
     environment.push(("PRONY_TEST_UNTIL", epoch_seconds(left)));
     let ended = match process::run(&step.command, &environment, root, &log, deadline) {
         Ok(ended) => ended,
-        Err(error) => return outcome(State::Failed(format!("{error:#}")), Counts::failed_step()),
+        Err(error) => return outcome(State::Failed(format!("{error:#}")), TestCounts::failed_step()),
     };
     let text = fs::read_to_string(&log).unwrap_or_default();
     let notes = fs::read_to_string(&skipped).unwrap_or_default();
-    let mut counts = Counts::read(&text, &notes, ended.is_success());
+    let mut counts = TestCounts::read(&text, &notes, ended.is_success());
     counts.name_flaky(step.name);
     let state = if let Some(reason) = ended.failure() {
         State::Failed(reason)
@@ -167,7 +167,7 @@ fn not_run() -> &'static str {
 
 /// Prints the last lines; returns whether everything passed.
 fn report(outcomes: &[Outcome], took: Duration) -> bool {
-    let mut all = Counts::default();
+    let mut all = TestCounts::default();
     println!();
     for outcome in outcomes {
         let skipped = match outcome.counts.skipped {
@@ -243,7 +243,7 @@ fn tool_folder(root: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::{Outcome, State, choose, report, run_step};
-    use crate::test::counts::Counts;
+    use crate::test::counts::TestCounts;
     use crate::test::steps::{Scope, Step, of};
     use std::time::{Duration, Instant};
 
@@ -298,7 +298,7 @@ mod tests {
         let failed = Outcome {
             name: "build",
             state: State::Failed("exit code 101".into()),
-            counts: Counts::failed_step(),
+            counts: TestCounts::failed_step(),
             took: Duration::ZERO,
         };
         let outcome = ended(&step("tests", "exit 0").needs(&["build"]), later(), &[failed]);

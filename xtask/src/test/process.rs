@@ -20,12 +20,12 @@ const POLL: Duration = Duration::from_millis(100);
 const GRACE: Duration = Duration::from_secs(30);
 
 /// How a command ended.
-pub(crate) struct Ended {
+pub(crate) struct CommandEnd {
     status: ExitStatus,
     stopped: Option<&'static str>,
 }
 
-impl Ended {
+impl CommandEnd {
     pub(crate) fn is_success(&self) -> bool {
         self.failure().is_none()
     }
@@ -62,7 +62,7 @@ pub(crate) fn run(
     root: &Path,
     log: &Path,
     deadline: Instant,
-) -> Result<Ended> {
+) -> Result<CommandEnd> {
     let (reader, writer) = std::io::pipe().context("cannot create a pipe")?;
     let mut child = Command::new(&command[0])
         .args(&command[1..])
@@ -105,7 +105,7 @@ pub(crate) fn run(
     }
     // A process that left the group may keep the pipe open.
     let _ = copy.recv_timeout(Duration::from_secs(5));
-    Ok(Ended { status, stopped })
+    Ok(CommandEnd { status, stopped })
 }
 
 /// Copies the output of the pipe to standard output and to the log; the channel closes at its end.

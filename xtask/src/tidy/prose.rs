@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// A banned pattern, and its replacement.
-struct Ban {
+struct BannedPhrase {
     pattern: Regex,
     instead: String,
 }
@@ -24,9 +24,9 @@ fn lists() -> Lists {
     toml::from_str(include_str!("phrases.toml")).expect("invariant: the list of phrases is TOML")
 }
 
-fn bans(list: &BTreeMap<String, String>) -> Vec<Ban> {
+fn bans(list: &BTreeMap<String, String>) -> Vec<BannedPhrase> {
     list.iter()
-        .map(|(pattern, instead)| Ban {
+        .map(|(pattern, instead)| BannedPhrase {
             pattern: RegexBuilder::new(&format!(r"\b(?:{pattern})\b"))
                 .case_insensitive(true)
                 .build()
@@ -90,7 +90,7 @@ pub(crate) fn words_are_the_glossarys(repository: &Repository) -> Vec<String> {
     faults
 }
 
-fn faults_in(path: &str, prose: &str, bans: &[Ban]) -> Vec<String> {
+fn faults_in(path: &str, prose: &str, bans: &[BannedPhrase]) -> Vec<String> {
     let mut faults = Vec::new();
     for (number, line) in prose.lines().enumerate() {
         for ban in bans {

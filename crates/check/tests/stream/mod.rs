@@ -6,7 +6,7 @@ use crate::{checked, contract, is_told, request, side_by_side, target, told};
 use prony_check::check;
 use prony_load::Protocol;
 use server::{
-    CANCELLED, Habit, INTERNAL, INVALID_ARGUMENT, Reply, Service, UNIMPLEMENTED, UNKNOWN, message, ticks,
+    CANCELLED, FaultMode, INTERNAL, INVALID_ARGUMENT, Reply, Service, UNIMPLEMENTED, UNKNOWN, message, ticks,
 };
 use std::sync::Mutex;
 use std::time::Duration;
@@ -80,7 +80,7 @@ fn echoes(
     (told, service)
 }
 
-fn habit(told: &'static str, habit: Habit) -> Mutant {
+fn habit(told: &'static str, habit: FaultMode) -> Mutant {
     let service = Service {
         habit,
         ..Service::right()
@@ -214,7 +214,7 @@ fn unexpected_replies() -> Vec<Mutant> {
                 reply.status = Some(UNKNOWN);
             }
         }),
-        habit("echo*no complete reply within", Habit::Collects),
+        habit("echo*no complete reply within", FaultMode::Collects),
     ]
 }
 
@@ -222,13 +222,13 @@ fn wrong_ends() -> Vec<Mutant> {
     vec![
         habit(
             "a call ends at its deadline*grpc-status: expected 4, got 0",
-            Habit::IgnoresDeadlines,
+            FaultMode::IgnoresDeadlines,
         ),
         habit(
             "a call ends at its deadline*grpc-status: expected 4, got 1",
-            Habit::Late(CANCELLED),
+            FaultMode::Late(CANCELLED),
         ),
-        habit("calls that are cancelled end", Habit::IgnoresCancel),
+        habit("calls that are cancelled end", FaultMode::IgnoresCancel),
         instead(
             "count that is not 1 to 10000*grpc-status: expected 3, got 0",
             |numbers| Some(ticks(numbers[0].clamp(1, 10_000), 0)),

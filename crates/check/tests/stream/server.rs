@@ -53,7 +53,7 @@ impl Reply {
 
 /// How it treats calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Habit {
+pub(super) enum FaultMode {
     Right,
     /// An echo waits for the end of the call, until a client has given one up.
     Collects,
@@ -70,7 +70,7 @@ type Change = dyn Fn(&str, &[i64], &mut Reply) + Send + Sync;
 type Echo = dyn Fn(usize, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync;
 
 pub(super) struct Service {
-    pub(super) habit: Habit,
+    pub(super) habit: FaultMode,
     pub(super) change: Box<Change>,
     pub(super) echo: Box<Echo>,
     pub(super) taken: AtomicUsize,
@@ -80,7 +80,7 @@ pub(super) struct Service {
 impl Service {
     pub(super) fn right() -> Self {
         Self {
-            habit: Habit::Right,
+            habit: FaultMode::Right,
             change: Box::new(|_, _, _| {}),
             echo: Box::new(|_, message| vec![message]),
             taken: AtomicUsize::new(0),
@@ -200,24 +200,24 @@ impl MessageStream {
 }
 
 /// The client is gone.
-struct Gone;
+struct ClientGone;
 
-fn send(stream: &mut SendStream<Bytes>, message: &[u8]) -> Result<(), Gone> {
+fn send(stream: &mut SendStream<Bytes>, message: &[u8]) -> Result<(), ClientGone> {
     let mut framed = Vec::new();
     frame(message, &mut framed);
-    stream.send_data(framed.into(), false).map_err(|_| Gone)
+    stream.send_data(framed.into(), false).map_err(|_| ClientGone)
 }
 
 async fn play(
     stream: &mut SendStream<Bytes>,
     steps: &[(Duration, Vec<u8>)],
     sees_cancel: bool,
-) -> Result<(), Gone> {
+) -> Result<(), ClientGone> {
     for (pause, message) in steps {
         if !pause.is_zero() {
             tokio::select! {
                 () = sleep(*pause) => {}
-                _ = std::future::poll_fn(|context| stream.poll_reset(context)), if sees_cancel => return Err(Gone),
+                _ = std::future::poll_fn(|context| stream.poll_reset(context)), if sees_cancel => return Err(ClientGone),
             }
         }
         let sent = send(stream, message);
@@ -250,15 +250,15 @@ impl Service {
             },
             &mut stream,
         );
-        let ended = match waits.filter(|_| self.habit != Habit::IgnoresDeadlines) {
+        let ended = match waits.filter(|_| self.habit != FaultMode::IgnoresDeadlines) {
             None => call.await,
             Some(waits) => timeout(waits, call).await.unwrap_or(Ok(Some(match self.habit {
-                Habit::Late(status) => status,
+                FaultMode::Late(status) => status,
                 _ => DEADLINE_EXCEEDED,
             }))),
         };
         match ended {
-            Err(Gone) => stream.send_reset(Reason::CANCEL),
+            Err(ClientGone) => stream.send_reset(Reason::CANCEL),
             Ok(status) => {
                 let mut trailers = http::HeaderMap::new();
                 if let Some(status) = status {
@@ -275,7 +275,7 @@ impl Service {
         method: &str,
         mut incoming: MessageStream,
         stream: &mut SendStream<Bytes>,
-    ) -> Result<Option<u32>, Gone> {
+    ) -> Result<Option<u32>, ClientGone> {
         let (numbers, mut reply) = match method {
             "echo" => return self.echo(incoming, stream).await,
             "tick" => {
@@ -296,7 +296,7 @@ impl Service {
         };
         (self.change)(method, &numbers, &mut reply);
         let lasts: Duration = reply.steps.iter().map(|(pause, _)| *pause).sum();
-        let keeps_place = self.habit == Habit::IgnoresCancel && lasts > Duration::from_secs(5);
+        let keeps_place = self.habit == FaultMode::IgnoresCancel && lasts > Duration::from_secs(5);
         if keeps_place && self.taken.fetch_add(1, Ordering::SeqCst) >= PLACES {
             return Ok(Some(RESOURCE_EXHAUSTED));
         }
@@ -308,8 +308,8 @@ impl Service {
         &self,
         mut incoming: MessageStream,
         stream: &mut SendStream<Bytes>,
-    ) -> Result<Option<u32>, Gone> {
-        let collects = self.habit == Habit::Collects && !self.given_up.load(Ordering::SeqCst);
+    ) -> Result<Option<u32>, ClientGone> {
+        let collects = self.habit == FaultMode::Collects && !self.given_up.load(Ordering::SeqCst);
         let mut collected = Vec::new();
         let mut number = 0;
         while let Some(message) = incoming.next().await {

@@ -24,9 +24,9 @@ pub(crate) fn exporter(collector: Option<&Collector>) -> anyhow::Result<Option<E
 }
 
 /// Sends the metrics of a command's loads on a URL.
-pub(crate) struct Live(Exporter);
+pub(crate) struct LiveMetrics(Exporter);
 
-impl Live {
+impl LiveMetrics {
     /// `None` without a collector.
     pub(crate) fn to(collector: Option<&Collector>) -> anyhow::Result<Option<Self>> {
         Ok(exporter(collector)?.map(Self))

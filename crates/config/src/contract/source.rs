@@ -152,7 +152,7 @@ impl RowTable {
 }
 
 /// Draws values of placeholders.
-pub(crate) struct Draw<'a> {
+pub(crate) struct ValueGenerator<'a> {
     random: &'a mut SmallRng,
     tables: &'a BTreeMap<String, RowTable>,
     /// The row that was drawn from each table: placeholders with the same table get values of the same row.
@@ -162,7 +162,7 @@ pub(crate) struct Draw<'a> {
 /// The value of rows that have not been read yet: it is valid as a number, a path and JSON.
 const STAND_IN: &str = "1";
 
-impl<'a> Draw<'a> {
+impl<'a> ValueGenerator<'a> {
     pub(crate) const fn new(random: &'a mut SmallRng, tables: &'a BTreeMap<String, RowTable>) -> Self {
         Self {
             random,
@@ -216,7 +216,7 @@ impl SourceToml {
     }
 
     /// The values that a case sends: all of a list or range, or one draw from a random source.
-    pub(crate) fn values(&self, draw: &mut Draw<'_>) -> Vec<String> {
+    pub(crate) fn values(&self, draw: &mut ValueGenerator<'_>) -> Vec<String> {
         match self {
             Self::One(text) => vec![text.clone()],
             Self::List(texts) => texts.clone(),
@@ -225,7 +225,7 @@ impl SourceToml {
         }
     }
 
-    pub(crate) fn draw(&self, draw: &mut Draw<'_>) -> String {
+    pub(crate) fn draw(&self, draw: &mut ValueGenerator<'_>) -> String {
         let random = &mut *draw.random;
         match self {
             Self::Row { row, column } => draw.of_row(row, column),

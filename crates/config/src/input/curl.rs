@@ -247,9 +247,9 @@ fn words(line: &str) -> Result<Vec<String>, CurlError> {
     Ok(words)
 }
 
-type Letters<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+type CharIterator<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-fn quoted(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError> {
+fn quoted(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
     loop {
         match letters.next().ok_or(CurlError::OpenQuote)? {
             '\'' => return Ok(()),
@@ -258,7 +258,7 @@ fn quoted(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError>
     }
 }
 
-fn double_quoted(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError> {
+fn double_quoted(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
     loop {
         match letters.next().ok_or(CurlError::OpenQuote)? {
             '"' => return Ok(()),
@@ -273,7 +273,7 @@ fn double_quoted(letters: &mut Letters<'_>, word: &mut String) -> Result<(), Cur
 }
 
 /// Parses `$'…'` with the escapes of C.
-fn escaped(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError> {
+fn escaped(letters: &mut CharIterator<'_>, word: &mut String) -> Result<(), CurlError> {
     loop {
         match letters.next().ok_or(CurlError::OpenQuote)? {
             '\'' => return Ok(()),
@@ -291,7 +291,7 @@ fn escaped(letters: &mut Letters<'_>, word: &mut String) -> Result<(), CurlError
 }
 
 /// The character given by up to `most` hexadecimal digits.
-fn coded(letters: &mut Letters<'_>, most: usize) -> char {
+fn coded(letters: &mut CharIterator<'_>, most: usize) -> char {
     let mut code = 0;
     for _ in 0..most {
         let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(16)) else {

@@ -102,14 +102,14 @@ pub(crate) struct Network {
 }
 
 /// Opens the sockets of a transport. The addresses do not move during its lifetime.
-pub(super) struct Dial {
+pub(super) struct Dialer {
     peers: Box<[KernelAddress]>,
     pairs: Vec<(usize, Option<KernelAddress>)>,
     next: usize,
     network: Network,
 }
 
-impl Dial {
+impl Dialer {
     pub(super) fn new(route: &Route) -> io::Result<Self> {
         let peers: Box<[KernelAddress]> = route
             .peers

@@ -1,7 +1,7 @@
 //! epoll, edge-triggered: one `read` and one `write` per request, and no `epoll_ctl` after the connection is
 //! established.
 
-use super::dial::{Dial, Network, Route};
+use super::dial::{Dialer, Network, Route};
 use super::{Event, Transport, socket};
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
@@ -17,7 +17,7 @@ const BELL: u64 = u64::MAX;
 /// The transport based on epoll.
 pub(crate) struct Epoll {
     poll: OwnedFd,
-    dial: Dial,
+    dial: Dialer,
     wires: Vec<EpollSocket>,
     ready: Vec<libc::epoll_event>,
     next: usize,
@@ -165,7 +165,7 @@ impl Transport for Epoll {
         Ok(Self {
             // SAFETY: the kernel has just given us this descriptor.
             poll: unsafe { OwnedFd::from_raw_fd(poll) },
-            dial: Dial::new(route)?,
+            dial: Dialer::new(route)?,
             wires: (0..connections).map(|_| EpollSocket::default()).collect(),
             ready: Vec::with_capacity(BATCH),
             next: 0,

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The queue of arrivals that wait for a slot on any thread.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    waiting: Mutex<VecDeque<Waiting>>,
+    waiting: Mutex<VecDeque<DelayedRequest>>,
     capacity: usize,
     /// Length of the queue, readable without its lock.
     count: AtomicUsize,
@@ -29,7 +29,7 @@ pub(crate) struct Backlog {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct DelayedRequest {
     phase: Phase,
     due: DueRequest,
 }
@@ -90,7 +90,7 @@ impl Backlog {
         self.threads[thread as usize].bell.as_fd()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<DelayedRequest>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,7 +159,7 @@ impl Share {
             return None;
         }
         let mut waiting = self.backlog.lock();
-        let is_ours = |one: &mut Waiting| rank(one.phase) <= rank(self.phase) && wanted(&one.due);
+        let is_ours = |one: &mut DelayedRequest| rank(one.phase) <= rank(self.phase) && wanted(&one.due);
         let due = waiting.pop_front_if(is_ours)?.due;
         self.backlog.count.store(waiting.len(), Ordering::SeqCst);
         Some(due)
@@ -180,7 +180,7 @@ impl Share {
         let place = waiting.partition_point(|one| one.due.intended <= due.intended);
         waiting.insert(
             place,
-            Waiting {
+            DelayedRequest {
                 phase: self.phase,
                 due,
             },

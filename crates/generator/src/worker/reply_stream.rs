@@ -1,7 +1,7 @@
 //! Replies that are streams: parsed, judged and recorded message by message, however long they last.
 
 use super::sink::Sink;
-use super::slots::{BodyCheck, Ledger, Live, Slot, StreamDecision};
+use super::slots::{BodyCheck, Ledger, OpenStream, Slot, StreamDecision};
 use crate::kept::PartialReply;
 use crate::recorder::{Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
@@ -39,7 +39,7 @@ impl<P: Protocol> Sink<'_, P> {
             live.stream.begin(events, format, value);
             (live.standing, live.heard) = (StreamDecision::Open, self.seen);
         } else {
-            slot.live = Some(Box::new(Live {
+            slot.live = Some(Box::new(OpenStream {
                 stream: EventStream::new(events, format, value),
                 standing: StreamDecision::Open,
                 heard: self.seen,
@@ -289,7 +289,7 @@ fn parts<'a, P: Protocol>(
     operations: &'a [PreparedOperation<P>],
     recorder: &'a mut Recorder,
     now: u64,
-) -> Option<(&'a mut Live, &'a CompiledEvents, MessageTimes<'a>)> {
+) -> Option<(&'a mut OpenStream, &'a CompiledEvents, MessageTimes<'a>)> {
     let events = operations[usize::from(slot.operation)].expectation.events()?;
     let seen = MessageTimes {
         recorder,

@@ -112,7 +112,7 @@ enum Event {
     Replied(u32, u32, &'static [u8]),
 }
 
-struct World<'a> {
+struct SimulatedServer<'a> {
     core: Core<Http1, PlainTcp>,
     /// Start of the measurement.
     origin: u64,
@@ -125,7 +125,7 @@ struct World<'a> {
     server: Server<'a>,
 }
 
-impl World<'_> {
+impl SimulatedServer<'_> {
     fn plan(&mut self, at: u64, event: Event) {
         self.happened += 1;
         self.events.push(Reverse((at, self.happened, event)));
@@ -228,7 +228,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     let end = origin + job.phases.measurement_ns;
     let over = end + job.phases.drain_ns;
     let made = vec![0; core.connections() as usize];
-    let mut world = World {
+    let mut world = SimulatedServer {
         core,
         origin,
         now: begin,

@@ -1,6 +1,6 @@
 //! Slots for requests in flight. All are allocated before the run; each connection owns a fixed range of them.
 
-use crate::kept::{Excess, PartialReply};
+use crate::kept::{BodyLimit, PartialReply};
 use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;
@@ -94,7 +94,7 @@ pub(super) struct Slot {
     /// The parts of the reply that have to be kept.
     pub(super) kept: Option<Box<PartialReply>>,
     /// The stream of events, if the reply is one.
-    pub(super) live: Option<Box<Live>>,
+    pub(super) live: Option<Box<OpenStream>>,
     /// The next free slot of the connection.
     next_free: Option<u32>,
 }
@@ -115,7 +115,7 @@ pub(super) enum BodyCheck {
     /// It differs from the only valid one; its start is kept for display.
     Wrong,
     /// It exceeds a memory limit, and is not kept.
-    Excess(Excess),
+    Excess(BodyLimit),
     /// It should be a stream; the head of the reply shows whether it is.
     AwaitsEvents,
     /// It is read as a stream.
@@ -143,7 +143,7 @@ impl BodyCheck {
 
 /// A stream of events in a slot. Its memory is reused for the next one.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct OpenStream {
     pub(super) stream: EventStream,
     pub(super) standing: StreamDecision,
     /// When its last bytes were seen.
@@ -344,7 +344,7 @@ impl Ledger {
     /// Whether a valid stream of events is in progress in a slot.
     pub(super) fn streams_well(&mut self, place: u32) -> bool {
         let slot = self.slots.get(place);
-        let is_wrong = |live: &Live| live.standing == StreamDecision::Wrong;
+        let is_wrong = |live: &OpenStream| live.standing == StreamDecision::Wrong;
         slot.active && slot.check == BodyCheck::Events && !slot.live.as_deref().is_some_and(is_wrong)
     }
 

@@ -95,14 +95,14 @@ impl Drop for Server {
 }
 
 /// A request received by a toy server: its first line and its body.
-pub(crate) struct Got {
+pub(crate) struct ReceivedRequest {
     pub(crate) line: String,
     pub(crate) head: String,
     pub(crate) body: String,
 }
 
 /// Reads the next request; `None` at the end of the connection.
-pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Got> {
+pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<ReceivedRequest> {
     let mut head = String::new();
     loop {
         let before = head.len();
@@ -126,7 +126,7 @@ pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Got> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let line = head.lines().next()?.to_owned();
-    Some(Got {
+    Some(ReceivedRequest {
         line,
         head,
         body: String::from_utf8(body).ok()?,
@@ -134,7 +134,7 @@ pub(crate) fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Got> {
 }
 
 /// Replies to each request with the result of `reply`, until the connection ends.
-pub(crate) fn answer_all(stream: TcpStream, mut reply: impl FnMut(&Got) -> String) {
+pub(crate) fn answer_all(stream: TcpStream, mut reply: impl FnMut(&ReceivedRequest) -> String) {
     let mut writer = stream.try_clone().expect("a second handle");
     let mut reader = BufReader::new(stream);
     while let Some(request) = read_request(&mut reader) {

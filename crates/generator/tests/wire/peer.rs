@@ -160,13 +160,13 @@ impl Peer {
 }
 
 /// A server that runs a script on each connection, given the connection's number.
-pub(crate) struct Scripted {
+pub(crate) struct ScriptedServer {
     pub(crate) port: u16,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Scripted {
+impl ScriptedServer {
     pub(crate) fn start(script: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -190,7 +190,7 @@ impl Scripted {
     }
 }
 
-impl Drop for Scripted {
+impl Drop for ScriptedServer {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         // Wakes the listener.

@@ -17,9 +17,9 @@ use tonic::{Request, Response, Status, Streaming};
 use tower::service_fn;
 
 #[derive(Default)]
-struct Raw;
+struct BytesCodec;
 
-impl Codec for Raw {
+impl Codec for BytesCodec {
     type Encode = Vec<u8>;
     type Decode = Vec<u8>;
     type Encoder = Self;
@@ -34,7 +34,7 @@ impl Codec for Raw {
     }
 }
 
-impl Encoder for Raw {
+impl Encoder for BytesCodec {
     type Item = Vec<u8>;
     type Error = Status;
 
@@ -44,7 +44,7 @@ impl Encoder for Raw {
     }
 }
 
-impl Decoder for Raw {
+impl Decoder for BytesCodec {
     type Item = Vec<u8>;
     type Error = Status;
 
@@ -79,7 +79,7 @@ impl tower::Service<http::Request<Body>> for Echo {
 }
 
 async fn answer(request: http::Request<Body>) -> http::Response<Body> {
-    let mut grpc = Grpc::new(Raw);
+    let mut grpc = Grpc::new(BytesCodec);
     match request.uri().path() {
         "/toy.Echo/unary" => {
             let echo = |request: Request<Vec<u8>>| async { Ok(Response::new(request.into_inner())) };

@@ -22,13 +22,13 @@ pub enum Marker {
 
 /// Collects bytes until a marker is complete.
 #[derive(Debug, Default)]
-pub struct Greeting {
+pub struct GreetingReader {
     bytes: Vec<u8>,
 }
 
-impl Greeting {
+impl GreetingReader {
     /// Appends received bytes. Returns the marker and the bytes after it. `Err`: too many bytes arrived without a marker; call
-    /// [`Greeting::junk`].
+    /// [`GreetingReader::junk`].
     #[expect(clippy::result_unit_err, reason = "the junk is the only information")]
     pub fn push(&mut self, bytes: &[u8]) -> Result<Option<(Marker, Vec<u8>)>, ()> {
         self.bytes.extend_from_slice(bytes);

@@ -19,7 +19,7 @@ mod tests;
 
 pub use fault::Fault;
 pub use frame::{Decoder, Frame, FrameError, Kind, MOST_FRAME};
-pub use handshake::{AGENT, Greeting, Marker};
+pub use handshake::{AGENT, GreetingReader, Marker};
 pub use inbox::{Inbox, Item, MOST_MESSAGE};
 pub(crate) use link::AgentLink;
 pub use message::{

@@ -84,7 +84,7 @@ proptest! {
         bytes.extend_from_slice(&rest);
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.sort_unstable();
-        let (mut greeting, mut begin) = (Greeting::default(), 0);
+        let (mut greeting, mut begin) = (GreetingReader::default(), 0);
         let mut found = None;
         for end in cuts.into_iter().chain([bytes.len()]) {
             let more = greeting.push(&bytes[begin..end]).expect("short enough");
@@ -142,7 +142,7 @@ fn what_breaks_the_rules_is_refused() {
 
 #[test]
 fn nobody_listens_to_babble_for_ever() {
-    let mut greeting = Greeting::default();
+    let mut greeting = GreetingReader::default();
     let mut pushed = 0;
     while greeting.push(b"Welcome to this host!\n").is_ok() {
         pushed += 1;
@@ -153,7 +153,7 @@ fn nobody_listens_to_babble_for_ever() {
         Some("Welcome to this host! / Welcome to this host! / Welcome to this host!")
     );
     // An invalid marker does not hide a valid one after it.
-    let mut greeting = Greeting::default();
+    let mut greeting = GreetingReader::default();
     let (marker, _) = greeting
         .push(format!("{AGENT}x]]\n[[prony:host:missing:Linux:x86_64]]\n").as_bytes())
         .expect("short")

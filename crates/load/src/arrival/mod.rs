@@ -49,14 +49,14 @@ pub enum Profile {
     /// One rate after the other, rising or falling; the last one is held.
     Stages {
         /// The stages in order; at least one.
-        stages: Vec<Stage>,
+        stages: Vec<ArrivalStage>,
     },
 }
 
 /// One stage of a profile.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stage {
+pub struct ArrivalStage {
     /// Events per second.
     pub rate: Rate,
     /// How long the stage lasts, ns.
@@ -128,7 +128,7 @@ impl Profile {
     }
 }
 
-fn stages_time(stages: &[Stage], events: f64) -> f64 {
+fn stages_time(stages: &[ArrivalStage], events: f64) -> f64 {
     let (mut left, mut time) = (events, 0.0);
     for (place, stage) in stages.iter().enumerate() {
         let (rate, length) = (stage.rate.as_per_second(), stage.for_ns as f64 / NS);

@@ -60,7 +60,7 @@ fn a_process_does_not_depend_on_the_threads() {
 
 #[test]
 fn stages_have_their_own_rates_and_the_last_is_held() {
-    let stage = |per_second: f64, seconds: u64| Stage {
+    let stage = |per_second: f64, seconds: u64| ArrivalStage {
         rate: rate(per_second),
         for_ns: seconds * 1_000_000_000,
     };
@@ -145,7 +145,7 @@ proptest! {
             1 => Profile::Ramp { from: rate(first), to: rate(second), over_ns: ns },
             2 => Profile::StepLoad { from: rate(first), step: rate(second), every_ns: ns },
             _ => Profile::Stages {
-                stages: [first, second].map(|one| Stage { rate: rate(one), for_ns: ns }).to_vec(),
+                stages: [first, second].map(|one| ArrivalStage { rate: rate(one), for_ns: ns }).to_vec(),
             },
         };
         let spacing = if poisson { Spacing::Poisson } else { Spacing::Even };

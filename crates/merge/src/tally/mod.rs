@@ -40,7 +40,7 @@ impl OperationTally {
 
 /// Events during a phase, whatever phase their requests belong to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct WindowCounts {
     pub completed: u64,
     pub valid: u64,
     /// Failed requests, whatever the outcome.
@@ -58,7 +58,7 @@ pub struct Window {
     pub bytes: BytesMoved,
 }
 
-impl Window {
+impl WindowCounts {
     /// Adds the events of another thread or interval.
     pub const fn merge(&mut self, other: &Self) {
         self.completed += other.completed;
@@ -92,7 +92,7 @@ pub struct Tally {
     /// Number of replies by `grpc-status`.
     pub grpc_statuses: Vec<u64>,
     /// Events during the phase.
-    pub window: Window,
+    pub window: WindowCounts,
     /// Arrivals that became due (a sequence is one arrival).
     pub arrivals: u64,
     /// Requests that were sent again because their idle connection closed while they were sent.
@@ -150,7 +150,7 @@ impl Tally {
             messages: shape.streams.then(Box::default),
             statuses: vec![0; STATUSES],
             grpc_statuses: vec![0; GRPC_STATUSES],
-            window: Window::default(),
+            window: WindowCounts::default(),
             arrivals: 0,
             retried: 0,
         }
@@ -221,7 +221,7 @@ impl Tally {
         }
         self.statuses.fill(0);
         self.grpc_statuses.fill(0);
-        self.window = Window::default();
+        self.window = WindowCounts::default();
         self.arrivals = 0;
         self.retried = 0;
     }

@@ -1,8 +1,8 @@
 //! One connection of a client: it reads while it writes, and waits in `poll(2)`.
 
+use super::protocol_state::ProtocolState;
 use super::replies::{Replies, Reply};
 use super::socket::Socket;
-use super::speech::Speech;
 use super::{Client, ClientError, Delivery, Frame, PreparedRequest, RawFrame};
 use crate::layer::{Layer as _, LayerError};
 use crate::protocol::Token;
@@ -31,7 +31,7 @@ const READS: usize = 16;
 pub struct Connection {
     socket: Socket,
     tls: Option<Box<TlsLayer>>,
-    speech: Speech,
+    state: ProtocolState,
     replies: Replies,
     next_token: u32,
     /// What is to be sent, before it is sealed.
@@ -79,11 +79,11 @@ impl Connection {
             .map_err(unreachable)?;
         // The service may speak before the handshake of TLS is over here: what it says is answered behind our own first words.
         let mut queued = Vec::new();
-        let speech = Speech::open(client.protocol, &mut queued);
+        let state = ProtocolState::open(client.protocol, &mut queued);
         let mut connection = Self {
             socket,
             tls: tls.map(Box::new),
-            speech,
+            state,
             replies: Replies::new(client.protocol == Protocol::Grpc),
             next_token: 0,
             queued,
@@ -102,7 +102,7 @@ impl Connection {
             match &connection.end {
                 Some(EndOfConnection::Closed) => return Err(ClientError::Closed),
                 Some(EndOfConnection::Broken(reason)) => return Err(ClientError::Malformed(reason.clone())),
-                None if connection.speech.is_ready() => return Ok(connection),
+                None if connection.state.is_ready() => return Ok(connection),
                 None => connection.read_more(deadline)?,
             }
         }
@@ -148,8 +148,8 @@ impl Connection {
         self.replies.begin(token);
         if self.end.is_some() {
             self.replies.fail(token, ClientError::Closed);
-        } else if self.speech.has_place() {
-            self.speech.start(request, values, token, &mut self.queued);
+        } else if self.state.has_place() {
+            self.state.start(request, values, token, &mut self.queued);
         } else {
             self.replies.fail(token, ClientError::Unprocessed);
         }
@@ -189,7 +189,7 @@ impl Connection {
 
     /// Gives a request up. Over HTTP/1.1 that takes effect when the connection is dropped.
     pub fn cancel(&mut self, token: Token, deadline: Instant) -> Result<(), ClientError> {
-        self.speech.cancel(token, &mut self.queued);
+        self.state.cancel(token, &mut self.queued);
         self.replies.remove(token);
         self.flush(Delivery::Whole, deadline)
     }
@@ -225,7 +225,7 @@ impl Connection {
     /// Waits for the next message or control frame of a WebSocket.
     pub fn next_frame(&mut self, deadline: Instant) -> Result<Frame, ClientError> {
         loop {
-            let Speech::WebSocket(frames) = &mut self.speech else {
+            let ProtocolState::WebSocket(frames) = &mut self.state else {
                 return Err("frames are read of a WebSocket alone".into());
             };
             if let Some(frame) = frames.next()? {
@@ -249,8 +249,8 @@ impl Connection {
 
     /// Bytes that came and belong to no reply and no frame.
     pub fn unread(&self) -> usize {
-        let frames = match &self.speech {
-            Speech::WebSocket(frames) => frames.unread(),
+        let frames = match &self.state {
+            ProtocolState::WebSocket(frames) => frames.unread(),
             _ => 0,
         };
         self.unasked + frames
@@ -270,7 +270,7 @@ impl Connection {
     /// Writes all that is queued, and reads meanwhile.
     fn flush(&mut self, delivery: Delivery, deadline: Instant) -> Result<(), ClientError> {
         loop {
-            if self.cannot_write || self.end.is_some() || self.speech.reads_no_more() {
+            if self.cannot_write || self.end.is_some() || self.state.reads_no_more() {
                 self.queued.clear();
                 self.wire.clear();
                 self.written = 0;
@@ -352,7 +352,7 @@ impl Connection {
     }
 
     fn end_of_stream(&mut self, is_clean: bool) {
-        self.speech.end_of_stream(is_clean, &mut self.replies);
+        self.state.end_of_stream(is_clean, &mut self.replies);
         self.replies.end_all(None);
         self.end = Some(EndOfConnection::Closed);
     }
@@ -383,7 +383,7 @@ impl Connection {
 
     fn take_plain(&mut self, bytes: &[u8]) {
         self.replies.received += bytes.len();
-        if let Err(error) = self.speech.receive(bytes, &mut self.queued, &mut self.replies) {
+        if let Err(error) = self.state.receive(bytes, &mut self.queued, &mut self.replies) {
             self.unasked += bytes.len();
             self.break_off(error.0.to_owned());
         }

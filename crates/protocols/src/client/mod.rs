@@ -8,10 +8,10 @@
 mod connection;
 mod delivery;
 mod error;
+mod protocol_state;
 mod raw_frames;
 mod replies;
 mod socket;
-mod speech;
 
 pub use crate::http1::BodyFraming;
 pub use connection::Connection;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::http2::frame::{flag, kind};
-use crate::http2::tests::{Bench, Script, SinkEvent, request};
+use crate::http2::tests::{Script, SinkEvent, TestConnection, request};
 use prony_load::grpc::Messages;
 use prony_load::{Body, Bytes};
 use proptest::prelude::*;
@@ -19,7 +19,7 @@ fn message(bytes: &[u8]) -> Vec<u8> {
 
 /// Starts a call, feeds it these frames and returns the events reported; without the head.
 fn told(script: &Script) -> Vec<SinkEvent> {
-    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[]);
     bench.start(1, &request("POST", "/Service/call", Some(b"ask")));
     bench.receive(&script.0).expect("frames");
     let told = bench.told.0.into_iter();
@@ -43,7 +43,7 @@ fn reply(messages: &[u8], trailers: &[(&str, &str)]) -> Script {
 
 #[test]
 fn a_message_travels_behind_its_prefix() {
-    let mut bench: Bench<GrpcSemantics> = Bench::open(2, &[]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(2, &[]);
     bench.start(1, &request("POST", "/Service/call", Some(b"ask")));
     bench.start(2, &request("POST", "/Service/call", None));
     let sent = bench.take_sent();
@@ -138,7 +138,7 @@ fn replies_that_are_no_grpc_are_told() {
 }
 
 /// The DATA frames sent since the last call.
-fn data(bench: &mut Bench<GrpcSemantics>) -> Vec<(u8, Vec<u8>)> {
+fn data(bench: &mut TestConnection<GrpcSemantics>) -> Vec<(u8, Vec<u8>)> {
     let sent = bench.take_sent().into_iter();
     sent.filter(|frame| frame.kind == kind::DATA)
         .map(|frame| (frame.flags, frame.payload))
@@ -157,12 +157,12 @@ fn streaming(messages: &[&[u8]], unanswered: Option<u32>) -> prony_load::Request
 #[test]
 fn messages_go_at_once_unless_they_wait_for_replies() {
     let (a, b, c) = (message(b"a"), message(b""), message(b"c"));
-    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[]);
     bench.start(1, &streaming(&[b"a", b"", b"c"], None));
     let all = [a.as_slice(), &b, &c].concat();
     assert_eq!(data(&mut bench), [(flag::END_STREAM, all)]);
 
-    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[]);
     bench.start(1, &streaming(&[b"a", b"", b"c"], Some(2)));
     assert_eq!(data(&mut bench), [(0, [a.as_slice(), &b].concat())]);
     let head = Script::default().headers(1, 0, HEAD).data(1, 0, &a[..3]);
@@ -175,7 +175,7 @@ fn messages_go_at_once_unless_they_wait_for_replies() {
 
 #[test]
 fn a_call_may_send_no_message() {
-    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[]);
     bench.start(1, &streaming(&[], None));
     let sent = bench.take_sent();
     let last = sent.last().expect("a frame");
@@ -188,7 +188,7 @@ fn a_call_may_send_no_message() {
 #[test]
 fn windows_and_replies_hold_messages_back() {
     // The service accepts eight bytes per stream: less than two messages.
-    let mut bench: Bench<GrpcSemantics> = Bench::open(1, &[(4, 8)]);
+    let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[(4, 8)]);
     bench.start(1, &streaming(&[b"a", b"b", b"c"], Some(1)));
     let (a, b, c) = (message(b"a"), message(b"b"), message(b"c"));
     assert_eq!(data(&mut bench), [(0, a.clone())]);

@@ -15,7 +15,7 @@ mod shared;
 mod utf8;
 
 pub use prepare::WebSocketMessage;
-pub use shared::Shared;
+pub use shared::WebSocketSettings;
 
 use crate::protocol::{
     Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, RoomMembership,
@@ -96,7 +96,7 @@ struct AwaitedMessage {
 impl WebSocket {
     fn read<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut WebSocketSettings,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
         sink: &mut S,
@@ -156,7 +156,7 @@ impl WebSocket {
         Ok(())
     }
 
-    fn complete<S: ReplySink>(&mut self, shared: &mut Shared, out: &mut Vec<u8>, sink: &mut S) {
+    fn complete<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, out: &mut Vec<u8>, sink: &mut S) {
         let entry = self.under_way.pop_front();
         let entry = entry.expect("invariant: a message that has begun has its request");
         if self.is_other_kind {
@@ -177,7 +177,7 @@ impl WebSocket {
     /// The peer closes the connection: echoes its close code.
     fn closed<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut WebSocketSettings,
         out: &mut Vec<u8>,
         sink: &mut S,
     ) -> Result<(), Fault> {
@@ -202,7 +202,7 @@ impl WebSocket {
 
 impl Protocol for WebSocket {
     type Request = WebSocketMessage;
-    type WorkerState = Shared;
+    type WorkerState = WebSocketSettings;
 
     const GREETING: &'static str = "it answered the WebSocket handshake";
     const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
@@ -215,15 +215,15 @@ impl Protocol for WebSocket {
         WebSocketMessage::for_rooms(request, target)
     }
 
-    fn shared() -> Shared {
-        Shared::new(LONGEST_EVENT)
+    fn shared() -> WebSocketSettings {
+        WebSocketSettings::new(LONGEST_EVENT)
     }
 
-    fn shared_within(limits: &Limits) -> Shared {
-        Shared::new(limits.longest_message.unwrap_or(LONGEST_EVENT))
+    fn shared_within(limits: &Limits) -> WebSocketSettings {
+        WebSocketSettings::new(limits.longest_message.unwrap_or(LONGEST_EVENT))
     }
 
-    fn new(shared: &mut Shared, depth: u32) -> Self {
+    fn new(shared: &mut WebSocketSettings, depth: u32) -> Self {
         Self {
             handshake: None,
             under_way: VecDeque::with_capacity(depth as usize),
@@ -242,7 +242,7 @@ impl Protocol for WebSocket {
         }
     }
 
-    fn enter(&mut self, shared: &mut Shared, seat: &RoomMembership<'_, WebSocketMessage>) {
+    fn enter(&mut self, shared: &mut WebSocketSettings, seat: &RoomMembership<'_, WebSocketMessage>) {
         let random = shared.random();
         let rooms = shared.rooms.get_or_insert_with(|| Rooms::new(seat.members));
         shared.longest = shared.longest.max(LONGEST_GREETING);
@@ -256,7 +256,7 @@ impl Protocol for WebSocket {
         });
     }
 
-    fn open(&mut self, shared: &mut Shared, first: &WebSocketMessage, out: &mut Vec<u8>) {
+    fn open(&mut self, shared: &mut WebSocketSettings, first: &WebSocketMessage, out: &mut Vec<u8>) {
         let random = [shared.random().to_ne_bytes(), shared.random().to_ne_bytes()];
         let asked = first.handshake();
         let constant;
@@ -279,7 +279,7 @@ impl Protocol for WebSocket {
         self.member.is_none() && self.greetings.is_none_or(|greetings| self.greeted < greetings)
     }
 
-    fn stop_listening(&mut self, shared: &mut Shared) {
+    fn stop_listening(&mut self, shared: &mut WebSocketSettings) {
         shared.greetings.get_or_insert(self.greeted);
         self.greetings = Some(0);
     }
@@ -297,7 +297,12 @@ impl Protocol for WebSocket {
     }
 
     #[inline]
-    fn start(&mut self, shared: &mut Shared, call: &Call<'_, WebSocketMessage>, out: &mut Vec<u8>) {
+    fn start(
+        &mut self,
+        shared: &mut WebSocketSettings,
+        call: &Call<'_, WebSocketMessage>,
+        out: &mut Vec<u8>,
+    ) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
             let request = (call.token, call.prepared.kind());
             rooms.say(member.place, request, |out| {
@@ -317,7 +322,7 @@ impl Protocol for WebSocket {
 
     fn receive<S: ReplySink>(
         &mut self,
-        shared: &mut Shared,
+        shared: &mut WebSocketSettings,
         mut bytes: &[u8],
         out: &mut Vec<u8>,
         sink: &mut S,
@@ -354,18 +359,18 @@ impl Protocol for WebSocket {
         })
     }
 
-    fn end_of_stream<S: ReplySink>(&mut self, _: &mut Shared, _: bool, _: &mut S) {
+    fn end_of_stream<S: ReplySink>(&mut self, _: &mut WebSocketSettings, _: bool, _: &mut S) {
         self.closing = true;
         self.spent = true;
     }
 
-    fn give_up<S: ReplySink>(&mut self, shared: &mut Shared, token: Token, sink: &mut S) {
+    fn give_up<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, token: Token, sink: &mut S) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
             rooms.give_up(member.place, token, sink);
         }
     }
 
-    fn gone<S: ReplySink>(&mut self, shared: &mut Shared, sink: &mut S) {
+    fn gone<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, sink: &mut S) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
             rooms.leave(member.place, sink);
         }
@@ -381,7 +386,7 @@ impl Protocol for WebSocket {
         false
     }
 
-    fn goodbye(&mut self, shared: &mut Shared, out: &mut Vec<u8>) {
+    fn goodbye(&mut self, shared: &mut WebSocketSettings, out: &mut Vec<u8>) {
         if !self.closing {
             self.closing = true;
             frame::write(opcode::CLOSE, &code::NORMAL.to_be_bytes(), shared.key(), out);

@@ -61,7 +61,7 @@ struct RoomMessage {
     kind: Kind,
     payload: Vec<u8>,
     /// Members that have not received it.
-    missing: Seats,
+    missing: SeatSet,
     /// Number of members that may still receive it.
     open: u32,
     expected: u32,
@@ -70,15 +70,15 @@ struct RoomMessage {
 }
 
 /// A set of members of a room.
-type Seats = SmallVec<[u64; 2]>;
+type SeatSet = SmallVec<[u64; 2]>;
 
-fn has(seats: &Seats, seat: usize) -> bool {
+fn has(seats: &SeatSet, seat: usize) -> bool {
     seats
         .get(seat / 64)
         .is_some_and(|word| word >> (seat % 64) & 1 == 1)
 }
 
-fn flip(seats: &mut Seats, seat: usize) {
+fn flip(seats: &mut SeatSet, seat: usize) {
     seats[seat / 64] ^= 1 << (seat % 64);
 }
 
@@ -131,7 +131,7 @@ impl Rooms {
         payload.clear();
         write(&mut payload);
         let room = &mut self.all[place.room];
-        let mut missing: Seats = smallvec![0; room.seats.len().div_ceil(64)];
+        let mut missing: SeatSet = smallvec![0; room.seats.len().div_ceil(64)];
         let there = room.seats.iter().enumerate().filter(|(_, seat)| seat.is_in);
         let mut expected = 0;
         for (seat, _) in there {

@@ -5,7 +5,7 @@ use crate::request_values::mix;
 
 /// State that the WebSocket connections of one worker share.
 #[derive(Debug)]
-pub struct Shared {
+pub struct WebSocketSettings {
     /// Maximum length of a received message, bytes.
     pub(super) longest: u64,
     /// State of the random number generator for masking keys.
@@ -16,7 +16,7 @@ pub struct Shared {
     pub(super) rooms: Option<Rooms>,
 }
 
-impl Shared {
+impl WebSocketSettings {
     pub(super) fn new(longest: u64) -> Self {
         Self {
             longest,

@@ -112,14 +112,14 @@ fn unmasked(mut bytes: &[u8]) -> Vec<(u8, Vec<u8>)> {
     frames
 }
 
-struct Bench {
+struct TestConnection {
     connection: WebSocket,
-    shared: Shared,
+    shared: WebSocketSettings,
     out: Vec<u8>,
     log: Log,
 }
 
-impl Bench {
+impl TestConnection {
     /// A connection that has sent its handshake.
     fn new(first: &Request, limits: &Limits) -> Self {
         let mut shared = WebSocket::shared_within(limits);
@@ -193,7 +193,7 @@ fn came<'a>(
     limits: &Limits,
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> ReceivedMessage {
-    let mut bench = Bench::with(requests, limits);
+    let mut bench = TestConnection::with(requests, limits);
     bench.out.clear();
     let mut result = Ok(());
     for piece in pieces {
@@ -244,7 +244,7 @@ fn the_handshake_asks_for_a_web_socket() {
         name: "Origin".into(),
         value: Template::literal("http://h"),
     }];
-    let bench = Bench::new(&asked, &Limits::default());
+    let bench = TestConnection::new(&asked, &Limits::default());
     let text = String::from_utf8(bench.out.clone()).expect("text");
     let (front, key) = text.split_once("Sec-WebSocket-Key: ").expect("a key");
     assert_eq!(
@@ -254,17 +254,17 @@ fn the_handshake_asks_for_a_web_socket() {
     );
     // Sixteen bytes in base64.
     assert_eq!((key.len(), &key[22..]), (28, "==\r\n\r\n"));
-    let other = Bench::new(&asked, &Limits::default());
+    let other = TestConnection::new(&asked, &Limits::default());
     assert_ne!(other.out, bench.out, "each connection has a key of its own");
 }
 
 #[test]
 fn a_handshake_may_come_in_pieces() {
-    let length = Bench::new(&request("TEXT", b""), &Limits::default())
+    let length = TestConnection::new(&request("TEXT", b""), &Limits::default())
         .switching("")
         .len();
     for at in 0..=length {
-        let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+        let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         // An interim reply before it is ignored.
         let reply = [b"HTTP/1.1 103 Early Hints\r\n\r\n".to_vec(), bench.switching("")].concat();
         let (front, back) = reply.split_at(at);
@@ -278,7 +278,7 @@ fn a_handshake_may_come_in_pieces() {
 
 #[test]
 fn what_follows_the_handshake_is_read() {
-    let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+    let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     let reply = [bench.switching(""), frame(PING, b"!")].concat();
     bench.out.clear();
     assert_eq!(bench.receive(&reply), Ok(()));
@@ -290,7 +290,7 @@ fn what_follows_the_handshake_is_read() {
 fn a_handshake_that_does_not_switch_is_told() {
     let plain = |status: &str| format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").into_bytes();
     let with = |text: &str| {
-        let bench = Bench::new(&request("TEXT", b""), &Limits::default());
+        let bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         String::from_utf8(bench.switching(""))
             .expect("text")
             .replace(text, "X-None: ")
@@ -314,7 +314,7 @@ fn a_handshake_that_does_not_switch_is_told() {
         (with("nothing").into_bytes(), "does not match the key"),
     ];
     for (reply, reason) in cases {
-        let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+        let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         let told = bench.receive(&reply).expect_err("no handshake").to_string();
         assert!(told.contains(reason), "{told}");
         assert!(!bench.connection.is_ready());
@@ -323,7 +323,7 @@ fn a_handshake_that_does_not_switch_is_told() {
         ("Sec-WebSocket-Extensions: permessage-deflate\r\n", "extension"),
         ("Sec-WebSocket-Protocol: chat\r\n", "subprotocol"),
     ] {
-        let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+        let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         let reply = bench.switching(more);
         let told = bench.receive(&reply).expect_err("no handshake").to_string();
         assert!(told.contains(reason), "{told}");
@@ -337,14 +337,14 @@ fn a_subprotocol_may_be_chosen_of_those_that_were_offered() {
         name: "sec-websocket-protocol".into(),
         value: Template::literal("chat, soap"),
     }];
-    let mut bench = Bench::new(&asked, &Limits::default());
+    let mut bench = TestConnection::new(&asked, &Limits::default());
     let reply = bench.switching("Sec-WebSocket-Protocol: soap\r\n");
     assert_eq!(bench.receive(&reply), Ok(()));
 }
 
 #[test]
 fn an_endless_handshake_ends() {
-    let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+    let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     bench
         .receive(b"HTTP/1.1 101 Switching Protocols\r\nX: ")
         .expect("a begin");
@@ -355,7 +355,7 @@ fn an_endless_handshake_ends() {
 #[test]
 fn messages_go_out_masked_with_keys_of_their_own() {
     let long = vec![b'x'; 70_000];
-    let mut bench = Bench::with(
+    let mut bench = TestConnection::with(
         &[request("TEXT", b"hello"), request("BINARY", &long)],
         &Limits::default(),
     );
@@ -375,7 +375,7 @@ fn values_are_filled_into_messages() {
     let mut numbered = request("TEXT", b"");
     numbered.body = Body::Bytes(Template(vec![Part::Literal("number ".into()), Part::Value(0)]));
     let prepared = WebSocket::prepare(&numbered, &target()).expect("a message");
-    let mut bench = Bench::with(&[request("TEXT", b"")], &Limits::default());
+    let mut bench = TestConnection::with(&[request("TEXT", b"")], &Limits::default());
     bench.out.clear();
     for number in [0, 93] {
         let call = Call {
@@ -514,7 +514,7 @@ fn a_message_that_nobody_asked_for_ends_the_connection() {
 
 #[test]
 fn what_the_service_says_first_answers_nothing() {
-    let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+    let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     let reply = [
         bench.switching(""),
         frame(TEXT, b"hello"),
@@ -534,7 +534,7 @@ fn what_the_service_says_first_answers_nothing() {
 
 #[test]
 fn the_last_message_is_followed_by_a_close() {
-    let mut bench = Bench::with(&[request("TEXT", b"a")], &Limits::default());
+    let mut bench = TestConnection::with(&[request("TEXT", b"a")], &Limits::default());
     bench.start(1, &request("TEXT", b"b"), true);
     assert_eq!(bench.connection.places(), 0);
     bench.out.clear();
@@ -547,7 +547,7 @@ fn the_last_message_is_followed_by_a_close() {
 
 #[test]
 fn a_goodbye_is_said_once() {
-    let mut bench = Bench::with(&[request("TEXT", b"a")], &Limits::default());
+    let mut bench = TestConnection::with(&[request("TEXT", b"a")], &Limits::default());
     bench.out.clear();
     for _ in 0..2 {
         bench.connection.goodbye(&mut bench.shared, &mut bench.out);
@@ -556,7 +556,7 @@ fn a_goodbye_is_said_once() {
     bench.receive(&frame(CLOSE, b"\x03\xe8")).expect("a close");
     assert_eq!(bench.sent(), [(CLOSE, 1000_u16.to_be_bytes().to_vec())]);
     assert!(bench.connection.is_spent());
-    let mut bench = Bench::new(&request("TEXT", b""), &Limits::default());
+    let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     bench.out.clear();
     bench.connection.goodbye(&mut bench.shared, &mut bench.out);
     assert!(bench.out.is_empty(), "the handshake is not complete yet");
@@ -654,7 +654,7 @@ proptest! {
 
 /// Things that members of rooms do, in any order.
 #[derive(Debug, Clone, Copy)]
-enum Act {
+enum MemberAction {
     Greet(u32),
     Say(u32),
     /// A member receives the message with this number, whichever member sent it and however often it came.
@@ -691,12 +691,12 @@ proptest! {
     #[test]
     fn rooms_end_each_message_once_whatever_comes(
         acts in proptest::collection::vec(prop_oneof![
-            (0..4_u32).prop_map(Act::Greet),
-            (0..4_u32).prop_map(Act::Say),
-            (0..4_u32, 0..8_usize).prop_map(|(by, number)| Act::Hear(by, number)),
-            (0..4_u32, 0..8_usize).prop_map(|(by, number)| Act::Hear(by, number)),
-            (0..4_u32).prop_map(Act::Leave),
-            (0..8_usize).prop_map(Act::GiveUp),
+            (0..4_u32).prop_map(MemberAction::Greet),
+            (0..4_u32).prop_map(MemberAction::Say),
+            (0..4_u32, 0..8_usize).prop_map(|(by, number)| MemberAction::Hear(by, number)),
+            (0..4_u32, 0..8_usize).prop_map(|(by, number)| MemberAction::Hear(by, number)),
+            (0..4_u32).prop_map(MemberAction::Leave),
+            (0..8_usize).prop_map(MemberAction::GiveUp),
         ], 1..60),
     ) {
         let greeting = |by: u32| format!("member {by}").into_bytes();
@@ -706,23 +706,23 @@ proptest! {
         let mut over = Vec::new();
         for act in acts {
             let (by, heard) = match act {
-                Act::Greet(by) => (by, greeting(by)),
-                Act::Hear(by, number) => (by, format!("message {number}").into_bytes()),
-                Act::Say(by) => {
+                MemberAction::Greet(by) => (by, greeting(by)),
+                MemberAction::Hear(by, number) => (by, format!("message {number}").into_bytes()),
+                MemberAction::Say(by) => {
                     let number = said.len() as u32;
                     said.push(by);
                     let write = |out: &mut Vec<u8>| out.extend_from_slice(format!("message {number}").as_bytes());
                     rooms.say(places[by as usize], (Token(number), Kind::Text), write);
                     continue;
                 }
-                Act::GiveUp(number) => {
+                MemberAction::GiveUp(number) => {
                     if let Some(by) = said.get(number) {
                         rooms.give_up(places[*by as usize], Token(number as u32), &mut sink);
                         over.push(number as u32);
                     }
                     continue;
                 }
-                Act::Leave(by) => {
+                MemberAction::Leave(by) => {
                     rooms.leave(places[by as usize], &mut sink);
                     places[by as usize] = rooms.enter(by, greeting(by));
                     continue;

@@ -21,19 +21,19 @@ const PARTING: Duration = Duration::from_secs(2);
 /// A backing service that is watched: in windows, and not between them.
 pub(super) struct UsageSampler {
     /// `None` only when it ends.
-    windows: Option<UnboundedSender<Window>>,
-    open: Option<Open>,
+    windows: Option<UnboundedSender<SamplingWindow>>,
+    open: Option<OpenWindow>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 /// A window as the thread gets it.
-struct Window {
+struct SamplingWindow {
     over: oneshot::Receiver<()>,
     seen: mpsc::Sender<ConnectionSamples>,
 }
 
 /// The other side of it.
-struct Open {
+struct OpenWindow {
     over: oneshot::Sender<()>,
     seen: mpsc::Receiver<ConnectionSamples>,
 }
@@ -58,7 +58,7 @@ impl UsageSampler {
     pub(super) fn begin(&mut self) {
         let (over, until) = oneshot::channel();
         let (tell, seen) = mpsc::channel();
-        let window = Window {
+        let window = SamplingWindow {
             over: until,
             seen: tell,
         };
@@ -66,7 +66,7 @@ impl UsageSampler {
             .windows
             .as_ref()
             .is_some_and(|windows| windows.send(window).is_ok());
-        self.open = begun.then_some(Open { over, seen });
+        self.open = begun.then_some(OpenWindow { over, seen });
     }
 
     /// What was seen since then; `None`: nothing.
@@ -92,7 +92,7 @@ fn work(
     url: &str,
     query: &str,
     ready: &mpsc::Sender<Result<(), String>>,
-    windows: UnboundedReceiver<Window>,
+    windows: UnboundedReceiver<SamplingWindow>,
 ) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
@@ -107,7 +107,7 @@ async fn watch(
     url: &str,
     query: &str,
     ready: &mpsc::Sender<Result<(), String>>,
-    mut windows: UnboundedReceiver<Window>,
+    mut windows: UnboundedReceiver<SamplingWindow>,
 ) {
     let asked = async {
         let (client, connection) = tokio_postgres::connect(url, NoTls)

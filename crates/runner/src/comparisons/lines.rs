@@ -8,14 +8,14 @@ use prony_records::TrialRecord;
 pub type ProgressFn<'a> = &'a (dyn Fn(&str) + Sync);
 
 /// Writes lines.
-pub(super) struct Lines<'a> {
+pub(super) struct ProgressLines<'a> {
     plan: &'a Plan,
     tell: ProgressFn<'a>,
     /// The valid replies per second of the trials of the round so far.
     round: Vec<(u32, f64)>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> ProgressLines<'a> {
     pub(super) const fn new(plan: &'a Plan, tell: ProgressFn<'a>) -> Self {
         Self {
             plan,
@@ -48,7 +48,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-impl SessionObserver for Lines<'_> {
+impl SessionObserver for ProgressLines<'_> {
     fn says(&self, text: &str) {
         (self.tell)(text);
     }

@@ -1,6 +1,6 @@
 //! Two versions loaded at the same time, and a verdict: the gate of a pull request.
 
-use super::lines::{Lines, ProgressFn};
+use super::lines::{ProgressFn, ProgressLines};
 use crate::designs::{Judgement, Regression};
 use crate::error::ErrorContext as _;
 use crate::project::{choose, common, find};
@@ -89,7 +89,7 @@ pub fn compare_at_once(
         store,
         workbench,
     };
-    let (record, end) = session.measure_by(&design, &plan, None, &mut Lines::new(&plan, tell))?;
+    let (record, end) = session.measure_by(&design, &plan, None, &mut ProgressLines::new(&plan, tell))?;
     is_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     judged(&design, &trials, record.id)

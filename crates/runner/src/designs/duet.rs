@@ -3,7 +3,9 @@
 //! The order of starts and the CPUs that services and generators have alternate, so that over four rounds neither counts.
 
 use crate::history::History;
-use crate::schedule::{Block, Design, LoadRun, OnFailure, Placing, Purpose, ServiceStart, Step, WarmUp};
+use crate::schedule::{
+    Block, BlockPlacement, Design, LoadRun, OnFailure, Purpose, ServiceStart, Step, WarmUp,
+};
 use prony_config::{Plan, PlannedTrial, WarmUpChoice};
 use prony_records::TrialStage;
 use std::ops::Range;
@@ -106,7 +108,7 @@ impl PairedRounds<'_> {
             slots: pair
                 .map(|planned| ServiceStart {
                     trials: vec![planned],
-                    placement: Placing::Paired { turned },
+                    placement: BlockPlacement::Paired { turned },
                 })
                 .to_vec(),
             steps,
@@ -168,7 +170,7 @@ mod tests {
         let mut history = history(&plan);
         let mut seen = Vec::new();
         while let Some(block) = design.next_block(&history) {
-            let Placing::Paired { turned } = block.slots[0].placement else {
+            let BlockPlacement::Paired { turned } = block.slots[0].placement else {
                 panic!("{block:?}")
             };
             seen.push((block.steps[0] == Step::Start(1), turned));

@@ -6,8 +6,8 @@
 
 use crate::history::History;
 use crate::schedule::{
-    Block, Design, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Slot, Step, StepResult,
-    WarmUp, WindowPosition,
+    Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
+    StepResult, WarmUp, WindowPosition,
 };
 use prony_config::{Plan, PlannedTrial};
 use rand::seq::SliceRandom as _;
@@ -71,7 +71,7 @@ impl Design for Interleaved<'_> {
 fn start(planned: PlannedTrial) -> ServiceStart {
     ServiceStart {
         trials: vec![planned],
-        placement: Placing::Interleaved,
+        placement: BlockPlacement::Interleaved,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
 use crate::schedule::{
-    Block, Design, LoadRun, OnFailure, Placing, Purpose, ServiceStart, Step, StepResult, WarmUp,
+    Block, BlockPlacement, Design, LoadRun, OnFailure, Purpose, ServiceStart, Step, StepResult, WarmUp,
 };
 use prony_config::{Plan, PlannedTrial};
 use std::time::Duration;
@@ -48,7 +48,7 @@ impl Sequence<'_> {
             round: planned.round,
             slots: vec![ServiceStart {
                 trials: vec![planned],
-                placement: Placing::Alone,
+                placement: BlockPlacement::Alone,
             }],
             steps: vec![
                 Step::Start(0),

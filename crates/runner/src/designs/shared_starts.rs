@@ -6,7 +6,8 @@
 use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
 use crate::schedule::{
-    Block, Design, LoadRun, OnFailure, Outcome, Placing, Purpose, ServiceStart, Step, StepResult, WarmUp,
+    Block, BlockPlacement, Design, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Step, StepResult,
+    WarmUp,
 };
 use prony_config::{Plan, PlannedTrial};
 use prony_records::Classification;
@@ -91,7 +92,7 @@ impl SharedStarts<'_> {
             round: trials[0].round,
             slots: vec![ServiceStart {
                 trials,
-                placement: Placing::Alone,
+                placement: BlockPlacement::Alone,
             }],
             steps,
             on_failure: OnFailure::EndBlock,

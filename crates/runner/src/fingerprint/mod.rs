@@ -15,20 +15,20 @@ use std::path::{Component, Path};
 use tree::Tree;
 use values::Values;
 
-pub use tree::Ignored;
+pub use tree::IgnoredFiles;
 
 /// Computes the parts ([`Part::LEDGER`]) for the services of a plan.
 pub struct Fingerprints<'a> {
     catalogue: &'a Catalogue,
     plan: &'a Plan,
-    ignored: &'a Ignored,
+    ignored: &'a IgnoredFiles,
     /// Digests of the contracts by name.
     contracts: BTreeMap<&'a str, String>,
 }
 
 impl<'a> Fingerprints<'a> {
     /// For services of this catalogue. `ignored`: files in it that are not sources.
-    pub fn new(catalogue: &'a Catalogue, plan: &'a Plan, ignored: &'a Ignored) -> Self {
+    pub fn new(catalogue: &'a Catalogue, plan: &'a Plan, ignored: &'a IgnoredFiles) -> Self {
         let contracts = catalogue.contracts.iter();
         Self {
             catalogue,
@@ -98,7 +98,7 @@ impl<'a> Fingerprints<'a> {
 }
 
 /// The values of a contract, and the contents of the files that it names.
-fn of_contract(contract: &Contract, ignored: &Ignored) -> String {
+fn of_contract(contract: &Contract, ignored: &IgnoredFiles) -> String {
     let mut values = Values::default();
     values.add(&contract.values());
     let mut files = Tree::new(ignored);

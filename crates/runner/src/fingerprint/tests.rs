@@ -108,7 +108,7 @@ impl Project {
         let catalogue = Catalogue::read(self.folder.path()).expect("a project");
         let suite = Suite::read(&self.path("suites/smoke.toml"), None).expect("a suite");
         let plan = Plan::of(&catalogue, &suite, &PlanOverrides::default()).expect("a plan");
-        let ignored = Ignored::of(self.folder.path());
+        let ignored = IgnoredFiles::of(self.folder.path());
         Fingerprints::new(&catalogue, &plan, &ignored).of(&catalogue.services[0])
     }
 }

@@ -11,9 +11,9 @@ use std::process::{Command, Stdio};
 
 /// Files of a checkout that git ignores, such as output of builds and editors.
 #[derive(Debug, Default)]
-pub struct Ignored(BTreeSet<PathBuf>);
+pub struct IgnoredFiles(BTreeSet<PathBuf>);
 
-impl Ignored {
+impl IgnoredFiles {
     /// Queries git. Outside of a repository, or without git, nothing is ignored.
     pub fn of(root: &Path) -> Self {
         let listed = Command::new("git")
@@ -43,7 +43,7 @@ impl Ignored {
 }
 
 pub(super) struct Tree<'a> {
-    ignored: &'a Ignored,
+    ignored: &'a IgnoredFiles,
     files: Vec<File>,
 }
 
@@ -54,7 +54,7 @@ struct File {
 }
 
 impl<'a> Tree<'a> {
-    pub(super) const fn new(ignored: &'a Ignored) -> Self {
+    pub(super) const fn new(ignored: &'a IgnoredFiles) -> Self {
         Self {
             ignored,
             files: Vec::new(),

@@ -52,17 +52,17 @@ struct Members<'a> {
 }
 
 #[derive(Debug)]
-pub(super) struct Refused(String);
+pub(super) struct FingerprintError(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for FingerprintError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for FingerprintError {}
 
-impl ser::Error for Refused {
+impl ser::Error for FingerprintError {
     fn custom<T: fmt::Display>(message: T) -> Self {
         Self(message.to_string())
     }
@@ -101,7 +101,7 @@ impl Members<'_> {
         }
     }
 
-    fn key(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), Refused> {
+    fn key(&mut self, value: &(impl Serialize + ?Sized)) -> Result<(), FingerprintError> {
         let mut bytes = Vec::new();
         let texts = &mut *self.writer.texts;
         value.serialize(Writer {
@@ -123,7 +123,7 @@ impl Members<'_> {
 
 macro_rules! as_text {
     ($($name:ident: $type:ty),*) => {
-        $(fn $name(self, value: $type) -> Result<(), Refused> {
+        $(fn $name(self, value: $type) -> Result<(), FingerprintError> {
             self.put(b'#', value.to_string().as_bytes());
             Ok(())
         })*
@@ -132,7 +132,7 @@ macro_rules! as_text {
 
 impl<'a> ser::Serializer for Writer<'a> {
     type Ok = ();
-    type Error = Refused;
+    type Error = FingerprintError;
     type SerializeSeq = Members<'a>;
     type SerializeTuple = Members<'a>;
     type SerializeTupleStruct = Members<'a>;
@@ -147,41 +147,46 @@ impl<'a> ser::Serializer for Writer<'a> {
         serialize_f32: f32, serialize_f64: f64, serialize_char: char
     );
 
-    fn serialize_bool(self, value: bool) -> Result<(), Refused> {
+    fn serialize_bool(self, value: bool) -> Result<(), FingerprintError> {
         self.bytes.push(if value { b'T' } else { b'F' });
         Ok(())
     }
 
-    fn serialize_str(self, value: &str) -> Result<(), Refused> {
+    fn serialize_str(self, value: &str) -> Result<(), FingerprintError> {
         self.texts.insert(value.to_owned());
         self.put(b'"', value.as_bytes());
         Ok(())
     }
 
-    fn serialize_bytes(self, value: &[u8]) -> Result<(), Refused> {
+    fn serialize_bytes(self, value: &[u8]) -> Result<(), FingerprintError> {
         self.put(b'B', value);
         Ok(())
     }
 
-    fn serialize_none(self) -> Result<(), Refused> {
+    fn serialize_none(self) -> Result<(), FingerprintError> {
         self.bytes.push(b'N');
         Ok(())
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), Refused> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<(), FingerprintError> {
         self.bytes.push(b'S');
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<(), Refused> {
+    fn serialize_unit(self) -> Result<(), FingerprintError> {
         self.serialize_none()
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<(), Refused> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<(), FingerprintError> {
         self.serialize_none()
     }
 
-    fn serialize_unit_variant(self, _: &'static str, index: u32, _: &'static str) -> Result<(), Refused> {
+    fn serialize_unit_variant(
+        self,
+        _: &'static str,
+        index: u32,
+        _: &'static str,
+    ) -> Result<(), FingerprintError> {
         self.variant(index);
         Ok(())
     }
@@ -190,7 +195,7 @@ impl<'a> ser::Serializer for Writer<'a> {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), FingerprintError> {
         value.serialize(self)
     }
 
@@ -200,19 +205,19 @@ impl<'a> ser::Serializer for Writer<'a> {
         index: u32,
         _: &'static str,
         value: &T,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), FingerprintError> {
         value.serialize(self.variant(index))
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<Members<'a>, Refused> {
+    fn serialize_seq(self, _: Option<usize>) -> Result<Members<'a>, FingerprintError> {
         Ok(self.open(b'[', b']'))
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<Members<'a>, Refused> {
+    fn serialize_tuple(self, _: usize) -> Result<Members<'a>, FingerprintError> {
         self.serialize_seq(None)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Refused> {
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, FingerprintError> {
         self.serialize_seq(None)
     }
 
@@ -222,15 +227,15 @@ impl<'a> ser::Serializer for Writer<'a> {
         index: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Members<'a>, Refused> {
+    ) -> Result<Members<'a>, FingerprintError> {
         self.variant(index).serialize_seq(None)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Members<'a>, Refused> {
+    fn serialize_map(self, _: Option<usize>) -> Result<Members<'a>, FingerprintError> {
         Ok(self.open(b'{', b'}'))
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, Refused> {
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Members<'a>, FingerprintError> {
         self.serialize_map(None)
     }
 
@@ -240,7 +245,7 @@ impl<'a> ser::Serializer for Writer<'a> {
         index: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Members<'a>, Refused> {
+    ) -> Result<Members<'a>, FingerprintError> {
         self.variant(index).serialize_map(None)
     }
 }
@@ -249,13 +254,13 @@ macro_rules! list {
     ($($trait:ident::$method:ident),*) => {
         $(impl ser::$trait for Members<'_> {
             type Ok = ();
-            type Error = Refused;
+            type Error = FingerprintError;
 
-            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FingerprintError> {
                 value.serialize(self.again())
             }
 
-            fn end(self) -> Result<(), Refused> {
+            fn end(self) -> Result<(), FingerprintError> {
                 self.close();
                 Ok(())
             }
@@ -274,18 +279,18 @@ macro_rules! table {
     ($($trait:ident),*) => {
         $(impl ser::$trait for Members<'_> {
             type Ok = ();
-            type Error = Refused;
+            type Error = FingerprintError;
 
-            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<(), Refused> {
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<(), FingerprintError> {
                 self.key(value)
             }
 
-            fn skip_field(&mut self, _: &'static str) -> Result<(), Refused> {
+            fn skip_field(&mut self, _: &'static str) -> Result<(), FingerprintError> {
                 self.place += 1;
                 Ok(())
             }
 
-            fn end(self) -> Result<(), Refused> {
+            fn end(self) -> Result<(), FingerprintError> {
                 self.close();
                 Ok(())
             }
@@ -297,17 +302,17 @@ table!(SerializeStruct, SerializeStructVariant);
 
 impl ser::SerializeMap for Members<'_> {
     type Ok = ();
-    type Error = Refused;
+    type Error = FingerprintError;
 
-    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), Refused> {
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), FingerprintError> {
         key.serialize(self.again())
     }
 
-    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Refused> {
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), FingerprintError> {
         value.serialize(self.again())
     }
 
-    fn end(self) -> Result<(), Refused> {
+    fn end(self) -> Result<(), FingerprintError> {
         self.close();
         Ok(())
     }
@@ -331,11 +336,11 @@ mod tests {
         duration: u32,
         text: Option<&'static str>,
         file: Option<&'static str>,
-        how: How,
+        how: Digested,
     }
 
     #[derive(Serialize)]
-    enum How {
+    enum Digested {
         #[allow(dead_code, reason = "its place counts")]
         Whole,
         Chunked {
@@ -348,7 +353,7 @@ mod tests {
         duration: 2,
         text: Some("a"),
         file: None,
-        how: How::Chunked { bytes: 5 },
+        how: Digested::Chunked { bytes: 5 },
     };
 
     #[test]
@@ -407,7 +412,7 @@ mod tests {
                 ..OLD
             },
             Old {
-                how: How::Chunked { bytes: 6 },
+                how: Digested::Chunked { bytes: 6 },
                 ..OLD
             },
         ];

@@ -9,7 +9,7 @@ use crate::testbed::json_lines_process::MemorySemaphore;
 use prony_host::{HostError, RolePlacement};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
-use prony_merge::{Live, Merger, Part, assemble};
+use prony_merge::{LiveMerge, Merger, Part, assemble};
 use prony_records::{Command, Event, Phase, Recording, Resources, Warning, WarningKind};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -28,7 +28,7 @@ const PARTS: usize = 4;
 pub(super) struct WorkerGroup {
     job: Job,
     workers: Vec<Worker>,
-    live: Live,
+    live: LiveMerge,
     merger: Option<Merger>,
     /// Merged events that were not returned yet.
     ready: VecDeque<Event>,
@@ -81,7 +81,7 @@ impl WorkerGroup {
         });
         let fleet: Vec<Worker> = fleet.into_iter().collect::<Result<_, HostError>>()?;
         Ok(Self {
-            live: Live::new(fleet.len()),
+            live: LiveMerge::new(fleet.len()),
             merger: Some(Merger::new(job)),
             job: job.clone(),
             workers: fleet,

@@ -5,7 +5,7 @@ use prony_records::{GoodputStreams, Quantile, Recording, Responses, count};
 
 /// A condition of an objective and the value of a recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct ConditionResult {
     /// The condition as in the objective: `p99<10ms`.
     pub condition: String,
     /// The measured value: `14.2 ms`.
@@ -21,11 +21,11 @@ pub fn missed_by(objective: &Objective, recording: &Recording) -> Vec<String> {
 }
 
 /// Each condition of an objective with the value of a recording. Conditions for single streams are judged together.
-pub fn judge(objective: &Objective, recording: &Recording) -> Vec<Judged> {
+pub fn judge(objective: &Objective, recording: &Recording) -> Vec<ConditionResult> {
     let text = objective.to_string();
     let written = text.split(',').map(str::trim);
     let responses = Responses::of(recording).ok();
-    let mut judged: Vec<Judged> = written
+    let mut judged: Vec<ConditionResult> = written
         .zip(objective.conditions())
         .filter_map(|(text, &condition)| one(text, condition, recording, responses.as_ref()))
         .collect();
@@ -41,7 +41,7 @@ fn one(
     condition: Condition,
     recording: &Recording,
     responses: Option<&Responses>,
-) -> Option<Judged> {
+) -> Option<ConditionResult> {
     let quantile = |quantile| responses.and_then(|responses| responses.quantile(quantile));
     let times = || responses.and_then(Responses::times);
     let (found, missed) = match condition {
@@ -78,7 +78,7 @@ fn one(
             return None;
         }
     };
-    Some(Judged {
+    Some(ConditionResult {
         condition: text.to_owned(),
         found,
         missed,
@@ -112,10 +112,10 @@ fn limits(objective: &Objective) -> String {
 }
 
 /// Whether enough streams are good.
-fn of_streams(streams: &GoodStreams, limits: &str, good: Option<GoodputStreams>) -> Judged {
+fn of_streams(streams: &GoodStreams, limits: &str, good: Option<GoodputStreams>) -> ConditionResult {
     let at_least = format!("good>{}%", (streams.at_least * 1e6).round() / 1e4);
     let Some(good) = good else {
-        return Judged {
+        return ConditionResult {
             condition: at_least,
             found: "unknown".to_owned(),
             missed: Some("ttft, tpot and e2el need a language model as the target (--llm)".to_owned()),
@@ -140,7 +140,7 @@ fn of_streams(streams: &GoodStreams, limits: &str, good: Option<GoodputStreams>)
             (streams.at_least * 1e6).round() / 1e4
         )
     });
-    Judged {
+    ConditionResult {
         condition: at_least,
         found,
         missed,

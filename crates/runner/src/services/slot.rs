@@ -7,7 +7,7 @@ use crate::backing::{BackingProcesses, Invariants, SeededContracts, judge_during
 use crate::failure::FailureCause;
 use crate::history::{Attempt, History, TrialId};
 use crate::load_monitor::MonitoredLoad;
-use crate::schedule::{LoadRun, Placing, Purpose, ServiceStart, Slot};
+use crate::schedule::{BlockPlacement, LoadRun, Purpose, ServiceStart, Slot};
 use crate::start::{self, PORTS, Start, StartedService, wait_until_ready};
 use crate::trial::{self, Trial};
 use crate::usage::WindowUsage;
@@ -637,7 +637,7 @@ fn parts<'a>(
 }
 
 /// Where a service of a block runs.
-fn placement(run: &Run<'_>, placing: Placing, (number, has_backing): (Slot, bool)) -> TrialPlacement {
+fn placement(run: &Run<'_>, placing: BlockPlacement, (number, has_backing): (Slot, bool)) -> TrialPlacement {
     let testbed = run.context.testbed;
     let slot = |cpu_speed_probe| {
         Some(ConcurrentSlot {
@@ -647,12 +647,12 @@ fn placement(run: &Run<'_>, placing: Placing, (number, has_backing): (Slot, bool
     };
     let alone = |service_cpus: Option<f64>| TrialPlacement::of(testbed, has_backing, service_cpus);
     match placing {
-        Placing::Alone => alone(run.plan.limits.cpus),
-        Placing::Interleaved => TrialPlacement {
+        BlockPlacement::Alone => alone(run.plan.limits.cpus),
+        BlockPlacement::Interleaved => TrialPlacement {
             slot: slot(true),
             ..alone(run.plan.limits.cpus)
         },
-        Placing::Paired { turned } => {
+        BlockPlacement::Paired { turned } => {
             let usual = alone(None).placement;
             TrialPlacement {
                 placement: if turned { usual.turned() } else { usual },

@@ -46,7 +46,7 @@ use std::sync::{Arc, Mutex};
 const SEED: u64 = 11;
 
 /// What one server stands on.
-pub(crate) struct Ground {
+pub(crate) struct ServerEnvironment {
     database: Arc<Database>,
     /// What a service of the contract has in its environment.
     environment: BTreeMap<String, String>,
@@ -55,17 +55,17 @@ pub(crate) struct Ground {
 }
 
 /// A reply that is none of those that were asked for.
-pub(crate) struct Refusal(Answer);
+pub(crate) struct UnexpectedAnswer(Answer);
 
-type Reply = Result<Answer, Refusal>;
+type Reply = Result<Answer, UnexpectedAnswer>;
 
-impl Refusal {
+impl UnexpectedAnswer {
     pub(crate) fn new(status: u16) -> Self {
         Self(Answer::new(status))
     }
 }
 
-impl From<tokio_postgres::Error> for Refusal {
+impl From<tokio_postgres::Error> for UnexpectedAnswer {
     fn from(error: tokio_postgres::Error) -> Self {
         Self(Answer::of(500, "text/plain", error.to_string()))
     }
@@ -78,7 +78,7 @@ type Row<F> = (&'static str, &'static str, F);
 /// caught. `mend` are statements that take back what a server wrote.
 fn try_faults<F: Copy + Send>(
     (name, mend): (&str, &str),
-    serve: impl Fn(Ground, Option<F>) -> Box<Right> + Sync,
+    serve: impl Fn(ServerEnvironment, Option<F>) -> Box<Right> + Sync,
     faults: Vec<Row<F>>,
 ) {
     let testbed = Testbed::new(&["ok"]);
@@ -104,7 +104,7 @@ fn try_faults<F: Copy + Send>(
     let backing_services = backing_services.unwrap_or_else(|failure| panic!("{failure}"));
     let mut environment = contract.environment().clone();
     environment.extend(backing_services.exports());
-    let grounds = Grounds::new(environment);
+    let grounds = SeededDatabases::new(environment);
     twin_passes(&contract, &serve(grounds.next(), None).into());
     let waiting = Mutex::new(faults);
     side_by_side(|| {
@@ -136,7 +136,7 @@ fn catalogue() -> Catalogue {
 }
 
 /// Makes databases as they were seeded.
-struct Grounds {
+struct SeededDatabases {
     environment: BTreeMap<String, String>,
     seeded: Database,
     above: Database,
@@ -144,7 +144,7 @@ struct Grounds {
     made: AtomicUsize,
 }
 
-impl Grounds {
+impl SeededDatabases {
     fn new(environment: BTreeMap<String, String>) -> Self {
         let seeded = Database::at(&environment["DATABASE_URL"]);
         Self {
@@ -156,10 +156,10 @@ impl Grounds {
         }
     }
 
-    fn next(&self) -> Ground {
+    fn next(&self) -> ServerEnvironment {
         let name = format!("ground_{}", self.made.fetch_add(1, Ordering::SeqCst));
         let idle = self.idle.lock().expect("no panic").pop();
-        Ground {
+        ServerEnvironment {
             database: idle.unwrap_or_else(|| self.copy(&name)),
             environment: self.environment.clone(),
             name,
@@ -180,5 +180,5 @@ impl Grounds {
 
 /// A handler out of a server and its way to answer.
 fn handler<S: Send + Sync + 'static>(server: S, answer: fn(&S, &Call) -> Reply) -> Box<Right> {
-    Box::new(move |call: &Call| answer(&server, call).unwrap_or_else(|Refusal(answer)| answer))
+    Box::new(move |call: &Call| answer(&server, call).unwrap_or_else(|UnexpectedAnswer(answer)| answer))
 }

@@ -10,7 +10,7 @@ use crate::checkout::TestbedArgs;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::parse_share::share;
-use crate::telemetry::{self, Live};
+use crate::telemetry::{self, LiveMetrics};
 use crate::text;
 use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
 use prony_records::Event;
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
     let (_commands, never) = mpsc::channel();
-    let live = Live::to(args.otlp.as_ref())?;
+    let live = LiveMetrics::to(args.otlp.as_ref())?;
     let mut loads = 0;
     let mut load = |rate: f64| {
         let job = offering(&first, rate, loads);

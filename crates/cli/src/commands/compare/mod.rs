@@ -122,7 +122,7 @@ struct Comparison {
     mismatches: Vec<Mismatch>,
     /// Shares of the machine that other programs used during saved loads.
     #[serde(skip_serializing_if = "Option::is_none")]
-    others: Option<Others>,
+    others: Option<OtherProcesses>,
     #[serde(flatten)]
     change: RunChange,
     /// How both sides were measured; `None` for stored runs and files.
@@ -132,7 +132,7 @@ struct Comparison {
 
 /// Shares of the machine; `null` where a share is unknown.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Others {
+struct OtherProcesses {
     base: Option<f64>,
     new: Option<f64>,
 }
@@ -238,7 +238,7 @@ fn found(args: &Args, options: &ChangeOptions) -> anyhow::Result<Comparison> {
     } else {
         (change.ungated(), Vec::new())
     };
-    let others = are_loads.then_some(Others {
+    let others = are_loads.then_some(OtherProcesses {
         base: base.others,
         new: new.others,
     });

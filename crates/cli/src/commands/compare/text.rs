@@ -3,7 +3,7 @@
 use super::headline::direction;
 use super::input::History;
 use super::noise::noise;
-use super::{Comparison, Others};
+use super::{Comparison, OtherProcesses};
 use crate::table;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision};
 use std::fmt::Write as _;
@@ -151,7 +151,7 @@ pub(super) fn remarks(comparison: &Comparison) -> Vec<String> {
 }
 
 /// A note on the share of the machine that other programs used during saved loads, if it was large on one side.
-fn others(others: Others) -> Option<String> {
+fn others(others: OtherProcesses) -> Option<String> {
     const LITTLE: f64 = 0.05;
     let is_much = |share: Option<f64>| share.is_some_and(|share| share > LITTLE);
     let shown = |share: Option<f64>| match share {

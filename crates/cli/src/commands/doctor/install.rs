@@ -1,6 +1,6 @@
 //! `prony doctor --install`: installs missing toolchains, each with its own package manager, and checks that they work.
 
-use super::{MissingToolchain, Patient, look};
+use super::{Diagnosis, MissingToolchain, look};
 use crate::exit::{Exit, bad_input};
 use anyhow::{Context as _, anyhow};
 use prony_config::{System, Toolchain};
@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 const APT_WAITS: &str = "DPkg::Lock::Timeout=600";
 
 /// Installs the missing toolchains; the exit code says whether all are available now.
-pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
+pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     let lacking = patient.lacking();
     if lacking.is_empty() {
         eprintln!("nothing is missing");
@@ -41,7 +41,7 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
     for reason in &failed {
         eprintln!("prony: {reason}");
     }
-    let now = Patient {
+    let now = Diagnosis {
         catalogue: patient.catalogue,
         services: patient.services.clone(),
         state: look(patient.catalogue, &patient.services, &patient.cache),
@@ -56,7 +56,7 @@ pub(super) fn run(patient: &Patient<'_>, yes: bool) -> anyhow::Result<Exit> {
 }
 
 /// The missing toolchains, each after those that its own installation needs.
-fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
+fn with_their_needs<'a>(patient: &Diagnosis<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
     let mut seen = BTreeSet::new();
     let mut ordered = Vec::new();
     for one in lacking {
@@ -71,7 +71,7 @@ fn with_their_needs<'a>(patient: &Patient<'a>, lacking: &[MissingToolchain<'a>])
 }
 
 fn add<'a>(
-    patient: &Patient<'a>,
+    patient: &Diagnosis<'a>,
     toolchain: &'a Toolchain,
     seen: &mut BTreeSet<&'a str>,
     ordered: &mut Vec<&'a Toolchain>,

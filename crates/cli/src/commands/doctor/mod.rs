@@ -39,7 +39,7 @@ pub(crate) struct Args {
 type State = BTreeMap<String, Result<InstalledToolchain, String>>;
 
 /// Services to check, and the state of their toolchains.
-struct Patient<'a> {
+struct Diagnosis<'a> {
     catalogue: &'a Catalogue,
     services: Vec<&'a Service>,
     state: State,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let cache = std::path::absolute(checkout.state().join("cache"))?;
     let services = concerned(&catalogue, args)?;
     let state = look(&catalogue, &services, &cache);
-    let patient = Patient {
+    let patient = Diagnosis {
         catalogue: &catalogue,
         services,
         state,
@@ -151,7 +151,7 @@ struct MissingToolchain<'a> {
     remedy: String,
 }
 
-impl<'a> Patient<'a> {
+impl<'a> Diagnosis<'a> {
     /// The toolchains that some service lacks, sorted by name.
     fn lacking(&self) -> Vec<MissingToolchain<'a>> {
         let mut lacking: BTreeMap<&str, MissingToolchain<'a>> = BTreeMap::new();
@@ -237,7 +237,7 @@ fn verdict(service: &Service, state: &State) -> String {
     }
 }
 
-fn as_json(patient: &Patient<'_>, builder: &Builder<'_>, findings: &[Finding]) -> Value {
+fn as_json(patient: &Diagnosis<'_>, builder: &Builder<'_>, findings: &[Finding]) -> Value {
     let toolchains: Vec<Value> = patient
         .state
         .iter()
@@ -260,7 +260,7 @@ fn as_json(patient: &Patient<'_>, builder: &Builder<'_>, findings: &[Finding]) -
     json!({ "schema": prony_records::SCHEMA, "toolchains": toolchains, "services": rows, "findings": findings })
 }
 
-fn as_text(patient: &Patient<'_>, findings: &[Finding]) -> String {
+fn as_text(patient: &Diagnosis<'_>, findings: &[Finding]) -> String {
     let rows = patient
         .services
         .iter()

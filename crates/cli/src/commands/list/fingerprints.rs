@@ -3,14 +3,14 @@
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use prony_config::{Catalogue, Plan, PlanOverrides, Service, Suite};
-use prony_runner::{Fingerprints, Ignored};
+use prony_runner::{Fingerprints, IgnoredFiles};
 use serde_json::{Value, json};
 
 pub(super) fn run(services: &[&Service], catalogue: &Catalogue, suite: &str) -> anyhow::Result<Exit> {
     let file = catalogue.suite_file(suite).map_err(bad_input)?;
     let suite = Suite::read(&file, None).map_err(bad_input)?;
     let plan = Plan::of(catalogue, &suite, &PlanOverrides::default()).map_err(bad_input)?;
-    let ignored = Ignored::of(&catalogue.root);
+    let ignored = IgnoredFiles::of(&catalogue.root);
     let fingerprints = Fingerprints::new(catalogue, &plan, &ignored);
     let row = |service: &&Service| {
         let own = |service_of: &str, variant: &str| service_of == service.name && variant == service.variant;

@@ -25,9 +25,9 @@ pub(crate) use job::RequestPlan;
 pub(crate) use llm::{aim, is_asked};
 pub(crate) use server_target::server;
 
-use crate::exit::{self, ErrorKind, Exit, Stopped, bad_input};
+use crate::exit::{self, ErrorKind, Exit, StoppedEarly, bad_input};
 use crate::output::print;
-use crate::telemetry::{self, Live};
+use crate::telemetry::{self, LiveMetrics};
 use crate::text;
 use input::DescriptionError;
 use metrics::Metrics;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     let mut view = view::View::new(&job);
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
-    let live = Live::to(args.otlp.as_ref())?;
+    let live = LiveMetrics::to(args.otlp.as_ref())?;
     let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
     let commands = interrupt::commands()?;
     let mut on_event = |event: Event| {
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         Ok(recording) => recording,
     };
     let Some(mut recording) = recording else {
-        return Err(Stopped.into());
+        return Err(StoppedEarly.into());
     };
     if is_asked(&job) {
         llm::mask(&mut recording);

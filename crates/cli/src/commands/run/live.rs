@@ -8,7 +8,7 @@ use prony_runner::Progress;
 use prony_runner::{BuildResults, SessionObserver};
 use prony_telemetry::{Exporter, Labels};
 
-pub(super) struct Live<'a> {
+pub(super) struct LiveRun<'a> {
     view: &'a mut View,
     exporter: Exporter,
     /// By entry of the plan.
@@ -19,7 +19,7 @@ pub(super) struct Live<'a> {
     now: Option<usize>,
 }
 
-impl<'a> Live<'a> {
+impl<'a> LiveRun<'a> {
     pub(super) fn new(view: &'a mut View, exporter: Exporter, plan: &Plan, catalogue: &Catalogue) -> Self {
         let of = |entry: &prony_config::Entry| {
             let group = plan.group_of(entry);
@@ -52,7 +52,7 @@ impl<'a> Live<'a> {
     }
 }
 
-impl SessionObserver for Live<'_> {
+impl SessionObserver for LiveRun<'_> {
     fn says(&self, text: &str) {
         self.view.says(text);
     }

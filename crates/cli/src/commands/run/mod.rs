@@ -12,7 +12,7 @@ use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting::{self, ReportContext};
 use crate::{signals, telemetry, variance_text};
-use live::Live;
+use live::LiveRun;
 use prony_config::{Catalogue, Machine, Plan, Suite};
 use prony_host::{Isolation, writable};
 use prony_records::RunRecord;
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     };
     let measured = match exporter {
         Some(exporter) => {
-            let mut live = Live::new(&mut view, exporter, &plan, &catalogue);
+            let mut live = LiveRun::new(&mut view, exporter, &plan, &catalogue);
             session.measure(&plan, resumed, &mut live)
         }
         None => session.measure(&plan, resumed, &mut view),

@@ -5,7 +5,7 @@ use crate::contract::ContractError;
 use crate::contract::backing::Rows;
 use crate::contract::error::known;
 use crate::contract::jwt::{self, Jwts};
-use crate::contract::source::{Draw, RowTable, SourceToml};
+use crate::contract::source::{RowTable, SourceToml, ValueGenerator};
 use crate::contract::template::{Bindings, BoundValue, names};
 use crate::contract::toml::HeaderText;
 use prony_load::{GeneratedBody, Parameter, Pick, Source};
@@ -19,10 +19,10 @@ pub(crate) const BODY_END: &str = "body_end";
 impl Call<'_> {
     /// A value for each placeholder.
     pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ContractError> {
-        self.drawn_by(&mut Draw::new(random, self.tables()))
+        self.drawn_by(&mut ValueGenerator::new(random, self.tables()))
     }
 
-    fn drawn_by(&self, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
+    fn drawn_by(&self, draw: &mut ValueGenerator<'_>) -> Result<Bindings, ContractError> {
         let bindings = self
             .with()
             .iter()
@@ -32,7 +32,7 @@ impl Call<'_> {
     }
 
     /// A value for each placeholder: one set for each combination of listed values.
-    pub(crate) fn combinations(&self, draw: &mut Draw<'_>) -> Result<Vec<Bindings>, ContractError> {
+    pub(crate) fn combinations(&self, draw: &mut ValueGenerator<'_>) -> Result<Vec<Bindings>, ContractError> {
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
             combinations = combinations
@@ -53,7 +53,11 @@ impl Call<'_> {
     }
 
     /// Adds the values that contracts never write: the end of a generated body, and tokens that depend on the other values.
-    fn completed(&self, mut bindings: Bindings, draw: &mut Draw<'_>) -> Result<Bindings, ContractError> {
+    fn completed(
+        &self,
+        mut bindings: Bindings,
+        draw: &mut ValueGenerator<'_>,
+    ) -> Result<Bindings, ContractError> {
         if self.written.generated.is_some() {
             let digits = SourceToml::Hex(GeneratedBody::end_length(u64::MAX));
             bindings.insert(BODY_END.to_owned(), BoundValue::Text(digits.draw(draw)));

@@ -10,7 +10,7 @@ pub use restart::Restart;
 pub use single::SingleCall;
 
 use crate::contract::call::{BODY_END, Call, PlaceholderValues, ScriptStep};
-use crate::contract::source::{Draw, SourceToml};
+use crate::contract::source::{SourceToml, ValueGenerator};
 use crate::contract::template::{Bindings, BoundValue};
 use crate::contract::toml::{CaseToml, Deliver};
 use crate::contract::{Contract, ContractError};
@@ -182,7 +182,7 @@ impl Contract {
         }
         let mut exchanges = Vec::new();
         for _ in 0..written.times.unwrap_or(1) {
-            let mut draw = Draw::new(random, &self.tables);
+            let mut draw = ValueGenerator::new(random, &self.tables);
             let mut so_far = BTreeSet::new();
             for (call, as_written) in calls.iter().zip(self.calls(case)?) {
                 let taken = CaptureScope {
@@ -217,7 +217,7 @@ impl Call<'_> {
     fn exchanges(
         &self,
         protocol: Protocol,
-        draw: &mut Draw<'_>,
+        draw: &mut ValueGenerator<'_>,
         taken: &CaptureScope<'_>,
     ) -> Result<Vec<Exchange>, ContractError> {
         let mut exchanges = Vec::new();

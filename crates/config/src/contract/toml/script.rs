@@ -45,7 +45,7 @@ pub(crate) struct ScriptStepToml {
 )]
 pub(crate) enum PayloadToml {
     Text(String),
-    Letters(Letters),
+    Letters(LettersToml),
     Bytes(MadeBytes),
     Hex(Hex),
 }
@@ -66,7 +66,7 @@ impl Serialize for PayloadToml {
 /// The number of letters.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Letters {
+pub(crate) struct LettersToml {
     pub(crate) letters: TextOrNumber,
 }
 

@@ -15,7 +15,7 @@ mod submit;
 #[cfg(test)]
 mod tests;
 
-use super::dial::{Dial, Network, Route};
+use super::dial::{Dialer, Network, Route};
 use super::socket;
 use super::{Event, Transport};
 use buffers::{Buffers, GROUP};
@@ -39,7 +39,7 @@ pub(crate) struct Uring {
     // First, so that it is dropped first: the kernel then releases the memory below.
     ring: IoUring,
     buffers: Buffers,
-    dial: Dial,
+    dial: Dialer,
     wires: Vec<UringSocket>,
     outbox: Outbox,
     /// Parcels submitted per call, limited so that the send time of each is known.
@@ -211,7 +211,7 @@ impl Transport for Uring {
         Ok(Self {
             buffers: Buffers::register(&ring, connections)?,
             ring,
-            dial: Dial::new(route)?,
+            dial: Dialer::new(route)?,
             wires: (0..connections).map(|_| UringSocket::new()).collect(),
             outbox: Outbox::default(),
             at_once: submit::FIRST_AT_ONCE,

@@ -11,7 +11,7 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Bytes for one connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parcel {
+pub(super) struct QueuedWrite {
     pub(super) connection: u32,
     /// Index in `Outbox::taken`; `None`: the bytes are in the common buffer.
     taken: Option<u32>,
@@ -23,7 +23,7 @@ pub(super) struct Parcel {
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
-    parcels: Vec<Parcel>,
+    parcels: Vec<QueuedWrite>,
     /// Buffers that were taken over, followed by empty buffers returned from an earlier batch.
     taken: Vec<Vec<u8>>,
     /// Number of these buffers in use.
@@ -39,7 +39,7 @@ impl Outbox {
         let Some(parcel) = self.parcels.get_mut(place as usize) else {
             self.bytes.extend_from_slice(bytes);
             let end = self.bytes.len();
-            return self.push(Parcel {
+            return self.push(QueuedWrite {
                 connection,
                 taken: None,
                 begin,
@@ -82,7 +82,7 @@ impl Outbox {
         let end = memory.len();
         let taken = Some(self.in_use as u32);
         self.in_use += 1;
-        self.push(Parcel {
+        self.push(QueuedWrite {
             connection,
             taken,
             begin: 0,
@@ -90,7 +90,7 @@ impl Outbox {
         })
     }
 
-    fn push(&mut self, parcel: Parcel) -> u32 {
+    fn push(&mut self, parcel: QueuedWrite) -> u32 {
         self.parcels.push(parcel);
         self.parcels.len() as u32 - 1
     }
@@ -99,11 +99,11 @@ impl Outbox {
         self.parcels.len()
     }
 
-    pub(super) fn parcel(&self, place: usize) -> Parcel {
+    pub(super) fn parcel(&self, place: usize) -> QueuedWrite {
         self.parcels[place]
     }
 
-    pub(super) fn bytes(&self, parcel: Parcel) -> &[u8] {
+    pub(super) fn bytes(&self, parcel: QueuedWrite) -> &[u8] {
         let memory = match parcel.taken {
             Some(taken) => &self.taken[taken as usize],
             None => &self.bytes,

@@ -1,7 +1,7 @@
 //! The parts of a job that a worker reads frequently.
 
 use crate::pacer::Pacer;
-use crate::worker::load_models::{Closed, Open, Policy, Users};
+use crate::worker::load_models::{ClosedLoad, Open, Policy, Users};
 use prony_load::{Job, Load, Partition};
 use prony_protocols::request_values::mix;
 
@@ -63,7 +63,7 @@ pub(super) fn policy(job: &Job, partition: Partition) -> Policy {
             think_ns,
             growth,
             ..
-        } => Policy::Closed(Closed::new(*think_ns, *growth, *connections)),
+        } => Policy::Closed(ClosedLoad::new(*think_ns, *growth, *connections)),
         Load::Open { arrival, backlog, .. } => {
             let capacity = partition.share(*backlog);
             Policy::Open(Open::new(Pacer::new(arrival, job.seed, partition, capacity)))

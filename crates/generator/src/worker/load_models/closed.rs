@@ -5,14 +5,14 @@ use crate::worker::source::Source;
 use prony_load::{Growth, Partition};
 
 /// A closed load.
-pub(in crate::worker) struct Closed {
+pub(in crate::worker) struct ClosedLoad {
     /// Pause between a reply and the next request, ns.
     pub(super) think: u64,
     growth: Option<Growth>,
     connections: u32,
 }
 
-impl Closed {
+impl ClosedLoad {
     pub(in crate::worker) const fn new(think: u64, growth: Option<Growth>, connections: u32) -> Self {
         Self {
             think,
@@ -50,7 +50,7 @@ mod tests {
             from: 2,
             over_ns: 400,
         };
-        let closed = Closed::new(0, Some(growth), 6);
+        let closed = ClosedLoad::new(0, Some(growth), 6);
         let mut times: Vec<Option<u64>> = (0..3)
             .flat_map(|thread| {
                 let partition = Partition::new(thread, 3, 6);
@@ -60,7 +60,7 @@ mod tests {
         times.sort_unstable();
         assert_eq!(times, [None, None, Some(100), Some(200), Some(300), Some(400)]);
         assert_eq!(
-            Closed::new(0, None, 6).comes_after(Partition::new(0, 1, 6), 5),
+            ClosedLoad::new(0, None, 6).comes_after(Partition::new(0, 1, 6), 5),
             None
         );
     }

@@ -5,7 +5,7 @@ mod closed;
 mod open;
 mod users;
 
-pub(super) use self::closed::Closed;
+pub(super) use self::closed::ClosedLoad;
 pub(super) use self::open::Open;
 pub(super) use self::users::Users;
 
@@ -15,7 +15,7 @@ use super::source::Source;
 
 /// The kinds of load.
 pub(super) enum Policy {
-    Closed(Closed),
+    Closed(ClosedLoad),
     Open(Open),
     Users(Users),
 }
@@ -51,7 +51,7 @@ impl Policy {
         source: &mut Source,
     ) -> SlotAction {
         match self {
-            Self::Closed(_) => Closed::place_free(at, source),
+            Self::Closed(_) => ClosedLoad::place_free(at, source),
             Self::Open(open) => open.place_free(source),
             Self::Users(users) => users.place_free(connection, late, at, source),
         }

@@ -9,7 +9,7 @@ mod upload;
 
 use super::Progress;
 use crate::HostError;
-use crate::wire::{Greeting, Marker};
+use crate::wire::{GreetingReader, Marker};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 pub use pipe::Pipe;
 pub use ssh::Ssh;
@@ -79,7 +79,7 @@ impl Channel {
 
     /// Reads until an agent or the bootstrap script announces itself. The error contains the output received instead.
     pub fn await_marker(&mut self, until: Instant) -> Result<Marker, (HandshakeFailure, Option<String>)> {
-        let mut greeting = Greeting::default();
+        let mut greeting = GreetingReader::default();
         let mut bytes = std::mem::take(&mut self.rest);
         let mut buffer = vec![0; 16 << 10];
         loop {

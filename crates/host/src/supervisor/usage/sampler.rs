@@ -20,11 +20,11 @@ pub(in crate::supervisor) struct Sampler {
     measured: Cpus,
     samples: Vec<(Instant, LiveUsage)>,
     files_peak: Option<u64>,
-    window: Option<Window>,
+    window: Option<SamplingWindow>,
 }
 
 #[derive(Debug)]
-struct Window {
+struct SamplingWindow {
     began: Instant,
     counters: Counters,
     machine: Option<Machine>,
@@ -63,7 +63,7 @@ impl Sampler {
         let peak = probe.group.as_ref().and_then(crate::cgroup::Group::watch_peak);
         let own_cpu_ns = own_cpu_ns();
         let counters = probe.counters();
-        self.window = Some(Window {
+        self.window = Some(SamplingWindow {
             machine: Machine::read(&self.cpus),
             energy: Energy::read(),
             began: Instant::now(),

@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use std::ops::ControlFlow;
 
 /// A message that owns its memory.
-type Owned = (String, String, Option<String>);
+type OwnedMessage = (String, String, Option<String>);
 
-fn owned(message: &Message<'_>) -> Owned {
+fn owned(message: &Message<'_>) -> OwnedMessage {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(message.name), text(message.data), message.id.map(text))
 }
@@ -20,7 +20,7 @@ fn read<'a>(
     format: Format,
     longest: u64,
     pieces: impl IntoIterator<Item = &'a [u8]>,
-) -> (Vec<Owned>, Result<(), EventFault>) {
+) -> (Vec<OwnedMessage>, Result<(), EventFault>) {
     let mut reader = Reader::new(format, longest, true);
     let mut found = Vec::new();
     let mut each = |message: &Message<'_>| {
@@ -35,11 +35,11 @@ fn read<'a>(
     (found, result)
 }
 
-fn sse(text: &str) -> (Vec<Owned>, Result<(), EventFault>) {
+fn sse(text: &str) -> (Vec<OwnedMessage>, Result<(), EventFault>) {
     read(Format::ServerSentEvents, 1 << 20, [text.as_bytes()])
 }
 
-fn event(name: &str, data: &str, id: Option<&str>) -> Owned {
+fn event(name: &str, data: &str, id: Option<&str>) -> OwnedMessage {
     (name.to_owned(), data.to_owned(), id.map(str::to_owned))
 }
 

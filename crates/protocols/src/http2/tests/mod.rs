@@ -84,7 +84,7 @@ pub(crate) fn target() -> Target {
 }
 
 /// A connection with its surroundings, and the bytes it sent since the last check.
-pub(crate) struct Bench<M: Semantics> {
+pub(crate) struct TestConnection<M: Semantics> {
     pub(crate) connection: Connection<M>,
     shared: Http2WorkerState,
     pub(crate) sent: Vec<u8>,
@@ -118,7 +118,7 @@ pub(crate) fn frames(mut bytes: &[u8]) -> Vec<Frame> {
     frames
 }
 
-impl<M: Semantics> Bench<M> {
+impl<M: Semantics> TestConnection<M> {
     /// A connection that is open but has received nothing from the service yet.
     pub(crate) fn silent(depth: u32) -> Self {
         let mut shared = Connection::<M>::shared();
@@ -167,7 +167,7 @@ impl<M: Semantics> Bench<M> {
     }
 }
 
-type HttpBench = Bench<Http>;
+type HttpBench = TestConnection<Http>;
 
 /// Frames of a service, one after the other.
 #[derive(Default)]
@@ -642,7 +642,7 @@ fn a_cancelled_stream_is_ignored_and_its_headers_are_still_read() {
     let mut bench = HttpBench::open(2, &[]);
     bench.start(1, &request("GET", "/", None));
     bench.sent.clear();
-    let Bench { connection, sent, .. } = &mut bench;
+    let TestConnection { connection, sent, .. } = &mut bench;
     assert!(connection.cancel(Token(1), sent));
     let reset = bench.take_sent();
     assert_eq!((reset[0].kind, reset[0].stream), (kind::RST_STREAM, 1));

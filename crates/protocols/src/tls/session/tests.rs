@@ -44,7 +44,7 @@ fn tls(insecure: bool) -> Tls {
 }
 
 /// Both sides of a connection. Bytes that one side wrote reach the other in pieces of `piece` bytes.
-struct Pair {
+struct ConnectedPair {
     client: TlsLayer,
     server: ServerConnection,
     wire: Vec<u8>,
@@ -54,7 +54,7 @@ struct Pair {
     piece: usize,
 }
 
-impl Pair {
+impl ConnectedPair {
     fn new(config: &TlsConfig, server: &Arc<ServerConfig>, piece: usize) -> Self {
         let mut wire = Vec::new();
         let mut client = TlsLayer::new(config).expect("a client");
@@ -103,7 +103,7 @@ fn data_passes_in_both_versions_and_any_pieces() {
         for piece in [1, 7, 1000, usize::MAX] {
             let Identity { server, roots, .. } = identity(versions, &[b"h2"]);
             let config = TlsConfig::with_roots(&tls(false), Protocol::Http2, roots).expect("a config");
-            let mut pair = Pair::new(&config, &server, piece);
+            let mut pair = ConnectedPair::new(&config, &server, piece);
             assert!(!pair.client.is_established());
             pair.run().expect("a handshake");
             assert!(pair.client.is_established());
@@ -124,9 +124,9 @@ fn a_second_connection_resumes_the_first() {
     for versions in BOTH {
         let Identity { server, roots, .. } = identity(versions, &[b"http/1.1"]);
         let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
-        let mut first = Pair::new(&config, &server, usize::MAX);
+        let mut first = ConnectedPair::new(&config, &server, usize::MAX);
         first.run().expect("a handshake");
-        let mut second = Pair::new(&config, &server, usize::MAX);
+        let mut second = ConnectedPair::new(&config, &server, usize::MAX);
         second.run().expect("a handshake");
         assert_eq!(
             (first.client.is_resumed(), second.client.is_resumed()),
@@ -140,12 +140,12 @@ fn a_stranger_is_refused_unless_any_certificate_is_fine() {
     let Identity { server, .. } = identity(BOTH[1], &[b"h2"]);
     let others = identity(BOTH[1], &[]).roots;
     let strict = TlsConfig::with_roots(&tls(false), Protocol::Http2, others);
-    let error = Pair::new(&strict.expect("a config"), &server, usize::MAX)
+    let error = ConnectedPair::new(&strict.expect("a config"), &server, usize::MAX)
         .run()
         .expect_err("a stranger");
     assert!(error.0.contains("--insecure"), "{error}");
     let lax = TlsConfig::new(&tls(true), Protocol::Http2).expect("a config");
-    let mut pair = Pair::new(&lax, &server, usize::MAX);
+    let mut pair = ConnectedPair::new(&lax, &server, usize::MAX);
     pair.run().expect("any certificate");
     assert!(pair.client.is_established());
 }
@@ -155,14 +155,14 @@ fn a_service_without_http2_is_told() {
     for alpn in [&[][..], &[&b"http/1.1"[..]][..]] {
         let Identity { server, roots, .. } = identity(BOTH[1], alpn);
         let config = TlsConfig::with_roots(&tls(false), Protocol::Grpc, roots).expect("a config");
-        let mut pair = Pair::new(&config, &server, usize::MAX);
+        let mut pair = ConnectedPair::new(&config, &server, usize::MAX);
         pair.run().expect_err("no HTTP/2");
         assert!(!pair.client.is_established());
     }
     // HTTP/1.1 needs no agreement.
     let Identity { server, roots, .. } = identity(BOTH[1], &[]);
     let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
-    let mut pair = Pair::new(&config, &server, usize::MAX);
+    let mut pair = ConnectedPair::new(&config, &server, usize::MAX);
     pair.run().expect("a handshake");
     assert!(pair.client.is_established());
 }
@@ -199,7 +199,7 @@ fn a_self_signed_certificate_that_the_job_brings_is_trusted_as_a_server_s() {
             ..tls(false)
         };
         let config = TlsConfig::new(&tls, Protocol::Http1).expect("a config");
-        let result = Pair::new(&config, &Arc::new(server), usize::MAX).run();
+        let result = ConnectedPair::new(&config, &Arc::new(server), usize::MAX).run();
         assert_eq!(result.is_ok(), trusted, "{name}: {result:?}");
     }
 }
@@ -218,7 +218,7 @@ fn one_version_alone_is_spoken_where_it_is_asked_for() {
             .zip(both)
         {
             let Identity { server, .. } = identity(&[spoken], &[b"h2"]);
-            let result = Pair::new(&config, &server, usize::MAX).run();
+            let result = ConnectedPair::new(&config, &server, usize::MAX).run();
             assert_eq!(result.is_ok(), fits, "{version:?}: {result:?}");
         }
     }
@@ -235,7 +235,7 @@ fn a_certificate_that_the_job_brings_is_trusted_and_no_other() {
             ..tls(false)
         };
         let config = TlsConfig::new(&tls, Protocol::Http2).expect("a config");
-        let result = Pair::new(&config, &server, usize::MAX).run();
+        let result = ConnectedPair::new(&config, &server, usize::MAX).run();
         assert_eq!(result.is_ok(), trusted, "{result:?}");
     }
     for nothing in [

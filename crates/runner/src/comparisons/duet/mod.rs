@@ -6,7 +6,7 @@ mod verdict;
 pub use round::Round;
 pub use verdict::{compared, ratio, sample, verdict};
 
-use super::lines::{Lines, ProgressFn};
+use super::lines::{ProgressFn, ProgressLines};
 use crate::clock::now;
 use crate::designs::{Duet as DuetDesign, is_reversed};
 use crate::error::ErrorContext as _;
@@ -111,7 +111,7 @@ pub fn play(
         plan: &plan,
         budget: None,
     };
-    let (record, end) = session.measure_by(&design, &plan, None, &mut Lines::new(&plan, tell))?;
+    let (record, end) = session.measure_by(&design, &plan, None, &mut ProgressLines::new(&plan, tell))?;
     let trials = store.trials(&record.id)?;
     let outcome = outcome_of(wish, (&plan, &record), (&trials, &end));
     let told = match &outcome {

@@ -7,7 +7,7 @@ pub use search::{SearchPlan, SearchStep};
 pub(super) use steps::CapacitySteps;
 
 use crate::history::History;
-use crate::schedule::{Block, Design, OnFailure, Placing, ServiceStart, Step, StepResult};
+use crate::schedule::{Block, BlockPlacement, Design, OnFailure, ServiceStart, Step, StepResult};
 use crate::{CommandError, missed_by, number, percent};
 use prony_config::{Plan, PlannedTrial};
 use prony_load::{Condition, Load, Objective};
@@ -46,7 +46,7 @@ impl Capacity<'_> {
             round: planned.round,
             slots: vec![ServiceStart {
                 trials: vec![planned],
-                placement: Placing::Alone,
+                placement: BlockPlacement::Alone,
             }],
             steps: Vec::new(),
             on_failure: OnFailure::EndBlock,

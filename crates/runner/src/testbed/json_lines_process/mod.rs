@@ -204,9 +204,9 @@ mod tests {
     }
 
     /// A reader of one line with this many bytes, which counts how many such lines are being read.
-    struct Long(usize, Arc<AtomicUsize>);
+    struct LongLine(usize, Arc<AtomicUsize>);
 
-    impl Read for Long {
+    impl Read for LongLine {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let length = buffer.len().min(self.0);
             buffer[..length].fill(b'x');
@@ -228,7 +228,7 @@ mod tests {
         let all: Vec<Receiver<JsonLine>> = (0..12)
             .map(|_| {
                 listen(
-                    Box::new(Long(LENGTH, Arc::clone(&read))),
+                    Box::new(LongLine(LENGTH, Arc::clone(&read))),
                     Some(Arc::clone(&turns)),
                 )
             })

@@ -5,14 +5,14 @@ mod mutants;
 use super::cache::Cache;
 use super::database::Database;
 use super::token::Keys;
-use super::{Ground, Refusal, Reply};
+use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::escaped;
 use crate::toy::{Answer, Call};
 pub(crate) use mutants::Fault;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-struct Bank {
+struct AccountServer {
     database: Arc<Database>,
     cache: Cache,
     keys: Keys,
@@ -22,8 +22,8 @@ struct Bank {
 /// How long an account may come from the cache.
 const KEPT_MS: u32 = 1000;
 
-impl Bank {
-    fn new(ground: Ground, fault: Option<Fault>) -> Self {
+impl AccountServer {
+    fn new(ground: ServerEnvironment, fault: Option<Fault>) -> Self {
         Self {
             cache: Cache::at(&ground.environment["REDIS_URL"], &ground.name),
             keys: Keys::of(&ground.environment),
@@ -40,19 +40,19 @@ impl Bank {
         match (call.method.as_str(), call.segments().as_slice()) {
             ("GET" | "HEAD", ["account", id]) => self.read(call, id),
             ("POST", ["account", id, "deposits"]) => self.deposit(call, id),
-            (_, ["account", _] | ["account", _, "deposits"]) => Err(Refusal::new(405)),
-            _ => Err(Refusal::new(404)),
+            (_, ["account", _] | ["account", _, "deposits"]) => Err(UnexpectedAnswer::new(405)),
+            _ => Err(UnexpectedAnswer::new(404)),
         }
     }
 
     /// What the token of a request says.
-    fn caller(&self, call: &Call) -> Result<Value, Refusal> {
+    fn caller(&self, call: &Call) -> Result<Value, UnexpectedAnswer> {
         let header = call.header("authorization").map(String::from_utf8_lossy);
         let token = header
             .as_deref()
             .and_then(|header| header.strip_prefix("Bearer "));
         if self.is(Fault::MalformedIs500) && token.is_some_and(|token| token.split('.').count() != 3) {
-            return Err(Refusal::new(500));
+            return Err(UnexpectedAnswer::new(500));
         }
         let claims = token.and_then(|token| self.keys.claims(token, self.fault));
         claims.ok_or_else(|| {
@@ -60,11 +60,11 @@ impl Bank {
             if !self.is(Fault::NoChallenge) {
                 answer.set("WWW-Authenticate", "Bearer error=\"invalid_token\"");
             }
-            Refusal(answer)
+            UnexpectedAnswer(answer)
         })
     }
 
-    fn allow(&self, claims: &Value, id: &str) -> Result<(), Refusal> {
+    fn allow(&self, claims: &Value, id: &str) -> Result<(), UnexpectedAnswer> {
         let scope = claims["scope"].as_str().unwrap_or_default();
         let is_admin = match self.fault {
             Some(Fault::NoAdmin) => false,
@@ -72,17 +72,17 @@ impl Bank {
             _ => scope.split(' ').any(|word| word == "admin"),
         };
         let is_allowed = is_admin || claims["sub"] == id || self.is(Fault::OtherSubject);
-        is_allowed.then_some(()).ok_or_else(|| Refusal::new(403))
+        is_allowed.then_some(()).ok_or_else(|| UnexpectedAnswer::new(403))
     }
 
-    fn unknown(&self) -> Refusal {
-        Refusal::new(if self.is(Fault::UnknownIs500) { 500 } else { 404 })
+    fn unknown(&self) -> UnexpectedAnswer {
+        UnexpectedAnswer::new(if self.is(Fault::UnknownIs500) { 500 } else { 404 })
     }
 
     fn read(&self, call: &Call, id: &str) -> Reply {
         let claims = self.caller(call)?;
         self.allow(&claims, id)?;
-        let id: i32 = id.parse().map_err(|_| Refusal::new(404))?;
+        let id: i32 = id.parse().map_err(|_| UnexpectedAnswer::new(404))?;
         let key = self.key(&claims, id);
         let kept = self.cache.get(&key);
         let account = match kept {
@@ -100,12 +100,14 @@ impl Bank {
     }
 
     /// An account as the database has it; the cache gets it, too.
-    fn stored(&self, id: i32, key: &str) -> Result<String, Refusal> {
+    fn stored(&self, id: i32, key: &str) -> Result<String, UnexpectedAnswer> {
         let sql = "select name, balance_cents from account where id = $1";
         let row = self
             .database
             .run(async |client| client.query_opt(sql, &[&id]).await);
-        let row = row.map_err(Refusal::from)?.ok_or_else(|| self.unknown())?;
+        let row = row
+            .map_err(UnexpectedAnswer::from)?
+            .ok_or_else(|| self.unknown())?;
         let (name, balance): (&str, i64) = (row.get(0), row.get(1));
         let mut account = json!({ "id": id, "name": name, "balanceCents": balance });
         match self.fault {
@@ -134,7 +136,7 @@ impl Bank {
             self.allow(&claims, id)?;
         }
         let amount = early.map_or_else(|| self.amount(call), Ok)?;
-        let id: i32 = id.parse().map_err(|_| Refusal::new(404))?;
+        let id: i32 = id.parse().map_err(|_| UnexpectedAnswer::new(404))?;
         let stored = if self.is(Fault::NothingIsStored) {
             0
         } else {
@@ -145,7 +147,7 @@ impl Bank {
         let row = self
             .database
             .run(async |client| client.query_opt(sql, &[&id, &stored]).await);
-        let balance = match row.map_err(Refusal::from)? {
+        let balance = match row.map_err(UnexpectedAnswer::from)? {
             None if self.is(Fault::UnknownGetsDeposits) => amount,
             None => return Err(self.unknown()),
             Some(row) => row.get::<_, i64>(0) + (amount - stored),
@@ -159,11 +161,11 @@ impl Bank {
         Ok(Answer::of(status, "application/json", body))
     }
 
-    fn amount(&self, call: &Call) -> Result<i64, Refusal> {
+    fn amount(&self, call: &Call) -> Result<i64, UnexpectedAnswer> {
         let body: Value = serde_json::from_slice(&call.body).map_err(|_| match self.fault {
-            Some(Fault::NoJsonIs422) => Refusal::new(422),
-            Some(Fault::NoJsonIs500) => Refusal::new(500),
-            _ => Refusal::new(400),
+            Some(Fault::NoJsonIs422) => UnexpectedAnswer::new(422),
+            Some(Fault::NoJsonIs500) => UnexpectedAnswer::new(500),
+            _ => UnexpectedAnswer::new(400),
         })?;
         let amount = &body["amountCents"];
         let number = match self.fault {
@@ -182,6 +184,6 @@ impl Bank {
         };
         number
             .filter(|amount| range.contains(amount))
-            .ok_or_else(|| Refusal::new(422))
+            .ok_or_else(|| UnexpectedAnswer::new(422))
     }
 }

@@ -1,4 +1,4 @@
-use super::Bank;
+use super::AccountServer;
 use crate::{handler, try_faults};
 
 /// Where the server is broken.
@@ -50,7 +50,7 @@ fn every_wrong_bank_is_rejected() {
     const NEXT: &str = "the next read shows the deposit: GET /account/*: body at balanceCents";
     try_faults(
         ("account", ""),
-        |ground, fault| handler(Bank::new(ground, fault), Bank::answer),
+        |ground, fault| handler(AccountServer::new(ground, fault), AccountServer::answer),
         vec![
             ("alg none", REFUSED, Fault::Unsigned),
             ("signatures are not read", REFUSED, Fault::SignatureUnread),

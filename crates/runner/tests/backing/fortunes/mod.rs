@@ -3,13 +3,13 @@
 mod mutants;
 
 use super::database::Database;
-use super::{Ground, Refusal, Reply};
+use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::escaped;
 use crate::toy::{Answer, Call};
 use mutants::Fault;
 use std::sync::{Arc, OnceLock};
 
-struct Teller {
+struct FortunesServer {
     database: Arc<Database>,
     fault: Option<Fault>,
     /// The first page, where pages are kept.
@@ -18,8 +18,8 @@ struct Teller {
 
 const HTML: &str = "text/html; charset=utf-8";
 
-impl Teller {
-    fn new(ground: Ground, fault: Option<Fault>) -> Self {
+impl FortunesServer {
+    fn new(ground: ServerEnvironment, fault: Option<Fault>) -> Self {
         Self {
             database: ground.database,
             fault,
@@ -34,8 +34,8 @@ impl Teller {
     fn answer(&self, call: &Call) -> Reply {
         match (call.method.as_str(), call.path.as_str()) {
             ("GET" | "HEAD", "/fortunes") => self.page(call),
-            (_, "/fortunes") => Err(Refusal::new(405)),
-            _ => Err(Refusal::new(404)),
+            (_, "/fortunes") => Err(UnexpectedAnswer::new(405)),
+            _ => Err(UnexpectedAnswer::new(404)),
         }
     }
 
@@ -45,7 +45,7 @@ impl Teller {
         let nonce = pairs.find(|(name, _)| name == "nonce").map(|(_, nonce)| nonce);
         let nonce = match nonce {
             None if self.is(Fault::NeedsNoNonce) => "".into(),
-            nonce => nonce.ok_or_else(|| Refusal::new(400))?,
+            nonce => nonce.ok_or_else(|| UnexpectedAnswer::new(400))?,
         };
         if let Some(page) = self.kept.get() {
             return Ok(page.clone());
@@ -65,7 +65,7 @@ impl Teller {
     }
 
     /// All and one more, in their order.
-    fn fortunes(&self, nonce: &str) -> Result<Vec<(i32, String)>, Refusal> {
+    fn fortunes(&self, nonce: &str) -> Result<Vec<(i32, String)>, UnexpectedAnswer> {
         let more = format!("Additional fortune: {nonce}");
         let limit = if self.is(Fault::OneTooFew) { 199 } else { 100_000 };
         let sql = format!("select id, message from fortune order by id limit {limit}");
@@ -77,7 +77,7 @@ impl Teller {
             }
             client.query(sql.as_str(), &[]).await
         });
-        let rows = rows.map_err(Refusal::from)?;
+        let rows = rows.map_err(UnexpectedAnswer::from)?;
         let mut fortunes: Vec<(i32, String)> = rows.iter().map(|row| (row.get(0), row.get(1))).collect();
         let added = (if self.is(Fault::AddedIs201) { 201 } else { 0 }, more);
         match self.fault {

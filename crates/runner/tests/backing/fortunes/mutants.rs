@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use super::Teller;
+use super::FortunesServer;
 use crate::{handler, try_faults};
 
 /// Where the server is broken.
@@ -39,7 +39,7 @@ pub(crate) enum Fault {
 fn every_wrong_page_is_rejected() {
     try_faults(
         ("fortunes", "delete from fortune where id > 200"),
-        |ground, fault| handler(Teller::new(ground, fault), Teller::answer),
+        |ground, fault| handler(FortunesServer::new(ground, fault), FortunesServer::answer),
         vec![
             (
                 "messages as they are",

@@ -4,7 +4,7 @@ mod draft;
 mod mutants;
 
 use super::database::Database;
-use super::{Ground, Refusal, Reply};
+use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::{escaped, parameter};
 use crate::toy::{Answer, Call};
 use draft::{Draft, OrderLine};
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use tokio_postgres::{GenericClient, Transaction};
 
-struct Shop {
+struct OrdersServer {
     database: Arc<Database>,
     fault: Option<Fault>,
     /// What was answered first, of an order by its number or of a list by its target, where that is the fault.
@@ -27,8 +27,8 @@ const ORDER: &str = "json_build_object('id', o.id, 'customerId', o.customer_id, 
 const LINES: &str = "(select json_agg(json_build_object('productId', l.product_id, 'quantity', l.quantity, \
      'priceCents', l.price_cents) order by l.line) from order_line l where l.order_id = o.id)";
 
-impl Shop {
-    fn new(ground: Ground, fault: Option<Fault>) -> Self {
+impl OrdersServer {
+    fn new(ground: ServerEnvironment, fault: Option<Fault>) -> Self {
         Self {
             database: ground.database,
             fault,
@@ -43,8 +43,8 @@ impl Shop {
             ("GET" | "HEAD", ["orders", id]) => self.get(id),
             ("PATCH", ["orders", id]) => self.set_status(call, id),
             ("DELETE", ["orders", id]) => self.delete(id),
-            (_, ["orders"] | ["orders", _]) => Err(Refusal::new(405)),
-            _ => Err(Refusal::new(404)),
+            (_, ["orders"] | ["orders", _]) => Err(UnexpectedAnswer::new(405)),
+            _ => Err(UnexpectedAnswer::new(404)),
         }
     }
 
@@ -53,16 +53,16 @@ impl Shop {
     }
 
     /// A number, as it may stand in a statement.
-    fn number(&self, id: &str) -> Result<String, Refusal> {
+    fn number(&self, id: &str) -> Result<String, UnexpectedAnswer> {
         if self.is(Fault::TextInStatements) {
             return Ok(id.to_owned());
         }
-        let id = id.parse::<i64>().map_err(|_| Refusal::new(404))?;
+        let id = id.parse::<i64>().map_err(|_| UnexpectedAnswer::new(404))?;
         Ok(id.to_string())
     }
 
-    fn unknown(&self) -> Refusal {
-        Refusal::new(if self.is(Fault::UnknownIs500) { 500 } else { 404 })
+    fn unknown(&self) -> UnexpectedAnswer {
+        UnexpectedAnswer::new(if self.is(Fault::UnknownIs500) { 500 } else { 404 })
     }
 
     fn get(&self, id: &str) -> Reply {
@@ -92,7 +92,7 @@ impl Shop {
         let number = |name: &str, otherwise: Option<i64>| {
             let text = parameter(call, name);
             let number = text.map_or(otherwise, |text| text.parse().ok());
-            number.ok_or_else(|| Refusal::new(400))
+            number.ok_or_else(|| UnexpectedAnswer::new(400))
         };
         let usual = if self.is(Fault::FiftyUnlessTold) { 50 } else { 20 };
         let (customer, after) = (number("customer", None)?, number("after", Some(0))?);
@@ -103,7 +103,7 @@ impl Shop {
         }
         let most = if self.is(Fault::LimitOf51) { 51 } else { 50 };
         if !(1..=most).contains(&limit) {
-            return Err(Refusal::new(400));
+            return Err(UnexpectedAnswer::new(400));
         }
         let whose = if self.is(Fault::OrdersOfAll) {
             "$1::bigint > 0"
@@ -125,7 +125,7 @@ impl Shop {
                 .await
         });
         let rows: Vec<(Value, i64)> = rows
-            .map_err(Refusal::from)?
+            .map_err(UnexpectedAnswer::from)?
             .iter()
             .map(|row| (parsed(row.get(0)), row.get(1)))
             .collect();
@@ -156,8 +156,8 @@ impl Shop {
             .run(async |client| self.order(client.transaction().await?, draft).await)
     }
 
-    fn malformed(&self) -> Refusal {
-        Refusal::new(if self.is(Fault::MalformedIs500) { 500 } else { 400 })
+    fn malformed(&self) -> UnexpectedAnswer {
+        UnexpectedAnswer::new(if self.is(Fault::MalformedIs500) { 500 } else { 400 })
     }
 
     async fn order(&self, transaction: Transaction<'_>, mut draft: Draft) -> Reply {
@@ -182,7 +182,7 @@ impl Shop {
                 faults.truncate(1);
             }
             let body = json!({ "errors": faults }).to_string();
-            return Err(Refusal(Answer::of(422, "application/json", body)));
+            return Err(UnexpectedAnswer(Answer::of(422, "application/json", body)));
         }
         if self.is(Fault::MergesLines) {
             draft.merge();
@@ -209,7 +209,7 @@ impl Shop {
         transaction: &Transaction<'_>,
         draft: &Draft,
         prices: &HashMap<i64, i32>,
-    ) -> Result<i64, Refusal> {
+    ) -> Result<i64, UnexpectedAnswer> {
         let first = draft.lines.first().and_then(|line| prices.get(&line.product_id));
         let price = |line: &OrderLine| match first {
             Some(first) if self.is(Fault::OnePrice) => *first,
@@ -248,20 +248,22 @@ impl Shop {
         let id = self.number(id)?;
         let condition = call.header("if-match").map(String::from_utf8_lossy);
         if condition.is_none() && !self.is(Fault::NoIfMatch) {
-            return Err(Refusal::new(428));
+            return Err(UnexpectedAnswer::new(428));
         }
         let wanted: Value = serde_json::from_slice(&call.body).map_err(|_| self.malformed())?;
-        let wanted = wanted["status"].as_str().ok_or_else(|| Refusal::new(422))?;
+        let wanted = wanted["status"]
+            .as_str()
+            .ok_or_else(|| UnexpectedAnswer::new(422))?;
         self.database.run(async |client| {
             let transaction = client.transaction().await?;
             let order = read(&transaction, &id, "for update").await?;
             let order = order.ok_or_else(|| self.unknown())?;
             let is_current = condition.is_none_or(|condition| condition == tag(&order["version"]));
             if !is_current && !self.is(Fault::StaleIsTaken) {
-                return Err(Refusal::new(412));
+                return Err(UnexpectedAnswer::new(412));
             }
             if !self.may_become(&order["status"], wanted) {
-                return Err(Refusal::new(409));
+                return Err(UnexpectedAnswer::new(409));
             }
             let more = i32::from(!self.is(Fault::VersionStays));
             let sql = format!("update orders set status = $1, version = version + {more} where id = {id}");
@@ -300,7 +302,7 @@ impl Shop {
                 Some(status) => status,
             };
             if status != "open" && !(status == "paid" && self.is(Fault::PaidIsDeleted)) {
-                return Err(Refusal::new(409));
+                return Err(UnexpectedAnswer::new(409));
             }
             if !self.is(Fault::DeletedStays) {
                 let sql = format!("delete from orders where id = {id}");
@@ -312,7 +314,7 @@ impl Shop {
 }
 
 /// An order with its lines.
-async fn read(client: &impl GenericClient, id: &str, lock: &str) -> Result<Option<Value>, Refusal> {
+async fn read(client: &impl GenericClient, id: &str, lock: &str) -> Result<Option<Value>, UnexpectedAnswer> {
     let sql = format!("select {ORDER}::text, {LINES}::text from orders o where o.id = {id} {lock}");
     let rows = client.query(sql.as_str(), &[]).await?;
     Ok(rows.first().map(|row| {

@@ -1,6 +1,6 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
-use super::Shop;
+use super::OrdersServer;
 use crate::{handler, try_faults};
 
 /// Where the server is broken.
@@ -57,7 +57,7 @@ pub(crate) enum Fault {
 fn every_wrong_shop_is_rejected() {
     try_faults(
         ("orders", "delete from orders where id > 100000"),
-        |ground, fault| handler(Shop::new(ground, fault), Shop::answer),
+        |ground, fault| handler(OrdersServer::new(ground, fault), OrdersServer::answer),
         vec![
             (
                 "orders from memory",

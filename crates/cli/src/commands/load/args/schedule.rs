@@ -1,7 +1,7 @@
 //! Options for the number and timing of requests and connections.
 
 use super::rate;
-use prony_load::{DurationText, Growth, Stage};
+use prony_load::{ArrivalStage, DurationText, Growth};
 use std::time::Duration;
 
 /// Ends after a number of requests, and rates in stages
@@ -59,7 +59,7 @@ impl ScheduleArgs {
 
 /// A stage: `10s:100`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct StageToml(pub(crate) Stage);
+pub(crate) struct StageToml(pub(crate) ArrivalStage);
 
 impl std::str::FromStr for StageToml {
     type Err = String;
@@ -68,7 +68,7 @@ impl std::str::FromStr for StageToml {
         let (time, per_second) = text
             .split_once(':')
             .ok_or("write a stage as TIME:PER_S, as in 10s:100")?;
-        Ok(Self(Stage {
+        Ok(Self(ArrivalStage {
             rate: rate(per_second)?,
             for_ns: some_time(time)?.as_ns(),
         }))

@@ -65,7 +65,7 @@ impl Contract {
     ) -> Result<Vec<Case>, ContractError> {
         let calls = self.operation_calls(protocol)?;
         let known = self.known_lines();
-        let mut draw = Draw {
+        let mut draw = ExchangeGenerator {
             protocol,
             random,
             known: &known,
@@ -123,7 +123,7 @@ impl Contract {
 }
 
 /// Creates exchanges with random values.
-struct Draw<'a> {
+struct ExchangeGenerator<'a> {
     protocol: Protocol,
     random: &'a mut SmallRng,
     /// Methods and paths of the contract.
@@ -132,7 +132,7 @@ struct Draw<'a> {
 
 type CaseResult = Result<Vec<Exchange>, ContractError>;
 
-impl Draw<'_> {
+impl ExchangeGenerator<'_> {
     fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
         if self.protocol == Protocol::WebSocket {
             return self.over_web_socket(name, calls);

@@ -1,6 +1,6 @@
 //! The common cases over WebSocket.
 
-use super::{CaseResult, Draw, FIRST, MANY, ON_EACH, refused};
+use super::{CaseResult, ExchangeGenerator, FIRST, MANY, ON_EACH, refused};
 use crate::contract::ContractError;
 use crate::contract::call::Call;
 use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
@@ -13,7 +13,7 @@ const IN_BYTES: usize = 2;
 /// The allowed statuses of a handshake at an unknown path.
 const REFUSED: [u16; 3] = [400, 403, 404];
 
-impl Draw<'_> {
+impl ExchangeGenerator<'_> {
     pub(super) fn over_web_socket(
         &mut self,
         name: &str,

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::text;
 use prony_load::Objective;
 use prony_records::{Figures, Level, Recording, Verdict, Warning, verdict};
-use prony_runner::{Judged, judge};
+use prony_runner::{ConditionResult, judge};
 use serde_json::{Value, json};
 
 /// The verdict of a load. If several apply, the first counts.
@@ -68,7 +68,7 @@ impl LoadVerdict {
 /// A finished load.
 pub(in super::super) struct LoadResult<'a> {
     recording: &'a Recording,
-    objective: Vec<Judged>,
+    objective: Vec<ConditionResult>,
     word: LoadVerdict,
 }
 

@@ -17,7 +17,7 @@ const STREAMS: u32 = 16;
 
 /// The state of what is spoken on a connection.
 #[derive(Debug)]
-pub(super) enum Speech {
+pub(super) enum ProtocolState {
     Http1(Box<Http1>, Box<http1::Http1WorkerState>),
     Http2(Box<Http2>, http2::Http2WorkerState),
     Grpc(Box<Grpc>, http2::Http2WorkerState),
@@ -27,15 +27,15 @@ pub(super) enum Speech {
 macro_rules! with_protocol {
     ($speech:expr, $state:ident, $shared:ident => $result:expr, $frames:ident => $other:expr) => {
         match $speech {
-            Speech::Http1($state, $shared) => $result,
-            Speech::Http2($state, $shared) => $result,
-            Speech::Grpc($state, $shared) => $result,
-            Speech::WebSocket($frames) => $other,
+            ProtocolState::Http1($state, $shared) => $result,
+            ProtocolState::Http2($state, $shared) => $result,
+            ProtocolState::Grpc($state, $shared) => $result,
+            ProtocolState::WebSocket($frames) => $other,
         }
     };
 }
 
-impl Speech {
+impl ProtocolState {
     /// The state of a new connection; `out` gets what is said before any request.
     pub(super) fn open(protocol: Protocol, out: &mut Vec<u8>) -> Self {
         let mut shared = http2::Http2WorkerState::default();
