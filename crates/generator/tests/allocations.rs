@@ -22,7 +22,7 @@ use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use toy::{MS, Server, answer_all, get, read_request};
-use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Scripted, literal};
+use wire::peer::{DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, ScriptedServer, literal};
 
 /// Counts the allocations of the load's threads; servers and tests run in the same process.
 struct CountingAllocator;
@@ -499,8 +499,8 @@ fn answering(
     body: Vec<u8>,
     after: Option<Vec<u8>>,
     granting: bool,
-) -> Scripted {
-    Scripted::start(move |stream, _| {
+) -> ScriptedServer {
+    ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, settings) else {
             return;
         };

@@ -28,9 +28,9 @@ mod skip;
 mod toy;
 
 use crate::common::Testbed;
-use crate::toy::{Answer, Call, Habit};
+use crate::toy::{Call, FaultMode, ScriptedReply};
 use database::Database;
-use mutants::{Right, habit, request, side_by_side, survives_what, target, twin_passes};
+use mutants::{CorrectHandler, habit, request, side_by_side, survives_what, target, twin_passes};
 use prony_check::check;
 use prony_config::Catalogue;
 use prony_load::Protocol;
@@ -55,19 +55,19 @@ pub(crate) struct ServerEnvironment {
 }
 
 /// A reply that is none of those that were asked for.
-pub(crate) struct UnexpectedAnswer(Answer);
+pub(crate) struct UnexpectedAnswer(ScriptedReply);
 
-type Reply = Result<Answer, UnexpectedAnswer>;
+type Reply = Result<ScriptedReply, UnexpectedAnswer>;
 
 impl UnexpectedAnswer {
     pub(crate) fn new(status: u16) -> Self {
-        Self(Answer::new(status))
+        Self(ScriptedReply::new(status))
     }
 }
 
 impl From<tokio_postgres::Error> for UnexpectedAnswer {
     fn from(error: tokio_postgres::Error) -> Self {
-        Self(Answer::of(500, "text/plain", error.to_string()))
+        Self(ScriptedReply::of(500, "text/plain", error.to_string()))
     }
 }
 
@@ -78,7 +78,7 @@ type Row<F> = (&'static str, &'static str, F);
 /// caught. `mend` are statements that take back what a server wrote.
 fn try_faults<F: Copy + Send>(
     (name, mend): (&str, &str),
-    serve: impl Fn(ServerEnvironment, Option<F>) -> Box<Right> + Sync,
+    serve: impl Fn(ServerEnvironment, Option<F>) -> Box<CorrectHandler> + Sync,
     faults: Vec<Row<F>>,
 ) {
     let testbed = Testbed::new(&["ok"]);
@@ -113,8 +113,8 @@ fn try_faults<F: Copy + Send>(
         let database = Arc::clone(&ground.database);
         // What the check does not see is not for the second one, which tries a part of the same.
         let first = |address| vec![check(&request(&contract, &target(address), Protocol::Http1))];
-        let broken: Arc<Right> = serve(ground, Some(fault)).into();
-        let complaint = survives_what(first, &broken, habit(name, told, Habit::Right));
+        let broken: Arc<CorrectHandler> = serve(ground, Some(fault)).into();
+        let complaint = survives_what(first, &broken, habit(name, told, FaultMode::Right));
         database.order(mend);
         grounds.give_back(database);
         Some(complaint)
@@ -179,6 +179,6 @@ impl SeededDatabases {
 }
 
 /// A handler out of a server and its way to answer.
-fn handler<S: Send + Sync + 'static>(server: S, answer: fn(&S, &Call) -> Reply) -> Box<Right> {
+fn handler<S: Send + Sync + 'static>(server: S, answer: fn(&S, &Call) -> Reply) -> Box<CorrectHandler> {
     Box::new(move |call: &Call| answer(&server, call).unwrap_or_else(|UnexpectedAnswer(answer)| answer))
 }

@@ -7,7 +7,7 @@ use super::database::Database;
 use super::token::Keys;
 use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::escaped;
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 pub(crate) use mutants::Fault;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl AccountServer {
         }
         let claims = token.and_then(|token| self.keys.claims(token, self.fault));
         claims.ok_or_else(|| {
-            let mut answer = Answer::new(if self.is(Fault::RefusedIs403) { 403 } else { 401 });
+            let mut answer = ScriptedReply::new(if self.is(Fault::RefusedIs403) { 403 } else { 401 });
             if !self.is(Fault::NoChallenge) {
                 answer.set("WWW-Authenticate", "Bearer error=\"invalid_token\"");
             }
@@ -89,7 +89,7 @@ impl AccountServer {
             Some(account) => account,
             None => self.stored(id, &key)?,
         };
-        Ok(Answer::of(200, "application/json", account))
+        Ok(ScriptedReply::of(200, "application/json", account))
     }
 
     fn key(&self, claims: &Value, id: i32) -> String {
@@ -158,7 +158,7 @@ impl AccountServer {
         let before = if self.is(Fault::BalanceBefore) { amount } else { 0 };
         let body = json!({ "id": id, "balanceCents": balance - before }).to_string();
         let status = if self.is(Fault::DepositIs200) { 200 } else { 201 };
-        Ok(Answer::of(status, "application/json", body))
+        Ok(ScriptedReply::of(status, "application/json", body))
     }
 
     fn amount(&self, call: &Call) -> Result<i64, UnexpectedAnswer> {

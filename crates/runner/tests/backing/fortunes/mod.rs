@@ -5,7 +5,7 @@ mod mutants;
 use super::database::Database;
 use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::escaped;
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use mutants::Fault;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ struct FortunesServer {
     database: Arc<Database>,
     fault: Option<Fault>,
     /// The first page, where pages are kept.
-    kept: OnceLock<Answer>,
+    kept: OnceLock<ScriptedReply>,
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -57,7 +57,7 @@ impl FortunesServer {
             Some(Fault::OtherCharset) => "text/html; charset=iso-8859-1",
             _ => HTML,
         };
-        let page = Answer::of(200, kind, self.written(&fortunes, &nonce));
+        let page = ScriptedReply::of(200, kind, self.written(&fortunes, &nonce));
         if self.is(Fault::FromMemory) {
             let _ = self.kept.set(page.clone());
         }

@@ -6,7 +6,7 @@ mod mutants;
 use super::database::Database;
 use super::{Reply, ServerEnvironment, UnexpectedAnswer};
 use crate::right::{escaped, parameter};
-use crate::toy::{Answer, Call};
+use crate::toy::{Call, ScriptedReply};
 use draft::{Draft, OrderLine};
 pub(crate) use mutants::Fault;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ struct OrdersServer {
     database: Arc<Database>,
     fault: Option<Fault>,
     /// What was answered first, of an order by its number or of a list by its target, where that is the fault.
-    kept: Mutex<HashMap<String, Answer>>,
+    kept: Mutex<HashMap<String, ScriptedReply>>,
 }
 
 /// An order without its lines, as JSON.
@@ -80,8 +80,8 @@ impl OrdersServer {
         Ok(answer)
     }
 
-    fn tagged(&self, status: u16, order: &Value, version: &Value) -> Answer {
-        let mut answer = Answer::of(status, "application/json", order.to_string());
+    fn tagged(&self, status: u16, order: &Value, version: &Value) -> ScriptedReply {
+        let mut answer = ScriptedReply::of(status, "application/json", order.to_string());
         if !self.is(Fault::NoEtag) {
             answer.set("ETag", &tag(version));
         }
@@ -140,7 +140,7 @@ impl OrdersServer {
         };
         let items: Vec<&Value> = rows[..shown].iter().map(|(order, _)| order).collect();
         let page = json!({ "items": items, "next": next });
-        let page = Answer::of(200, "application/json", page.to_string());
+        let page = ScriptedReply::of(200, "application/json", page.to_string());
         if self.is(Fault::ListFromMemory) {
             self.kept
                 .lock()
@@ -182,7 +182,7 @@ impl OrdersServer {
                 faults.truncate(1);
             }
             let body = json!({ "errors": faults }).to_string();
-            return Err(UnexpectedAnswer(Answer::of(422, "application/json", body)));
+            return Err(UnexpectedAnswer(ScriptedReply::of(422, "application/json", body)));
         }
         if self.is(Fault::MergesLines) {
             draft.merge();
@@ -297,7 +297,7 @@ impl OrdersServer {
         self.database.run(async |client| {
             let order = read(client, &id, "").await?;
             let status = match order.as_ref().map(|order| &order["status"]) {
-                None if self.is(Fault::UnknownIsDeleted) => return Ok(Answer::new(204)),
+                None if self.is(Fault::UnknownIsDeleted) => return Ok(ScriptedReply::new(204)),
                 None => return Err(self.unknown()),
                 Some(status) => status,
             };
@@ -308,7 +308,7 @@ impl OrdersServer {
                 let sql = format!("delete from orders where id = {id}");
                 client.execute(sql.as_str(), &[]).await?;
             }
-            Ok(Answer::new(204))
+            Ok(ScriptedReply::new(204))
         })
     }
 }
