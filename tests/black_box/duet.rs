@@ -61,7 +61,7 @@ fn two_variants_are_compared_and_kept_as_a_run() {
     );
     let resumed = checkout.prony(&["run", "--resume"]);
     assert_eq!(resumed.code, Some(2), "{resumed:?}");
-    assert!(resumed.err.contains("is a duet"), "{}", resumed.err);
+    assert!(resumed.err.contains("belongs to `prony duet`"), "{}", resumed.err);
     nothing_is_left(&checkout);
 }
 
@@ -195,17 +195,18 @@ fn each_of_two_relays_has_a_backend_and_logs_of_its_own() {
 }
 
 #[test]
-fn ctrl_c_leaves_no_process_and_what_was_played() {
+fn ctrl_c_leaves_no_process_and_a_duet_that_can_be_continued() {
     let checkout = two_variants();
-    let child = checkout.start(&[
+    let options = [
         "duet",
         "toy-right/current",
         "toy-right/slow",
-        "--rounds=40",
+        "--rounds=6",
         "-d500ms",
         "--warmup=100ms",
         "-c2",
-    ]);
+    ];
+    let child = checkout.start(&options);
     until("a round is stored", || {
         let listed = checkout.prony(&["list", "runs", "--json"]);
         listed.code == Some(0) && listed.json()["runs"][0]["trials"].as_u64() >= Some(2)
@@ -221,9 +222,31 @@ fn ctrl_c_leaves_no_process_and_what_was_played() {
         ended.out
     );
     nothing_is_left(&checkout);
-    let run = latest(&checkout);
+    let stopped = latest(&checkout);
     assert!(
-        run["ended_at"].is_string() && run["trials"].as_u64() < Some(80),
-        "{run}"
+        stopped["ended_at"].is_null() && stopped["trials"].as_u64() < Some(12),
+        "{stopped}"
     );
+    let other = checkout.prony(&[
+        "duet",
+        "toy-right/current",
+        "toy-right/slow",
+        "--rounds=8",
+        "--resume",
+    ]);
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(
+        other.err.contains("has other services or options"),
+        "{}",
+        other.err
+    );
+    let resumed = checkout.prony(&[&options[..], &["--resume", "--json"]].concat());
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!(resumed.json()["rounds"].as_array().map(Vec::len), Some(6));
+    let whole = latest(&checkout);
+    assert_eq!(
+        (&whole["run"], whole["trials"].as_u64()),
+        (&stopped["run"], Some(12))
+    );
+    assert!(whole["ended_at"].is_string(), "{whole}");
 }

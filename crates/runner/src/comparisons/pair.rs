@@ -4,7 +4,7 @@
 use crate::RunEnd;
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
-use crate::{Checkout, CommandError, LocalTestbed, Session, SessionObserver};
+use crate::{Checkout, CommandError, LocalTestbed, ResumedRun, Session, SessionObserver};
 use prony_config::contract::Contract;
 use prony_config::{Catalogue, GroupPlan, Plan, WarmUpChoice};
 use prony_load::Load;
@@ -35,6 +35,8 @@ pub struct ComparisonPair<'a> {
     pub contract: Option<&'a str>,
     /// The workload of the contract; its first where absent.
     pub workload: Option<&'a str>,
+    /// The run to continue, which was stopped early; `None`: a new run.
+    pub resume: Option<&'a str>,
 }
 
 impl ComparisonPair<'_> {
@@ -47,6 +49,24 @@ impl ComparisonPair<'_> {
         let first = choose(self.first, checkout, catalogue)?;
         let second = choose(self.second, checkout, catalogue)?;
         Ok([first, second])
+    }
+
+    /// The run to continue. The plan takes its seed, and must be equal otherwise.
+    pub(crate) fn resumed(&self, store: &Store, plan: &mut Plan) -> Result<Option<ResumedRun>, CommandError> {
+        let Some(name) = self.resume else {
+            return Ok(None);
+        };
+        let run = store.find_run(name).input()?;
+        let resumed = ResumedRun::of(store, &run, false)?;
+        let stored = resumed.plan()?;
+        plan.seed = stored.seed;
+        if *plan == stored {
+            return Ok(Some(resumed));
+        }
+        Err(CommandError::Input(format!(
+            "the run {run} has other services or options: repeat the command that started it and add `--resume {run}`, or leave \
+             out --resume to start a new run"
+        )))
     }
 
     /// What both are measured under: this load, or the workload's own.
@@ -87,23 +107,24 @@ pub fn compare_side_by_side(
             base.id
         )));
     }
-    let plan = plan(&catalogue, &base, &new, pair, options)?;
+    let mut plan = plan(&catalogue, &base, &new, pair, options)?;
+    let resumed = pair.resumed(store, &mut plan)?;
     let session = Session {
         checkout: &checkout,
         catalogue: &catalogue,
         store,
         workbench,
     };
-    let (record, end) = session.measure(&plan, None, &mut *shows(&plan))?;
+    let (record, end) = session.measure(&plan, resumed, &mut *shows(&plan))?;
     if end == RunEnd::Interrupted {
         return Err(CommandError::Interrupted(format!(
-            "ended early, so nothing is compared: `prony report {}` shows what was measured",
+            "stopped early, so nothing is compared: repeat the command with `--resume {}` to continue",
             record.id
         )));
     }
     if let RunEnd::HostLost(reason) = end {
         return Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; `prony report {}` shows what was measured",
+            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {}` to continue",
             record.id
         )));
     }

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// The suite of such a run in the store.
-const SUITE: &str = "compare-at-once";
+pub const SUITE: &str = "compare-at-once";
 
 /// Under what, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -75,13 +75,14 @@ pub fn compare_at_once(
     let warm_up = WarmUpChoice::FixedNs(how.warm_up.as_nanos() as u64);
     let group = pair.group(contract, Some(&load), warm_up)?;
     let services = [&base, &new, &again].map(|chosen| find(&catalogue, chosen));
-    let plan = Plan {
+    let mut plan = Plan {
         title: format!("{} against {} at once", new.id, base.id),
         confidence: how.options.confidence,
         tie: Some(how.options.tie_band),
         design: Design::Regression,
         ..Plan::of_group(SUITE, Regression::rounds(pair.rounds), group, &services, protocol)
     };
+    let resumed = pair.resumed(store, &mut plan)?;
     let design = Regression::new(&plan, how.options, how.budget);
     let session = Session {
         checkout: &checkout,
@@ -89,7 +90,7 @@ pub fn compare_at_once(
         store,
         workbench,
     };
-    let (record, end) = session.measure_by(&design, &plan, None, &mut ProgressLines::new(&plan, tell))?;
+    let (record, end) = session.measure_by(&design, &plan, resumed, &mut ProgressLines::new(&plan, tell))?;
     is_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     judged(&design, &trials, record.id)
@@ -98,10 +99,10 @@ pub fn compare_at_once(
 fn is_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
     match end {
         RunEnd::Interrupted => Err(CommandError::Interrupted(format!(
-            "ended early, so nothing is compared: `prony report {run}` shows what was measured"
+            "stopped early, so nothing is compared: repeat the command with `--resume {run}` to continue"
         ))),
         RunEnd::HostLost(reason) => Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; `prony report {run}` shows what was measured"
+            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {run}` to continue"
         ))),
         RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
     }

@@ -12,12 +12,13 @@ use crate::output::print;
 use crate::parse_share::share;
 use crate::telemetry::{self, LiveMetrics};
 use crate::text;
-use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Spacing};
+use prony_load::{Arrival, Job, Load, Objective, Profile, Rate, Search, Spacing};
 use prony_records::Event;
-use prony_runner::designs::capacity::{Point, SearchPlan, walk};
+use prony_runner::designs::capacity::{CapacitySteps, Point, search_running};
 use prony_runner::number;
 use prony_telemetry::Collector;
 use std::sync::mpsc;
+use std::time::Duration;
 
 /// Find the highest offered load that meets an objective
 #[derive(Debug, clap::Args)]
@@ -82,17 +83,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     if fleet.is_none() {
         warn_of_others();
     }
-    let plan = SearchPlan {
-        start: start(args),
-        limit: args.limit,
+    let search = Search {
+        objective: args.objective.clone(),
+        limit: per_second(args.limit),
         precision: args.precision,
+        step_ns: first.phases.measurement_ns,
     };
-    let under_way = f64::from(args.load.connections.most) * f64::from(args.load.in_flight);
     let (_commands, never) = mpsc::channel();
     let live = LiveMetrics::to(args.otlp.as_ref())?;
     let mut loads = 0;
-    let mut load = |rate: f64| {
-        let job = offering(&first, rate, loads);
+    let mut load = |rate: f64, length: Duration| {
+        let job = offering(&first, (rate, length), loads);
         loads += 1;
         let labels = telemetry::labels(&job, None);
         let mut on_event = |event: Event| {
@@ -106,18 +107,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             Some(fleet) => Ok(fleet.load(&job, &mut on_event, &never)?),
         }
     };
-    let walked = walk(plan, (&args.objective, under_way), &mut load, &mut tell);
+    let steps = CapacitySteps::running(&first.load, &search);
+    let searched = search_running(steps, &mut load, &mut tell);
     if let Some(live) = &live {
         live.finish();
     }
-    let (end, points) = match walked {
+    let searched = match searched {
         Err(error) => match unreachable(&error) {
             Some(reason) => return no_connection(args.json, reason),
             None => return Err(error),
         },
-        Ok(walked) => walked,
+        Ok(searched) => searched,
     };
-    let result = view::CapacityResult::new(args, end, &points);
+    let result = view::CapacityView::new(args, &searched);
     if args.json {
         print(&result.json().to_string())?;
     } else {
@@ -132,10 +134,11 @@ fn start(args: &Args) -> f64 {
     args.start.unwrap_or(usual)
 }
 
-/// The same job at another rate, after `loads` others. A language model gets different prompts each time because it may have
+/// The same job at another rate and of another length, after `loads` others. A language model gets different prompts each time because it may have
 /// cached the earlier ones.
-fn offering(first: &Job, rate: f64, loads: u64) -> Job {
+fn offering(first: &Job, (rate, length): (f64, Duration), loads: u64) -> Job {
     let mut job = first.clone();
+    job.phases.measurement_ns = u64::try_from(length.as_nanos()).unwrap_or(u64::MAX);
     if let Load::Open { arrival, .. } = &mut job.load {
         arrival.profile = constant(rate);
     }
@@ -147,8 +150,12 @@ fn offering(first: &Job, rate: f64, loads: u64) -> Job {
 
 fn constant(rate: f64) -> Profile {
     Profile::Constant {
-        rate: Rate::per_second(rate).expect("invariant: the search stays above 0"),
+        rate: per_second(rate),
     }
+}
+
+fn per_second(rate: f64) -> Rate {
+    Rate::per_second(rate).expect("invariant: the search stays above 0")
 }
 
 fn job(args: &Args, rate: f64) -> Result<Job, JobError> {

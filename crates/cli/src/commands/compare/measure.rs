@@ -50,6 +50,10 @@ pub(super) struct CompareArgs {
     /// The workload of the contract [default: its first]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
+    /// Continue a comparison that was stopped early, with the same services and options: its run, or the latest run if no name is
+    /// given
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<String>,
 }
 
 /// How two services or revisions were measured.
@@ -89,6 +93,7 @@ pub(super) fn measured(
         duration: measuring.duration.map_or(duration, |given| given.0),
         contract: measuring.contract.as_deref(),
         workload: measuring.workload.as_deref(),
+        resume: measuring.resume.as_deref(),
     };
     if measuring.at_once && !pair.rounds.is_multiple_of(2) {
         let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";

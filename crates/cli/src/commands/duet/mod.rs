@@ -56,6 +56,9 @@ pub(crate) struct Args {
     /// The workload of the contract [default: its first]
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
+    /// Continue a duet that was stopped early, with the same services and options: its run, or the latest run if no name is given
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<String>,
     /// Confidence of the interval: `95%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
@@ -87,6 +90,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             duration: args.duration.0,
             contract: args.contract.as_deref(),
             workload: args.workload.as_deref(),
+            resume: args.resume.as_deref(),
         },
         warm_up: args.warmup.0,
         load: args.load(),

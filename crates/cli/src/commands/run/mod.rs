@@ -18,7 +18,7 @@ use prony_host::{Isolation, writable};
 use prony_records::RunRecord;
 use prony_report::{Format, render};
 use prony_runner::RunEnd;
-use prony_runner::comparisons::duet;
+use prony_runner::comparisons::{duet, regression};
 use prony_runner::testbed::TestbedFile;
 use prony_runner::{
     LocalTestbed, ResumedRun, Session, SessionObserver, Verdict, is_free, is_measured, machine, machine_of,
@@ -128,9 +128,10 @@ fn planned(
 ) -> anyhow::Result<(Plan, Option<ResumedRun>)> {
     if let Some(wanted) = &args.resume {
         let id = store.find_run(wanted).map_err(bad_input)?;
-        if store.run(&id)?.suite == duet::SUITE {
+        // Their commands add services of git revisions, and judge.
+        if let Some(command) = resumed_by(&store.run(&id)?.suite) {
             return Err(bad_input(anyhow::anyhow!(
-                "the run {id} is a duet, which cannot be continued: start a new one with `prony duet`"
+                "the run {id} belongs to `prony {command}`: repeat that command with `--resume {id}`"
             )));
         }
         let resumed = ResumedRun::of(store, &id, args.force)?;
@@ -141,6 +142,15 @@ fn planned(
     let suite = Suite::read(&file, args.profile.as_deref()).map_err(bad_input)?;
     let plan = Plan::of(catalogue, &suite, &args.wishes(machine)).map_err(bad_input)?;
     Ok((plan, None))
+}
+
+/// The command that continues a run of this suite, where it is not `run`.
+fn resumed_by(suite: &str) -> Option<&'static str> {
+    match suite {
+        duet::SUITE => Some("duet"),
+        regression::SUITE => Some("compare --at-once"),
+        _ => None,
+    }
 }
 
 /// The project's own suite if it has exactly one, else `quick`.

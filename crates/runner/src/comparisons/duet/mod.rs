@@ -22,7 +22,7 @@ use prony_store::Store;
 use serde::Serialize;
 use std::time::Duration;
 
-/// What stands for the suite of a duet in the store.
+/// The suite of a duet in the store.
 pub const SUITE: &str = "duet";
 /// Rounds from which metrics that have one value a round have an interval.
 pub const ROUNDS_FOR_TIMES: u32 = 6;
@@ -100,7 +100,8 @@ pub fn play(
     let (first, second) = both(wish, &checkout, &mut catalogue)?;
     let (contract, protocol) = common(&catalogue, &first, &second, wish.pair.contract)?;
     let services = [&first, &second].map(|chosen| find(&catalogue, chosen));
-    let plan = plan(wish, catalogue.contract(&contract)?, services, protocol)?;
+    let mut plan = plan(wish, catalogue.contract(&contract)?, services, protocol)?;
+    let resumed = wish.pair.resumed(store, &mut plan)?;
     let session = Session {
         checkout: &checkout,
         catalogue: &catalogue,
@@ -111,15 +112,16 @@ pub fn play(
         plan: &plan,
         budget: None,
     };
-    let (record, end) = session.measure_by(&design, &plan, None, &mut ProgressLines::new(&plan, tell))?;
+    let (record, end) = session.measure_by(&design, &plan, resumed, &mut ProgressLines::new(&plan, tell))?;
     let trials = store.trials(&record.id)?;
     let outcome = outcome_of(wish, (&plan, &record), (&trials, &end));
-    let told = match &outcome {
-        Ok(outcome) if !outcome.interrupted => Ok(verdict::sentence(outcome)),
-        Ok(outcome) => Err(format!("after {} rounds", outcome.rounds.len())),
-        Err(error) => Err(error.to_string()),
-    };
-    finish(store, &record, told)?;
+    if end != RunEnd::Interrupted {
+        let result = match &outcome {
+            Ok(outcome) => Ok(verdict::sentence(outcome)),
+            Err(error) => Err(error.to_string()),
+        };
+        finish(store, &record, result)?;
+    }
     outcome
 }
 
@@ -156,12 +158,12 @@ fn plan(
     })
 }
 
-/// Says in the run what it was and how it ended.
-fn finish(store: &Store, record: &RunRecord, told: Result<String, String>) -> Result<(), CommandError> {
+/// Stores with the run what it was and how it ended. A run that the user stopped has not ended: it can be continued.
+fn finish(store: &Store, record: &RunRecord, result: Result<String, String>) -> Result<(), CommandError> {
     let note = format!(
         "a duet: both services ran at the same time, so that their ratio counts, not their values; {BIAS}"
     );
-    let ended = match told {
+    let ended = match result {
         Ok(result) => Warning::new(WarningKind::Note, result),
         Err(reason) => Warning::new(WarningKind::Interrupted, format!("it ended early: {reason}")),
     };

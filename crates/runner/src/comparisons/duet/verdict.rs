@@ -40,8 +40,9 @@ pub(crate) fn sentence(outcome: &Outcome) -> String {
 pub fn verdict(outcome: &Outcome) -> String {
     if outcome.interrupted {
         return format!(
-            "Ended early, after {} rounds: nothing is judged.",
-            outcome.rounds.len()
+            "Stopped early, after {} rounds: nothing is judged. Repeat the command with `--resume {}` to continue.",
+            outcome.rounds.len(),
+            outcome.run
         );
     }
     if matches!(outcome.load, Load::Open { .. }) && outcome.response_time_ns_p99.is_none() {

@@ -3,16 +3,16 @@
 mod search;
 mod steps;
 
-pub use search::{SearchPlan, SearchStep};
-pub(super) use steps::CapacitySteps;
+pub use search::SearchStep;
+pub use steps::CapacitySteps;
 
 use crate::history::History;
-use crate::schedule::{Block, BlockPlacement, Design, OnFailure, ServiceStart, Step, StepResult};
+use crate::schedule::{Block, BlockPlacement, Design, OnFailure, Outcome, ServiceStart, Step, StepResult};
 use crate::{CommandError, missed_by, number, percent};
 use prony_config::{Plan, PlannedTrial};
 use prony_load::{Condition, Load, Objective};
 use prony_records::{Recording, Scope, Verdict as Trust, verdict};
-use search::{Search, Verdict};
+use std::time::Duration;
 
 /// The trials of a plan that search for a rate, each in a start of its own.
 #[derive(Debug, Clone, Copy)]
@@ -71,44 +71,49 @@ pub struct Point {
     pub failed: bool,
 }
 
-/// Walks the curve until the search has an end. At most `under_way` requests are under way at once. `load` offers a rate and
-/// records the outcome; `tell` receives each point. A first rate without a valid reply ends the search.
-pub fn walk<E: From<CommandError>>(
-    plan: SearchPlan,
-    (objective, under_way): (&Objective, f64),
-    load: &mut dyn FnMut(f64) -> Result<Recording, E>,
+/// A search of a server that runs already.
+pub struct CapacityResult {
+    /// How it ended. [`SearchStep::Try`]: the first rate had no valid reply, so no other was tried.
+    pub end: SearchStep,
+    /// The rates in the order in which they were tried. The last one is the measurement of the rate that was found.
+    pub points: Vec<Point>,
+}
+
+/// Performs the steps of a search against a server that runs already: its slot starts nothing, and each measurement is one load.
+/// `load` offers a rate for a time and records the outcome; `tell` receives each point.
+pub fn search_running<E: From<CommandError>>(
+    steps: CapacitySteps<'_>,
+    load: &mut dyn FnMut(f64, Duration) -> Result<Recording, E>,
     tell: &mut dyn FnMut(&Point),
-) -> Result<(SearchStep, Vec<Point>), E> {
-    let mut search = Search::new(plan);
+) -> Result<CapacityResult, E> {
+    let mut results = Vec::new();
     let mut points = Vec::new();
-    loop {
-        match search.next() {
-            SearchStep::Try(rate) => {
-                let recording = load(rate)?;
-                let (missed, failed) = misses(objective, &recording, rate, under_way)?;
-                let verdict = if missed.is_empty() {
-                    Verdict::Met
-                } else {
-                    Verdict::Missed
-                };
+    while let Some(step) = steps.next(&results) {
+        let outcome = match &step {
+            Step::Measure(runs) => {
+                let rate = runs[0].rate.unwrap_or_default();
+                let recording = load(rate, runs[0].length)?;
+                let (missed, failed) = steps.judge(rate, &recording)?;
                 let point = Point {
                     rate,
-                    recording,
+                    recording: recording.clone(),
                     missed,
                     failed,
                 };
                 tell(&point);
-                search.take(rate, verdict);
-                let is_first = points.is_empty();
-                let is_dead = is_first && point.recording.outcomes.valid == 0;
                 points.push(point);
-                if is_dead {
-                    return Ok((SearchStep::None, points));
-                }
+                Outcome::Measured(vec![recording])
             }
-            end => return Ok((end, points)),
-        }
+            _ => Outcome::Done,
+        };
+        results.push(StepResult {
+            step,
+            outcome,
+            is_ending: false,
+        });
     }
+    let end = steps.end(&results);
+    Ok(CapacityResult { end, points })
 }
 
 /// What a service misses at a rate, in words, and whether that is for want of a result. A result that the machine made

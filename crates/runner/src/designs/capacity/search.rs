@@ -25,13 +25,13 @@ pub enum SearchStep {
 
 /// How the search goes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SearchPlan {
+pub(super) struct SearchPlan {
     /// First rate, per second.
-    pub start: f64,
+    pub(super) start: f64,
     /// Highest rate, per second.
-    pub limit: f64,
+    pub(super) limit: f64,
     /// The search ends when the bounds are this close, as a share of the rate.
-    pub precision: f64,
+    pub(super) precision: f64,
 }
 
 /// How often the result must be met again.

@@ -2,8 +2,10 @@
 
 use super::search::{CapacitySearch, SearchPlan, SearchStep};
 use super::{misses, under_way};
-use crate::schedule::{LoadRun, Outcome, Purpose, Step, StepResult, WarmUp};
-use prony_config::{GroupPlan, Plan, PlannedTrial};
+use crate::CommandError;
+use crate::history::TrialId;
+use crate::schedule::{LoadId, LoadRun, Outcome, Purpose, Step, StepResult, WarmUp};
+use prony_config::{Plan, PlannedTrial, WarmUpChoice};
 use prony_load::{Arrival, Load, Profile, Search};
 use prony_records::{Fault, Recording, Warning, WarningKind};
 use std::time::Duration;
@@ -18,10 +20,15 @@ const TRIES: u32 = 2;
 
 /// The search of one trial.
 #[derive(Debug, Clone, Copy)]
-pub(in super::super) struct CapacitySteps<'a> {
-    planned: PlannedTrial,
-    group: &'a GroupPlan,
+pub struct CapacitySteps<'a> {
+    trial: TrialId,
+    entry: LoadId,
+    load: &'a Load,
     search: &'a Search,
+    /// `None`: the server runs already, and each load warms it up itself.
+    warm_up: Option<WarmUpChoice>,
+    /// Length of the recorded measurement, ns.
+    duration_ns: u64,
 }
 
 /// A rate that did not meet the objective.
@@ -38,6 +45,10 @@ struct SearchProgress {
     last_miss: Option<MissedRate>,
     /// Misses in a row at the rate that is tried.
     tries: u32,
+    /// Whether no rate has been tried yet.
+    is_first: bool,
+    /// Whether the contract was not checked before.
+    is_unchecked: bool,
     /// Why nothing can be found.
     given_up: Option<(Fault, String)>,
 }
@@ -48,10 +59,41 @@ impl<'a> CapacitySteps<'a> {
         let group = plan.group_of(&plan.entries[planned.entry]);
         let search = group.search.as_ref()?;
         Some(Self {
-            planned,
-            group,
+            trial: planned.place,
+            entry: planned.entry,
+            load: &group.load,
             search,
+            warm_up: Some(group.warm_up),
+            duration_ns: group.duration_ns,
         })
+    }
+
+    /// The search of a server that runs already.
+    pub const fn running(load: &'a Load, search: &'a Search) -> Self {
+        Self {
+            trial: 0,
+            entry: 0,
+            load,
+            search,
+            warm_up: None,
+            duration_ns: search.step_ns,
+        }
+    }
+
+    /// How the search ended, or what it would try next.
+    pub(super) fn end(&self, results: &[StepResult]) -> SearchStep {
+        one_rate(self.load).map_or(SearchStep::None, |start| {
+            self.course(start, results).search.next()
+        })
+    }
+
+    /// Judges a rate. The error says what the machine made impossible.
+    pub(super) fn judge(
+        &self,
+        rate: f64,
+        recording: &Recording,
+    ) -> Result<(Vec<String>, bool), CommandError> {
+        misses(&self.search.objective, recording, rate, under_way(self.load))
     }
 
     /// The step after these.
@@ -62,16 +104,19 @@ impl<'a> CapacitySteps<'a> {
         if !last.is_done() {
             return None;
         }
-        let Some(start) = one_rate(&self.group.load) else {
+        let Some(start) = one_rate(self.load) else {
             let text = "a search for a rate begins at that of an open load that stays the same, and the plan has another load";
             return Some(Step::GiveUp(0, Fault::Service, text.to_owned()));
         };
         match &last.step {
             Step::Start(_) => Some(Step::Check(0)),
-            Step::Check(_) => {
-                let run = self.run(start, self.group.duration_ns, self.recorded());
-                Some(Step::WarmUp(vec![run], WarmUp::Planned(self.group.warm_up)))
-            }
+            Step::Check(_) => Some(match self.warm_up {
+                Some(warm_up) => {
+                    let run = self.run(start, self.duration_ns, self.recorded());
+                    Step::WarmUp(vec![run], WarmUp::Planned(warm_up))
+                }
+                None => self.try_next(self.course(start, results)),
+            }),
             Step::WarmUp(runs, WarmUp::Settle(_)) => Some(Step::Measure(runs.clone())),
             Step::Measure(runs) if runs[0].purpose != Purpose::Probe => {
                 Some(Step::Warn(0, self.doubts(self.course(start, before), last)))
@@ -84,13 +129,13 @@ impl<'a> CapacitySteps<'a> {
     }
 
     const fn recorded(&self) -> Purpose {
-        Purpose::Record(self.planned.place)
+        Purpose::Record(self.trial)
     }
 
     fn run(&self, rate: f64, length_ns: u64, purpose: Purpose) -> LoadRun {
         LoadRun {
             slot: 0,
-            load: self.planned.entry,
+            load: self.entry,
             rate: Some(rate),
             length: Duration::from_nanos(length_ns),
             purpose,
@@ -110,7 +155,7 @@ impl<'a> CapacitySteps<'a> {
         match course.search.next() {
             SearchStep::Try(rate) => self.settled(self.run(rate, self.length_ns(rate), Purpose::Probe)),
             SearchStep::Found(rate) | SearchStep::Beyond(rate) => {
-                self.settled(self.run(rate, self.group.duration_ns, self.recorded()))
+                self.settled(self.run(rate, self.duration_ns, self.recorded()))
             }
             SearchStep::None => Step::GiveUp(0, Fault::Service, nothing_met(course.last_miss.as_ref())),
         }
@@ -131,6 +176,8 @@ impl<'a> CapacitySteps<'a> {
             }),
             last_miss: None,
             tries: 0,
+            is_first: true,
+            is_unchecked: self.warm_up.is_none(),
             given_up: None,
         };
         for result in results {
@@ -138,7 +185,7 @@ impl<'a> CapacitySteps<'a> {
                 && let (Some(rate), Some(recording)) = (runs[0].rate, recordings.first())
                 && runs[0].purpose == Purpose::Probe
             {
-                course.take(rate, self.miss(rate, recording));
+                course.take(rate, recording, self.miss(rate, recording));
             }
         }
         course
@@ -146,9 +193,7 @@ impl<'a> CapacitySteps<'a> {
 
     /// How a rate missed the objective. The error says what the machine made impossible.
     fn miss(&self, rate: f64, recording: &Recording) -> Result<Option<MissedRate>, String> {
-        let objective = &self.search.objective;
-        let (missed, _) = misses(objective, recording, rate, under_way(&self.group.load))
-            .map_err(|error| error.to_string())?;
+        let (missed, _) = self.judge(rate, recording).map_err(|error| error.to_string())?;
         let saturated = recording.generator.saturated;
         Ok(missed
             .into_iter()
@@ -179,7 +224,7 @@ impl<'a> CapacitySteps<'a> {
 }
 
 impl SearchProgress {
-    fn take(&mut self, rate: f64, miss: Result<Option<MissedRate>, String>) {
+    fn take(&mut self, rate: f64, recording: &Recording, miss: Result<Option<MissedRate>, String>) {
         let miss = match miss {
             Ok(miss) => miss,
             Err(reason) => {
@@ -189,6 +234,11 @@ impl SearchProgress {
         };
         let is_met = miss.is_none();
         self.last_miss = miss.or(self.last_miss.take());
+        // A server that prony did not start has not passed its contract: it may be the wrong one.
+        if self.is_first && self.is_unchecked && recording.outcomes.valid == 0 {
+            self.given_up = Some((Fault::Service, nothing_met(self.last_miss.as_ref())));
+        }
+        self.is_first = false;
         self.tries += 1;
         if is_met || self.tries == TRIES {
             self.tries = 0;

@@ -1,4 +1,5 @@
 use super::*;
+use prony_load::{Arrival, Profile, Rate, Search, Spacing};
 use serde_json::json;
 
 /// A recording of an open load of one second: requests due, valid replies, and valid replies within the second.
@@ -65,25 +66,36 @@ fn a_fault_of_the_machine_ends_the_search() {
     let mut nothing = recording(0, 0, 0);
     nothing.connections.established = 0;
     nothing.warnings = nothing.failure(None).into_iter().collect();
-    let objective = "p99<1h".parse().expect("an objective");
-    let error = misses(&objective, &nothing, 100.0, 64.0).expect_err("the machine's");
-    assert_eq!(error.fault(), prony_records::Fault::Infrastructure);
-}
-
-#[test]
-fn a_first_rate_without_a_valid_reply_ends_the_search() {
-    let objective = "p99<1h".parse().expect("an objective");
-    let plan = SearchPlan {
-        start: 1_000.0,
-        limit: 2_000.0,
+    let load = Load::Open {
+        arrival: Arrival {
+            profile: Profile::Constant {
+                rate: Rate::per_second(1_000.0).expect("a rate"),
+            },
+            spacing: Spacing::Even,
+        },
+        connections: 64,
+        in_flight: 1,
+        backlog: 1,
+        members: None,
+    };
+    let search = Search {
+        objective: "p99<1h".parse().expect("an objective"),
+        limit: Rate::per_second(2_000.0).expect("a rate"),
         precision: 0.02,
+        step_ns: 1_000_000_000,
     };
-    let mut loads = 0;
-    let mut load = |_rate: f64| {
-        loads += 1;
-        Ok::<_, CommandError>(recording(1_000, 0, 0))
-    };
-    let (end, points) = walk(plan, (&objective, 64.0), &mut load, &mut |_| {}).expect("an end");
-    assert_eq!((end, points.len(), loads), (SearchStep::None, 1, 1));
-    assert!(points[0].failed);
+    let mut load_once = |_: f64, _: Duration| Ok::<_, CommandError>(recording(1_000, 0, 0));
+    let steps = CapacitySteps::running(&load, &search);
+    let result = search_running(steps, &mut load_once, &mut |_| {}).expect("an end");
+    let rates: Vec<f64> = result.points.iter().map(|point| point.rate).collect();
+    assert_eq!(
+        rates,
+        [1_000.0, 1_000.0],
+        "once may be a moment of another program"
+    );
+    assert!(result.points.iter().all(|point| point.failed));
+    assert!(!matches!(
+        result.end,
+        SearchStep::Found(_) | SearchStep::Beyond(_)
+    ));
 }

@@ -5,13 +5,13 @@ use crate::exit::Exit;
 use crate::format_value::{duration, quantile};
 use crate::text;
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
-use prony_runner::designs::capacity::{Point, SearchStep};
+use prony_runner::designs::capacity::{CapacityResult, Point, SearchStep};
 use prony_runner::{number, percent_down};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// A finished search.
-pub(super) struct CapacityResult<'a> {
+pub(super) struct CapacityView<'a> {
     target: &'a str,
     objective: String,
     /// The unit of the load: `requests` or `prompts`.
@@ -21,6 +21,8 @@ pub(super) struct CapacityResult<'a> {
     points: Vec<&'a Point>,
     /// The last point, in order of time, that missed the objective.
     last_miss: Option<&'a Point>,
+    /// The measurement of the rate that was found, if it missed the objective.
+    measured_miss: Option<&'a Point>,
 }
 
 /// The verdict of a search.
@@ -43,14 +45,18 @@ impl CapacityVerdict {
     }
 }
 
-impl<'a> CapacityResult<'a> {
-    pub(super) fn new(args: &'a Args, end: SearchStep, points: &'a [Point]) -> Self {
+impl<'a> CapacityView<'a> {
+    pub(super) fn new(args: &'a Args, result: &'a CapacityResult) -> Self {
         let what = if args.request.llm.llm {
             "prompts"
         } else {
             "requests"
         };
-        Self::of((args.url.as_str(), args.objective.to_string(), what), end, points)
+        Self::of(
+            (args.url.as_str(), args.objective.to_string(), what),
+            result.end,
+            &result.points,
+        )
     }
 
     fn of(
@@ -67,6 +73,10 @@ impl<'a> CapacityResult<'a> {
             end,
             points: sorted,
             last_miss: points.iter().rev().find(|point| !point.missed.is_empty()),
+            measured_miss: points.last().filter(|point| {
+                matches!(end, SearchStep::Found(rate) | SearchStep::Beyond(rate) if rate == point.rate)
+                    && !point.missed.is_empty()
+            }),
         }
     }
 
@@ -142,6 +152,12 @@ impl<'a> CapacityResult<'a> {
             None => table(&self.points),
         };
         let mut out = format!("{line}\n\n{table}");
+        if let Some(reason) = self.measured_miss.and_then(|point| point.missed.first()) {
+            let text = format!(
+                "The search met the objective at this rate, but its last measurement missed: {reason}."
+            );
+            let _ = write!(out, "\n\n{}", text::wrapped(&text, columns, 0, 0));
+        }
         if let Some(advice) = advice {
             let _ = write!(out, "\n\n    → {}", text::wrapped(advice, columns, 6, 6));
         }

@@ -33,7 +33,7 @@ fn point(rate: f64, (valid, others): (u64, u64), (p50_ms, p99_ms): (f64, f64), m
 
 fn shown(end: SearchStep, points: &[Point]) -> (String, u8) {
     let of = ("http://127.0.0.1:8080/", "p99<10ms".to_owned(), "requests");
-    let result = CapacityResult::of(of, end, points);
+    let result = CapacityView::of(of, end, points);
     (result.text(80), result.exit().code())
 }
 
