@@ -74,7 +74,8 @@ impl<'a> CapacityView<'a> {
             points: sorted,
             last_miss: points.iter().rev().find(|point| !point.missed.is_empty()),
             measured_miss: points.last().filter(|point| {
-                matches!(end, SearchStep::Found(rate) | SearchStep::Beyond(rate) if rate == point.rate)
+                // Compared to the bit: the measurement takes the rate from the search.
+                matches!(end, SearchStep::Found(rate) | SearchStep::Beyond(rate) if rate.total_cmp(&point.rate).is_eq())
                     && !point.missed.is_empty()
             }),
         }
