@@ -1,18 +1,13 @@
 //! The workers of a testbed, which load a URL.
 
-use crate::generators::{Generator, GeneratorMessage};
+use crate::generators::{Generator as _, record};
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
 use crate::{CommandError, LocalTestbed};
-use prony_host::Placement;
 use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
 use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
-use std::time::Duration;
-
-/// Time between two looks at the commands of the caller.
-const LOOK: Duration = Duration::from_millis(20);
 
 /// Workers that load a URL together, as one generator would.
 pub struct UrlLoad {
@@ -77,34 +72,16 @@ impl UrlLoad {
         let placement = self.workbench.testbed.place_load();
         let log = Path::new("generator.log");
         let generator = &self.workbench.generator;
-        let mut recording = load_on(generator, &placement, (job, log), on_event, commands)?;
+        let load = generator.begin(job, &placement, log)?;
+        let mut recording = record(load, on_event, &mut |load| {
+            for command in commands.try_iter() {
+                load.tell(command);
+            }
+            Ok(())
+        })?;
         let bound = network_bound(&[&recording], &self.links, &self.to);
         recording.warnings.extend(bound);
         Ok(recording)
-    }
-}
-
-/// Runs a job on the workers of a placement, as one generator would run it here.
-fn load_on(
-    generator: &dyn Generator,
-    placement: &Placement,
-    (job, log): (&Job, &Path),
-    on_event: &mut dyn FnMut(Event),
-    commands: &Receiver<Command>,
-) -> Result<Recording, CommandError> {
-    let mut loading = generator.begin(job, placement, log)?;
-    loop {
-        while let Ok(command) = commands.try_recv() {
-            loading.tell(command);
-        }
-        match loading.next(LOOK) {
-            GeneratorMessage::Event(Event::Recording { recording }) => return Ok(*recording),
-            GeneratorMessage::Event(Event::Failed { reason, .. }) | GeneratorMessage::Gone(reason) => {
-                return Err(CommandError::Failed(reason));
-            }
-            GeneratorMessage::Event(event) => on_event(event),
-            GeneratorMessage::Nothing => {}
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The generator against servers whose truth is known.
 
 use crate::error::ErrorContext as _;
-use crate::generators::{Generator as _, GeneratorMessage};
+use crate::generators::{Generator as _, record};
 use crate::target_of;
 use crate::{CommandError, LocalTestbed};
 use prony_config::Catalogue;
@@ -10,7 +10,7 @@ use prony_load::{
     Arrival, Check, Job, Load, PhaseDurations, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp,
     Workload,
 };
-use prony_records::{Event, Quantile, Recording};
+use prony_records::{Quantile, Recording};
 use prony_statistics::{TruthCheck, stalled_quantile};
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -40,8 +40,6 @@ const WARM_UP: Duration = Duration::from_millis(500);
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);
 /// A server of ours listens at once, or never.
 const READY: Duration = Duration::from_secs(10);
-/// A generator reports ten times a second; one that says nothing for this long is stuck.
-const SILENCE: Duration = Duration::from_secs(30);
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
 const LOG_BYTES: u64 = 1 << 18;
 
@@ -257,25 +255,12 @@ impl Instrument<'_> {
         };
         let log = PathBuf::from(format!("prony-generator-{port}.log"));
         let begun = self.workbench.generator.begin(&job, placement, &log);
-        let mut loading = begun?;
-        loop {
+        record(begun?, &mut |_| {}, &mut |_| {
             if self.workbench.cancel.is_asked() {
-                return Err(CommandError::Interrupted(
-                    "ended early: nothing was calibrated".to_owned(),
-                ));
+                let text = "stopped early: nothing was calibrated";
+                return Err(CommandError::Interrupted(text.to_owned()));
             }
-            match loading.next(SILENCE) {
-                GeneratorMessage::Event(Event::Recording { recording }) => return Ok(*recording),
-                GeneratorMessage::Event(Event::Failed { reason, .. }) | GeneratorMessage::Gone(reason) => {
-                    return Err(CommandError::Failed(reason));
-                }
-                GeneratorMessage::Event(_) => {}
-                GeneratorMessage::Nothing => {
-                    return Err(CommandError::Failed(format!(
-                        "the generator said nothing for {SILENCE:?}"
-                    )));
-                }
-            }
-        }
+            Ok(())
+        })
     }
 }

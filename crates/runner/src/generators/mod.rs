@@ -6,12 +6,13 @@ mod worker;
 mod worker_group;
 mod worker_states;
 
+use crate::CommandError;
 use crate::testbed::Testbed;
 use prony_host::{HostError, Placement, Usage};
 use prony_load::Job;
-use prony_records::{Command, Event, Resources};
+use prony_records::{Command, Event, Recording, Resources};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use worker::WorkerGenerator;
 use worker_group::WorkerGroup;
 
@@ -54,6 +55,39 @@ impl GeneratorUsage {
         Self {
             resources: usage.resources,
             beside_service_ns: if beside_service { own } else { 0 },
+        }
+    }
+}
+
+/// Time between two calls of `between` in [`record`].
+const TICK: Duration = Duration::from_millis(20);
+/// A generator reports ten times a second; one that is silent for this long is stuck.
+pub(crate) const SILENCE: Duration = Duration::from_secs(30);
+
+/// Follows a load until its recording, where no service has to be watched as well. `between` runs at least every 20 ms; its error
+/// ends the load.
+pub(crate) fn record(
+    mut load: Box<dyn RunningLoad>,
+    on_event: &mut dyn FnMut(Event),
+    between: &mut dyn FnMut(&mut dyn RunningLoad) -> Result<(), CommandError>,
+) -> Result<Recording, CommandError> {
+    let mut last = Instant::now();
+    loop {
+        between(&mut *load)?;
+        match load.next(TICK) {
+            GeneratorMessage::Event(Event::Recording { recording }) => return Ok(*recording),
+            GeneratorMessage::Event(Event::Failed { reason, .. }) | GeneratorMessage::Gone(reason) => {
+                return Err(CommandError::Failed(reason));
+            }
+            GeneratorMessage::Event(event) => {
+                last = Instant::now();
+                on_event(event);
+            }
+            GeneratorMessage::Nothing if last.elapsed() > SILENCE => {
+                let text = format!("the generator reported nothing for {SILENCE:?}");
+                return Err(CommandError::Infrastructure(text));
+            }
+            GeneratorMessage::Nothing => {}
         }
     }
 }

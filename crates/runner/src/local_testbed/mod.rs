@@ -4,7 +4,7 @@ mod claims;
 
 use crate::clock::now;
 use crate::error::ErrorContext as _;
-use crate::generators::ProcessGenerator;
+use crate::generators::{ProcessGenerator, SILENCE};
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
 use crate::{Checkout, CommandError};
@@ -15,10 +15,6 @@ use prony_records::Environment;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Duration;
-
-/// A generator that says nothing for this long is stuck.
-const SILENCE: Duration = Duration::from_secs(30);
 
 /// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
 pub struct LocalTestbed {
