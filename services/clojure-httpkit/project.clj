@@ -7,5 +7,5 @@
   :aot [service.main]
   :uberjar-name "service.jar"
   :profiles {:era {:dependencies [[http-kit "2.1.8"]
-                                  ;; The JDK has lost it.
+                                  ;; No longer part of the JDK.
                                   [javax.xml.bind/jaxb-api "2.3.1"]]}})

@@ -1,4 +1,4 @@
-// What the contracts answer to a request.
+// The replies that the contracts require.
 #pragma once
 
 #include <boost/beast/http.hpp>

@@ -15,7 +15,7 @@ let private variable name otherwise =
     | null -> otherwise
     | value -> value
 
-/// Freya leaves the status of a path that it does not know as it was, and matches path and query together, where no
+/// Freya does not set a status for an unknown path, and it matches path and query together, although no
 /// operation has a query.
 let private prepare (context: HttpContext) (next: Func<Task>) =
     context.Response.StatusCode <- StatusCodes.Status404NotFound
@@ -43,9 +43,9 @@ let main _ =
             web
                 .UseKestrel(fun options ->
                     options.Listen(host, port)
-                    // Freya writes its bodies so.
+                    // Freya writes its bodies synchronously.
                     options.AllowSynchronousIO <- true
-                    // The default, 100, has no room for Host beside 100 headers.
+                    // The default of 100 is too small for 100 headers and Host.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)
                 .Configure(configure)

@@ -23,11 +23,11 @@ func main() {
 	}
 	server := &fasthttp.Server{
 		Handler: route,
-		// A hundred headers do not fit in the 4 KiB that are the default.
+		// A hundred headers do not fit in the default 4 KiB.
 		ReadBufferSize: 64 << 10,
-		// So that a stop need not wait for clients that keep their connection open.
+		// Otherwise the shutdown would wait for keep-alive connections.
 		CloseOnShutdown: true,
-		// By default each broken request is logged.
+		// By default malformed requests are logged.
 		Logger: log.New(noLog{}, "", 0),
 	}
 
@@ -36,7 +36,7 @@ func main() {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		// Requests in flight get two seconds to end.
+		// Requests in flight get two seconds.
 		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		server.ShutdownWithContext(grace)

@@ -17,10 +17,10 @@ func main() {
 }
 
 func routes(pool *pgxpool.Pool) http.Handler {
-	// Without the logger of gin.Default: no line per request.
+	// Unlike gin.Default, without a logger: no line for each request.
 	router := gin.New()
 	router.Use(gin.Recovery())
-	// A path is exact in the contracts.
+	// The contracts require exact paths.
 	router.RedirectTrailingSlash = false
 	router.SetHTMLTemplate(fortunesPage)
 

@@ -1,4 +1,4 @@
-// The least that a server in Go can do for orders and fortunes: sockets, and PostgreSQL's protocol as pgconn speaks it.
+// A minimal Go server for orders and fortunes: sockets, and PostgreSQL's protocol with pgconn.
 package main
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// What requests in flight get to end after SIGTERM.
+// The time for requests in flight after SIGTERM.
 const grace = 2 * time.Second
 
-// Requests that were read and not answered yet.
+// Requests that were read but not answered yet.
 var underWay atomic.Int64
 
 func main() {
@@ -50,13 +50,13 @@ func accept(listener net.Listener, shop Shop) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			// Too many files are open, say; some may be closed soon.
+			// For example, too many open files; some may be closed soon.
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// serve answers the requests of a connection, one after the other.
+// serve answers the requests of a connection sequentially.
 func serve(socket net.Conn, shop Shop) {
 	defer socket.Close()
 	in := make([]byte, 0, 4096)

@@ -32,9 +32,9 @@ settings host port =
     & setHost host
     & setPort port
     & setInstallShutdownHandler (\close -> () <$ installHandler sigTERM (Catch close) Nothing)
-    -- Without it a stop waits for clients that keep their connection open.
+    -- Otherwise the shutdown waits for keep-alive connections.
     & setGracefulShutdownTimeout (Just 2)
-    -- By default broken requests are logged.
+    -- By default malformed requests are logged.
     & setOnException (\_ _ -> pure ())
 
 application :: Application

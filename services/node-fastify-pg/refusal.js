@@ -1,6 +1,6 @@
 'use strict';
 
-// What a request asks for and cannot have.
+// A request that is rejected.
 exports.Refusal = class Refusal extends Error {
   constructor(status, message, faults) {
     super(message);

@@ -1,5 +1,5 @@
 'use strict';
-// What happens to a request: the filter itself.
+// The filter: decides what happens to a request.
 
 var RELAY = exports.RELAY = 'relay';
 var DROP = exports.DROP = 'drop';

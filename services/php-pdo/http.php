@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Answers the request with this status and nothing more. */
+/** Replies with this status and no body. */
 final class Refusal extends Exception
 {
     public function __construct(int $status)

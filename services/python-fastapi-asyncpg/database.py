@@ -1,4 +1,4 @@
-"""The pool of connections, as a dependency."""
+"""The connection pool as a dependency."""
 
 from typing import Annotated
 

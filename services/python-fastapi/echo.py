@@ -1,4 +1,4 @@
-"""Each message of a WebSocket comes back."""
+"""Echoes each WebSocket message."""
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
@@ -16,4 +16,4 @@ async def echo(socket: WebSocket) -> None:
             else:
                 await socket.send_bytes(message["bytes"])
     except WebSocketDisconnect:
-        pass  # the client left before it had its reply
+        pass  # the client disconnected before its reply

@@ -1,4 +1,4 @@
-"""The people of the person contract."""
+"""The persons of the person contract."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The upload contract: a body is counted and hashed as it comes."""
+"""The upload contract: a body is counted and hashed as it arrives."""
 
 import hashlib
 
@@ -19,7 +19,7 @@ class Upload(BaseModel):
 async def upload(request: Request) -> Upload:
     digest = hashlib.sha256()
     received = 0
-    # What is too much is read all the same, and so the connection goes on.
+    # The rest of a large body is read to keep the connection usable.
     async for piece in request.stream():
         received += len(piece)
         if received <= MOST:

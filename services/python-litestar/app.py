@@ -26,5 +26,5 @@ async def fib(n: Length) -> str:
     return sequence.fib(int(n))
 
 
-# Nothing but the contracts: no pages with the documentation.
+# No documentation pages.
 app = Litestar([hello, count, fib], openapi_config=None)

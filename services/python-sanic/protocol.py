@@ -1,4 +1,4 @@
-"""Delivery for Sanic 0.7, which mixes up requests that arrive in one packet."""
+"""A protocol for Sanic 0.7, which mixes up requests that arrive in one packet."""
 
 from sanic.server import HttpProtocol
 
@@ -6,7 +6,7 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class InTurn(HttpProtocol):
-    """Hands the parser one request at a time; what follows waits for the answer."""
+    """Passes one request at a time to the parser; further data waits for the reply."""
 
     def __init__(self, **options):
         super().__init__(**options)

@@ -3,9 +3,9 @@
 require "io/wait"
 require "pg"
 
-# A connection for each thread, which is opened when it is first used and after it broke.
+# One connection per thread, opened on first use and after a failure.
 module Database
-  # A query, its parameters, and rows whose values have the types of Ruby.
+  # Executes a query with parameters; values in the rows have Ruby types.
   def self.query(sql, *values)
     connection.exec_params(sql, values).to_a
   end
@@ -23,7 +23,7 @@ module Database
     Thread.current.thread_variable_set(:database, connect)
   end
 
-  # PostgreSQL says nothing of itself but that it ends.
+  # PostgreSQL sends unsolicited data only when it closes the connection.
   def self.usable?(connection)
     connection.status == PG::CONNECTION_OK &&
       (connection.transaction_status != PG::PQTRANS_IDLE || connection.socket_io.wait_readable(0).nil?)

@@ -11,10 +11,10 @@ processes = [Integer(ENV.fetch("WORKERS", Etc.nprocessors)), connections].min
 workers processes
 threads connections / processes, connections / processes
 preload_app!
-# Seconds; the default of 20 closes the connections of a slow load.
+# Seconds; with the default of 20, a slow load loses its connections.
 persistent_timeout 75
-# Seconds; a request that is left half-sent does not hold up the stop for longer.
+# Seconds; an incomplete request would delay the shutdown for longer.
 force_shutdown_after 5
-# A stop by signal is no failure.
+# A shutdown by signal is not a failure.
 raise_exception_on_sigterm false
 log_requests false

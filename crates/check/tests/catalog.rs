@@ -204,7 +204,7 @@ fn every_wrong_catalog_is_rejected() {
             }),
             answers(
                 "gzip for br",
-                "br or nothing for those who take br alone",
+                "br or identity if only br is accepted",
                 |call, answer| {
                     let br = call.header("accept-encoding") == Some(&b"br"[..]);
                     if answer.status == 200 && br {
@@ -215,7 +215,7 @@ fn every_wrong_catalog_is_rejected() {
             ),
             answers(
                 "from is brought into range",
-                "from that is no number from 1 to 1000000: GET /catalog?from=0&count=3: status",
+                "from is not a number from 1 to 1000000: GET /catalog?from=0&count=3: status",
                 instead(|call| {
                     let from: i64 = right::parameter(call, "from")?.parse().ok()?;
                     let count = right::within(&right::parameter(call, "count")?, 1, 500)?;
@@ -256,7 +256,7 @@ fn every_wrong_catalog_is_rejected() {
             }),
             answers(
                 "parameters by their place",
-                "the order of parameters, and one that nobody knows",
+                "the order of parameters, and an unknown one",
                 |call, answer| {
                     let first = call
                         .target

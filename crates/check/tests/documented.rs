@@ -78,10 +78,7 @@ fn a_wrong_server_is_told_its_fault() {
         }),
     );
     let said = report.first_failure().expect("a failure");
-    assert_eq!(
-        said,
-        "what is no JSON: POST /visit: status: expected 400, got 500"
-    );
+    assert_eq!(said, "malformed JSON: POST /visit: status: expected 400, got 500");
 }
 
 #[test]

@@ -113,7 +113,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "one event in a thousand lost",
-                "one event, a few and the most*event 1000: id: expected 1000, got 1001",
+                "one event, a few and the maximum*event 1000: id: expected 1000, got 1001",
                 of(|pieces| {
                     if pieces.len() > 1_001 {
                         pieces.remove(999);
@@ -136,7 +136,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "all events in one packet at the end",
-                "each event is sent when its time has come: *: events: not flushed one by one",
+                "each event is sent when it is due: *: events: not flushed one by one",
                 of(|pieces| {
                     let all: Duration = pieces.iter().map(|(pause, _)| *pause).sum();
                     for (pause, _) in pieces.iter_mut() {
@@ -245,7 +245,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "goes on after the end",
-                "one event, a few and the most*no complete reply within",
+                "one event, a few and the maximum*no complete reply within",
                 of(|pieces| {
                     if pieces.len() == 10_001 {
                         pieces.push((Duration::from_secs(12), ": still here\n\n".to_owned()));
@@ -278,7 +278,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "numbers are brought into range",
-                "count that is no number from 1 to 10000: GET /events?count=0&gap_us=0: status",
+                "count is not a number from 1 to 10000: GET /events?count=0&gap_us=0: status",
                 instead(|call| {
                     let count: i64 = parameter(call, "count")?.parse().ok()?;
                     Some((count.clamp(1, 10_000) as u64, 0))
@@ -335,7 +335,7 @@ fn every_wrong_stream_is_rejected() {
             ),
             answers(
                 "a type must be asked for",
-                "clients that accept anything, or say nothing",
+                "clients that accept anything, or send no Accept header",
                 |call, answer| {
                     if answer.status == 200 && call.header("accept") != Some(&b"text/event-stream"[..]) {
                         *answer = ScriptedReply::new(406);

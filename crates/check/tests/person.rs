@@ -207,7 +207,7 @@ fn every_wrong_person_is_rejected() {
             ),
             answers(
                 "takes what is no JSON",
-                "what is no JSON: POST /person: status: expected 400, got 200",
+                "malformed JSON: POST /person: status: expected 400, got 200",
                 |call, answer| {
                     if answer.status == 400 && serde_json::from_slice::<Value>(&call.body).is_err() {
                         *answer = ScriptedReply::of(200, "application/json", "{}");
@@ -216,7 +216,7 @@ fn every_wrong_person_is_rejected() {
             ),
             answers(
                 "500 for what is no JSON",
-                "what is no JSON: POST /person: status: expected 400, got 500",
+                "malformed JSON: POST /person: status: expected 400, got 500",
                 |call, answer| {
                     if answer.status == 400 && serde_json::from_slice::<Value>(&call.body).is_err() {
                         answer.status = 500;
@@ -225,7 +225,7 @@ fn every_wrong_person_is_rejected() {
             ),
             answers(
                 "takes a missing street",
-                "a person with a missing or a wrong member: POST /person: status: expected 400, got 200",
+                "a person with a missing or invalid member: POST /person: status: expected 400, got 200",
                 |call, answer| {
                     let sent: Option<Value> = serde_json::from_slice(&call.body).ok();
                     if answer.status == 400

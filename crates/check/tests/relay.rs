@@ -115,19 +115,19 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
         ),
         answers(
             "drops wherever the letters are",
-            "messages that only look as if they were dropped",
+            "messages that only look as if they must be dropped",
             drops_where(|call, _| String::from_utf8_lossy(&call.body).contains("drop\":true")),
         ),
         answers(
             "drops what is truthy",
-            "messages that only look as if they were dropped",
+            "messages that only look as if they must be dropped",
             drops_where(|_, message| {
                 message.is_some_and(|message| !message["drop"].is_null() && message["drop"] != false)
             }),
         ),
         answers(
             "hides invalid JSON behind 204",
-            "what is no JSON but says so: POST /: status: expected 400, got 204",
+            "malformed JSON: POST /: status: expected 400, got 204",
             |_, answer| {
                 if answer.status == 400 {
                     *answer = ScriptedReply::new(204);
@@ -136,7 +136,7 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
         ),
         answers(
             "relays invalid JSON",
-            "what is no JSON but says so",
+            "malformed JSON",
             forwards_where(relay, |_, answer| answer.status == 400),
         ),
         answers("500 on invalid JSON", "got 500", |_, answer| {
@@ -146,7 +146,7 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
         }),
         answers(
             "takes text for JSON",
-            "what is no JSON and does not say so is relayed",
+            "a body that is neither JSON nor declared as JSON is relayed",
             |call, answer| {
                 if call.header("content-type") == Some(b"text/plain") {
                     *answer = ScriptedReply::new(400);

@@ -148,7 +148,7 @@ fn every_wrong_sequence_is_rejected() {
             ),
             answers(
                 "500 on bad input",
-                "count of what is no number from 0 to 10000: GET /api/count/-1: status: expected 400 or 404, got 500",
+                "count of values that are not numbers from 0 to 10000: GET /api/count/-1: status: expected 400 or 404, got 500",
                 |call, answer| {
                     if answer.status == 400 && is("count", call) {
                         answer.status = 500;

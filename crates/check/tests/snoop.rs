@@ -87,7 +87,7 @@ fn every_wrong_snoop_is_rejected() {
             ),
             answers(
                 "one of two",
-                "a header that is there twice",
+                "a repeated header",
                 page(|_, text| text.replace("HEADER: x-twice = one\n", "")),
             ),
             answers(

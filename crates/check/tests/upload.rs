@@ -122,7 +122,7 @@ fn every_wrong_upload_is_rejected() {
             ),
             answers(
                 "lines end in another way",
-                "text stays as it is",
+                "text is not changed",
                 of(|call| match String::from_utf8(call.body.clone()) {
                     Ok(text) => text.replace("\r\n", "\n").into_bytes(),
                     Err(_) => call.body.clone(),
@@ -130,7 +130,7 @@ fn every_wrong_upload_is_rejected() {
             ),
             answers(
                 "white space cut off",
-                "text stays as it is",
+                "text is not changed",
                 of(|call| call.body.trim_ascii().to_vec()),
             ),
             answers(
@@ -156,7 +156,7 @@ fn every_wrong_upload_is_rejected() {
             ),
             answers(
                 "a coding is undone",
-                "a coding is not undone",
+                "a content coding is not decoded",
                 refuses(400, |call| call.header("content-encoding").is_some()),
             ),
             answers(

@@ -16,7 +16,7 @@ use serde_json::Value;
 const BACKEND_LIMIT: Duration = Duration::from_secs(10);
 const LARGEST_BODY_BYTES: usize = 16 << 20;
 
-/// The headers of one connection alone (RFC 9110, 7.6.1).
+/// Hop-by-hop headers (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -29,14 +29,14 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 
 type Reply = Response<BoxBody<Bytes, hyper::Error>>;
 
-/// Answers GET /nop itself and relays the rest, but for messages that are dropped or are no JSON.
+/// Answers GET /nop itself and relays the rest, except messages that are dropped or malformed.
 pub struct Relay {
     backend: Authority,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
 impl Relay {
-    /// `None` where the URL names no host.
+    /// `None` if the URL has no host.
     pub fn new(backend: Uri) -> Option<Self> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -92,13 +92,13 @@ impl Relay {
             .build()
             .expect("all three parts are there");
         remove_hop_by_hop(request.headers_mut());
-        // Written anew for the body that was read.
+        // Replaced for the body that was read.
         request.headers_mut().remove(header::CONTENT_LENGTH);
         *request.version_mut() = hyper::Version::HTTP_11;
     }
 }
 
-/// The decision on a parsed message.
+/// Decides whether a parsed message is dropped.
 fn is_dropped(message: &Value) -> bool {
     message.get("drop") == Some(&Value::Bool(true))
 }

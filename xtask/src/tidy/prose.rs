@@ -91,10 +91,13 @@ pub(crate) fn words_are_the_glossarys(repository: &Repository) -> Vec<String> {
 }
 
 fn faults_in(path: &str, prose: &str, bans: &[BannedPhrase]) -> Vec<String> {
+    // Concatenated, so that this file does not contain the phrase.
+    let unix_account = ["\"no", "body\""].concat();
     let mut faults = Vec::new();
     for (number, line) in prose.lines().enumerate() {
+        let line = line.replace(&unix_account, "");
         for ban in bans {
-            if let Some(found) = ban.pattern.find(line) {
+            if let Some(found) = ban.pattern.find(&line) {
                 faults.push(format!(
                     "{path}:{}: `{}`: write {}",
                     number + 1,
@@ -111,14 +114,13 @@ fn faults_in(path: &str, prose: &str, bans: &[BannedPhrase]) -> Vec<String> {
 fn is_ours(path: &str) -> bool {
     const OURS: &[&str] = &[
         "rs", "md", "ts", "tsx", "css", "py", "sh", "toml", "yml", "go", "java", "kt", "js", "mjs", "rb",
-        "php", "c", "h", "cs", "ex", "exs", "scala", "clj", "cpp", "proto", "sql",
+        "php", "c", "h", "hpp", "cs", "ex", "exs", "erl", "hs", "fs", "scala", "clj", "cpp", "proto", "sql",
+        "yaml",
     ];
     let is_text = OURS.iter().any(|extension| has_extension(path, extension))
         || path.starts_with("scripts/")
         || path == "Makefile";
-    // A service whose source changes is verified again, so its comments are rewritten together with its code.
     let quotes = path.starts_with("results/")
-        || path.starts_with("services/")
         || path.contains("/fixtures/")
         || path.contains("/templates/")
         || path == "xtask/src/tidy/phrases.toml";

@@ -17,7 +17,7 @@ const MUTANTS: [(Fault, &str); 38] = [
     (Fault::NoAccept, "switches without Sec-WebSocket-Accept"),
     (
         Fault::TakesCompression,
-        "compression is not taken: *uses an extension (Sec-WebSocket-Extensions)",
+        "compression is declined: *uses an extension (Sec-WebSocket-Extensions)",
     ),
     (Fault::Alters, "message 1: expected a text of 64 bytes"),
     (
@@ -101,7 +101,7 @@ const MUTANTS: [(Fault, &str); 38] = [
     ),
     (
         Fault::AlwaysNormal,
-        "close codes are given back: *close: expected a close with code 1001, got a close with code 1000",
+        "close codes are echoed: *close: expected a close with code 1001, got a close with code 1000",
     ),
     (
         Fault::HangsUpOnClose,

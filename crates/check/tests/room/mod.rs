@@ -20,19 +20,19 @@ const MUTANTS: [(Fault, &str); 35] = [
     ),
     (
         Fault::TakesCompression,
-        "compression is not taken: *uses an extension (Sec-WebSocket-Extensions)",
+        "compression is declined: *uses an extension (Sec-WebSocket-Extensions)",
     ),
     (
         Fault::MissesSender,
-        "every member hears it: *b, message 1: expected a text of *got nothing within",
+        "every member receives it: *b, message 1: expected a text of *got nothing within",
     ),
     (
         Fault::MissesOthers,
-        "every member hears it: *a, message 1: expected a text of *got nothing within",
+        "every member receives it: *a, message 1: expected a text of *got nothing within",
     ),
     (
         Fault::MissesOne,
-        "every member hears it: *b, message 1: *got nothing within",
+        "every member receives it: *b, message 1: *got nothing within",
     ),
     (
         Fault::MissesThoseBeyondTen,
@@ -45,15 +45,15 @@ const MUTANTS: [(Fault, &str); 35] = [
     ),
     (
         Fault::Doubles,
-        "every member hears it: *a, message 1: expected a text of *got a text of",
+        "every member receives it: *a, message 1: expected a text of *got a text of",
     ),
     (
         Fault::DoublesForOne,
-        "every member hears it: *b, message 1: expected a text of *got a text of",
+        "every member receives it: *b, message 1: expected a text of *got a text of",
     ),
     (
         Fault::LagsForOne,
-        "every member hears it: *b, message 1: *got nothing within",
+        "every member receives it: *b, message 1: *got nothing within",
     ),
     (
         Fault::TextsFirstForOne,
@@ -63,17 +63,17 @@ const MUTANTS: [(Fault, &str); 35] = [
         Fault::SenderHearsItselfFirst,
         "one order for all: *message *, as a heard it, got ",
     ),
-    (Fault::OneRoom, "rooms are apart: *, message "),
+    (Fault::OneRoom, "rooms are separate: *, message "),
     (Fault::IgnoresCase, "names of rooms: *, message "),
     (Fault::CutsNames, "names of rooms: *d, message "),
     (Fault::Alters, "message 1: expected a text of 64 bytes"),
     (
         Fault::AltersForOthers,
-        "every member hears it: *a, message 1: expected a text of 27 bytes*got a text of 27 bytes",
+        "every member receives it: *a, message 1: expected a text of 27 bytes*got a text of 27 bytes",
     ),
     (
         Fault::TextForBinary,
-        "text and binary stay what they are: *expected a binary message of 64 bytes*got a text of 64 bytes",
+        "text and binary messages keep their type: *expected a binary message of 64 bytes*got a text of 64 bytes",
     ),
     (
         Fault::BinaryForText,
@@ -87,35 +87,38 @@ const MUTANTS: [(Fault, &str); 35] = [
         Fault::RefusesMiB,
         "messages of every length: *size=1048576): message 1: *got a close with code 1009",
     ),
-    (Fault::ForgetsEmpty, "every member hears it: *got nothing within"),
+    (
+        Fault::ForgetsEmpty,
+        "every member receives it: *got nothing within",
+    ),
     (
         Fault::Replays,
-        "who comes later hears what is said later: *b, message 1: expected a text of 27 bytes*got a text of",
+        "new members receive only later messages: *b, message 1: expected a text of 27 bytes*got a text of",
     ),
     (
         Fault::TellsWhoComes,
-        "every member hears it: *a, message 1: *got a text of 17 bytes, `somebody has come`",
+        "every member receives it: *a, message 1: *got a text of 17 bytes, `somebody has come`",
     ),
     (
         Fault::TellsWhoLeaves,
-        "who leaves is not waited for: *got a text of 17 bytes, `somebody has left`",
+        "members that leave do not block others: *got a text of 17 bytes, `somebody has left`",
     ),
     (
         Fault::StopsAfterLeave,
-        "who leaves is not waited for: *a, message 1: *got nothing within",
+        "members that leave do not block others: *a, message 1: *got nothing within",
     ),
     // What is said right after the cut may come before the server has seen it.
     (
         Fault::StopsAfterCut,
-        "who is cut off is not waited for: *got nothing within",
+        "disconnected members do not block others: *got nothing within",
     ),
     (
         Fault::EndsWithItsFirst,
-        "who leaves is not waited for: *c, message 1: *got the end of the connection",
+        "members that leave do not block others: *c, message 1: *got the end of the connection",
     ),
     (
         Fault::StaysOver,
-        "an empty room begins anew: *b, message 1: *got nothing within",
+        "an empty room starts again: *b, message 1: *got nothing within",
     ),
     (
         Fault::RefusesTheEleventh,
@@ -123,15 +126,15 @@ const MUTANTS: [(Fault, &str); 35] = [
     ),
     (
         Fault::WaitsForTheSlow,
-        "who does not read is not waited for: *got nothing within",
+        "members that do not read do not block others: *got nothing within",
     ),
     (
         Fault::BadTextEndsAll,
-        "a text that is not UTF-8 goes to nobody: *b, message 1: *got the end of the connection",
+        "a text that is not UTF-8 is not delivered: *b, message 1: *got the end of the connection",
     ),
     (
         Fault::SpreadsBadText,
-        "a text that is not UTF-8 goes to nobody: *b, message 1: expected a text of 64 bytes*got a text of 3 bytes",
+        "a text that is not UTF-8 is not delivered: *b, message 1: expected a text of 64 bytes*got a text of 3 bytes",
     ),
 ];
 

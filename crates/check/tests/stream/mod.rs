@@ -124,7 +124,7 @@ fn wrong_streams() -> Vec<Mutant> {
         }),
         // Held back until all are there.
         ticked(
-            "each message is sent when its time has come*not flushed one by one",
+            "each message is sent when it is due*not flushed one by one",
             |reply| {
                 let all = reply.steps.iter().map(|(pause, _)| *pause).sum();
                 for step in &mut reply.steps {
@@ -139,9 +139,7 @@ fn wrong_streams() -> Vec<Mutant> {
         numbered("message 1 at n: expected 1, got 10", |n, of| [of, n]),
         // Gaps that are half as long, or none, or in other units.
         paced("the longest gap*too soon", |pause| pause / 2),
-        paced("messages are not sent ahead of their time*too soon", |_| {
-            Duration::ZERO
-        }),
+        paced("messages are not sent early*too soon", |_| Duration::ZERO),
         paced("the longest gap*too soon", |pause| {
             Duration::from_millis(pause.as_millis() as u64 / 5 * 4)
         }),
@@ -199,16 +197,13 @@ fn unexpected_replies() -> Vec<Mutant> {
             },
         ),
         echoes("message 2 at bytes", |_, message| vec![message.clone(), message]),
-        echoes(
-            "messages of no bytes and of others*messages: too few",
-            |_, message| {
-                if message.is_empty() {
-                    Vec::new()
-                } else {
-                    vec![message]
-                }
-            },
-        ),
+        echoes("empty and other messages*messages: too few", |_, message| {
+            if message.is_empty() {
+                Vec::new()
+            } else {
+                vec![message]
+            }
+        }),
         replies("echo*grpc-status: expected 0, got 2", |method, _, reply| {
             if method == "echo" {
                 reply.status = Some(UNKNOWN);

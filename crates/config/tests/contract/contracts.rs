@@ -31,7 +31,7 @@ fn hello_is_one_constant_reply() {
     let body = expect.exact_body().expect("one body is right");
     assert!(body.is_constant() && body.begin() == b"Hello, World!");
     let cases = hello.cases(Protocol::Http1, 7);
-    assert_eq!(case(&cases, "paths beside the path").exchanges.len(), 6);
+    assert_eq!(case(&cases, "other paths").exchanges.len(), 6);
 }
 
 #[test]

@@ -55,7 +55,7 @@
     (handleRequest [_ exchange] (f exchange))))
 
 (defn routes
-  "No operation blocks, so all run on the threads that do the I/O."
+  "No operation blocks, so all run on the I/O threads."
   ^RoutingHandler []
   (-> (Handlers/routing)
       (.get "/api/test" (handler hello))

@@ -45,8 +45,8 @@ pub(crate) enum Fault {
 
 #[test]
 fn every_wrong_bank_is_rejected() {
-    const REFUSED: &str = "tokens that must be refused: GET /account/*: status: expected 401, got 200";
-    const AMOUNT: &str = "what is no amount: POST /account/*/deposits: status: expected 422, got 201";
+    const REFUSED: &str = "invalid tokens: GET /account/*: status: expected 401, got 200";
+    const AMOUNT: &str = "invalid amounts: POST /account/*/deposits: status: expected 422, got 201";
     const NEXT: &str = "the next read shows the deposit: GET /account/*: body at balanceCents";
     try_faults(
         ("account", ""),
@@ -57,7 +57,7 @@ fn every_wrong_bank_is_rejected() {
             ("the public key is a secret, too", REFUSED, Fault::Confused),
             (
                 "HS256 alone",
-                "a token that ES256 signed: GET /account/*: status: expected 200, got 401",
+                "a token signed with ES256: GET /account/*: status: expected 200, got 401",
                 Fault::OneAlgorithm,
             ),
             ("tokens do not expire", REFUSED, Fault::Expired),
@@ -67,42 +67,42 @@ fn every_wrong_bank_is_rejected() {
             ("an audience that begins alike", REFUSED, Fault::LikeAudience),
             (
                 "anybody deposits",
-                "deposits with tokens that must be refused: POST /account/*/deposits: status: expected 401, got 201",
+                "deposits with invalid tokens: POST /account/*/deposits: status: expected 401, got 201",
                 Fault::AnybodyDeposits,
             ),
             (
                 "the account of any other",
-                "the account of another: GET /account/*: status: expected 403, got 200",
+                "another user's account: GET /account/*: status: expected 403, got 200",
                 Fault::OtherSubject,
             ),
             (
                 "deposits into the account of any other",
-                "the account of another: POST /account/*/deposits: status: expected 403, got 201",
+                "another user's account: POST /account/*/deposits: status: expected 403, got 201",
                 Fault::DepositsForOthers,
             ),
             (
                 "no admin",
-                "an admin reads the account of another: GET /account/*: status: expected 200, got 403",
+                "an admin reads another user's account: GET /account/*: status: expected 200, got 403",
                 Fault::NoAdmin,
             ),
             (
                 "an administrator is an admin",
-                "the account of another: GET /account/*: status: expected 403, got 200",
+                "another user's account: GET /account/*: status: expected 403, got 200",
                 Fault::LikeAdmin,
             ),
             (
                 "401 without WWW-Authenticate",
-                "no token, and what is none: GET /account/*: header www-authenticate",
+                "no token, and malformed ones: GET /account/*: header www-authenticate",
                 Fault::NoChallenge,
             ),
             (
                 "403 for bad tokens",
-                "tokens that must be refused: GET /account/*: status: expected 401, got 403",
+                "invalid tokens: GET /account/*: status: expected 401, got 403",
                 Fault::RefusedIs403,
             ),
             (
                 "500 for what is no token",
-                "no token, and what is none: GET /account/*: status: expected 401, got 500",
+                "no token, and malformed ones: GET /account/*: status: expected 401, got 500",
                 Fault::MalformedIs500,
             ),
             ("the cache is not told of a deposit", NEXT, Fault::CacheIsStale),
@@ -114,7 +114,7 @@ fn every_wrong_bank_is_rejected() {
             ("the balance before the deposit", NEXT, Fault::BalanceBefore),
             (
                 "kept for each reader until the reader deposits",
-                "a deposit of another shows within a second: GET /account/*: body at balanceCents",
+                "another user's deposit shows within a second: GET /account/*: body at balanceCents",
                 Fault::KeptForEachReader,
             ),
             (
@@ -134,47 +134,47 @@ fn every_wrong_bank_is_rejected() {
             ("a fraction is cut", AMOUNT, Fault::AmountIsCut),
             (
                 "422 for what is no JSON",
-                "what is no amount: POST /account/*/deposits: status: expected 400, got 422",
+                "invalid amounts: POST /account/*/deposits: status: expected 400, got 422",
                 Fault::NoJsonIs422,
             ),
             (
                 "500 for what is no JSON",
-                "what is no amount: POST /account/*/deposits: status: expected 400, got 500",
+                "invalid amounts: POST /account/*/deposits: status: expected 400, got 500",
                 Fault::NoJsonIs500,
             ),
             (
                 "the amount before the token",
-                "the first of several faults is told: POST /account/*/deposits: status: expected 401, got 422",
+                "the first of several faults is reported: POST /account/*/deposits: status: expected 401, got 422",
                 Fault::AmountFirst,
             ),
             (
                 "no name",
-                "accounts of many: GET /account/*: body at name",
+                "accounts of many users: GET /account/*: body at name",
                 Fault::NoName,
             ),
             (
                 "an escaped name",
-                "accounts of many: GET /account/*: body at name",
+                "accounts of many users: GET /account/*: body at name",
                 Fault::NameIsEscaped,
             ),
             (
                 "the balance as a text",
-                "accounts of many: GET /account/*: body at balanceCents",
+                "accounts of many users: GET /account/*: body at balanceCents",
                 Fault::BalanceIsText,
             ),
             (
                 "cents are cut off",
-                "accounts of many: GET /account/*: body at balanceCents",
+                "accounts of many users: GET /account/*: body at balanceCents",
                 Fault::BalanceIsWhole,
             ),
             (
                 "500 for an account that there is not",
-                "an account that there is not: GET /account/*: status: expected 404, got 500",
+                "an unknown account: GET /account/*: status: expected 404, got 500",
                 Fault::UnknownIs500,
             ),
             (
                 "deposits into an account that there is not",
-                "an account that there is not: POST /account/*/deposits: status: expected 404, got 201",
+                "an unknown account: POST /account/*/deposits: status: expected 404, got 201",
                 Fault::UnknownGetsDeposits,
             ),
         ],

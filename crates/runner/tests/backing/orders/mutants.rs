@@ -76,7 +76,7 @@ fn every_wrong_shop_is_rejected() {
             ),
             (
                 "the total is answered and not stored",
-                "what was created is stored as it was answered: GET /orders/{order}: body at totalCents",
+                "created orders are stored as returned: GET /orders/{order}: body at totalCents",
                 Fault::TotalIsLost,
             ),
             ("lines by product", "body at lines[0]", Fault::LinesByProduct),
@@ -145,17 +145,17 @@ fn every_wrong_shop_is_rejected() {
             ),
             (
                 "what there is not is deleted",
-                "an order that there is not: DELETE /orders/999999999: status: expected 404, got 204",
+                "an unknown order: DELETE /orders/999999999: status: expected 404, got 204",
                 Fault::UnknownIsDeleted,
             ),
             (
                 "500 for an order that there is not",
-                "an order that there is not: GET /orders/999999999: status: expected 404, got 500",
+                "an unknown order: GET /orders/999999999: status: expected 404, got 500",
                 Fault::UnknownIs500,
             ),
             (
                 "statements out of texts",
-                "what is no number of an order: GET /orders/abc: status: expected 400 or 404, got 500",
+                "invalid order numbers: GET /orders/abc: status: expected 400 or 404, got 500",
                 Fault::TextInStatements,
             ),
             (
@@ -165,12 +165,12 @@ fn every_wrong_shop_is_rejected() {
             ),
             (
                 "what is refused is stored",
-                "what is refused is not stored: GET /orders?customer=*: body at items[0]: expected nothing",
+                "rejected orders are not stored: GET /orders?customer=*: body at items[0]: expected nothing",
                 Fault::StoresInvalid,
             ),
             (
                 "an order without lines is left of what is refused",
-                "what is refused is not stored: GET /orders?customer=*: body at items[0]: expected nothing",
+                "rejected orders are not stored: GET /orders?customer=*: body at items[0]: expected nothing",
                 Fault::LeavesHalves,
             ),
             (
@@ -220,17 +220,17 @@ fn every_wrong_shop_is_rejected() {
             ),
             (
                 "500 for what is no JSON",
-                "what is no order: POST /orders: status: expected 400, got 500",
+                "malformed orders: POST /orders: status: expected 400, got 500",
                 Fault::MalformedIs500,
             ),
             (
                 "a limit of 51",
-                "what is no list: GET /orders?customer=1&limit=51: status: expected 400, got 200",
+                "invalid list parameters: GET /orders?customer=1&limit=51: status: expected 400, got 200",
                 Fault::LimitOf51,
             ),
             (
                 "fifty unless told",
-                "twenty unless told, and on from there: GET /orders?customer=",
+                "twenty by default, and the following pages: GET /orders?customer=",
                 Fault::FiftyUnlessTold,
             ),
             ("by time", "pages of every size: GET /orders", Fault::ByTime),
@@ -246,7 +246,7 @@ fn every_wrong_shop_is_rejected() {
             ),
             (
                 "lists from memory",
-                "a list shows what was created, changed and deleted: GET /orders",
+                "a list shows creations, changes and deletions: GET /orders",
                 Fault::ListFromMemory,
             ),
             ("no next", "body at next", Fault::NoNext),

@@ -12,7 +12,7 @@ import prony.person.PersonOuterClass.PersonLink;
 import prony.person.PersonOuterClass.PersonLinkList;
 import prony.person.PersonOuterClass.PersonList;
 
-/** The fixed people of the contract and how they are linked. */
+/** The fixed persons of the contract and their links. */
 record People(PersonList all, List<PersonLink> links) {
     static People load() throws IOException {
         try (Reader reader = new InputStreamReader(

@@ -32,7 +32,7 @@ final class StreamService extends StreamServiceGrpc.StreamServiceImplBase {
             refuse(observer, "gap_us is 0 to " + LONGEST_GAP_US);
         } else {
             ServerCallStreamObserver<Tick> call = (ServerCallStreamObserver<Tick>) observer;
-            // Without a handler, what is sent after the client has left would throw.
+            // Without a handler, sending after the client has disconnected would throw.
             call.setOnCancelHandler(() -> {});
             Ticks ticks = new Ticks(call, request);
             if (request.getGapUs() == 0) {
@@ -99,14 +99,14 @@ final class StreamService extends StreamServiceGrpc.StreamServiceImplBase {
             this.request = request;
         }
 
-        /** Sends as many as the client takes now. */
+        /** Sends messages while the client is ready. */
         void sendReady() {
             while (sent < request.getCount() && call.isReady()) {
                 send();
             }
         }
 
-        /** Sends one, and the next one when its time has come. */
+        /** Sends one message, and the next one when it is due. */
         void sendNext() {
             if (call.isCancelled()) {
                 return;

@@ -13,14 +13,14 @@ import java.util.Optional;
 
 @Singleton
 public class OrderRepository {
-    /** What a change needs to know of an order. */
+    /** The fields of an order that a change needs. */
     public record State(String status, int version) {}
 
     public boolean isCustomer(Connection connection, long id) throws SQLException {
         return !Database.query(connection, "select from customer where id = ?", row -> true, id).isEmpty();
     }
 
-    /** The prices of those of these products that there are. */
+    /** The prices of the existing products. */
     public Map<Long, Integer> prices(Connection connection, List<Long> products) throws SQLException {
         Map<Long, Integer> prices = new HashMap<>();
         Database.query(
@@ -56,7 +56,7 @@ public class OrderRepository {
         return order.with(lines);
     }
 
-    /** In one statement: between two, a deletion would leave an order without lines. */
+    /** One statement: with two, a deletion in between would give an order without lines. */
     public Optional<Order> find(Connection connection, long id) throws SQLException {
         record Row(Order.Item item, Order.Line line) {}
         List<Row> rows = Database.query(
@@ -78,7 +78,7 @@ public class OrderRepository {
                 limit);
     }
 
-    /** Nobody else changes it until the end of the transaction. */
+    /** Locks the row until the end of the transaction. */
     public Optional<State> lock(Connection connection, long id) throws SQLException {
         return Database.query(
                         connection,

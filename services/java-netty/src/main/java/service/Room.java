@@ -19,26 +19,26 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.regex.Pattern;
 
-/** What one member says goes to all members of its room. */
+/** Sends each message to all members of the room. */
 final class Room {
     private static final String PATH = "/ws/room/";
     private static final Pattern ROOM = Pattern.compile(PATH + "[A-Za-z0-9_-]{1,64}");
 
     private static final int LONGEST_HANDSHAKE = 8192;
     private static final int LONGEST_MESSAGE = 1024 * 1024;
-    /** A member for whom more bytes wait reads too slowly, and is dropped. */
+    /** A member with more unsent bytes reads too slowly and is dropped. */
     private static final int LONGEST_QUEUE = 16 * 1024 * 1024;
 
     private static final WebSocketServerProtocolConfig CONFIG = WebSocketServerProtocolConfig.newBuilder()
             .websocketPath(PATH.substring(0, PATH.length() - 1))
             .checkStartsWith(true)
             .maxFramePayloadLength(LONGEST_MESSAGE)
-            // Otherwise a connection that was closed for what came is closed once more, with 1000.
+            // Otherwise a connection that was closed because of a malformed message is closed again, with 1000.
             .sendCloseFrame(null)
             .build();
     private static final ConcurrentMap<String, Room> ROOMS = new ConcurrentHashMap<>();
 
-    /** All of a room is done by one event loop: that is the order for all. */
+    /** One event loop serves a room, so all members receive messages in the same order. */
     private final EventLoop loop;
     private final ChannelGroup members;
     private int count;
@@ -52,7 +52,7 @@ final class Room {
         return ROOM.matcher(uri).matches();
     }
 
-    /** Lets a connection speak WebSocket from here on. */
+    /** Switches a connection to WebSocket. */
     static void begin(ChannelPipeline pipeline) {
         pipeline.addLast(
                 new HttpObjectAggregator(LONGEST_HANDSHAKE),
@@ -71,7 +71,7 @@ final class Room {
     }
 
     private static void leave(String name) {
-        // The group forgets a channel that is closed by itself.
+        // The group removes closed channels itself.
         ROOMS.computeIfPresent(name, (key, room) -> --room.count == 0 ? null : room);
     }
 
@@ -112,7 +112,7 @@ final class Room {
             context.fireChannelInactive();
         }
 
-        /** The peer is gone or sends what no one can read; it was told so. */
+        /** The client has disconnected or sent malformed data; Netty has already sent the close. */
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             context.close();

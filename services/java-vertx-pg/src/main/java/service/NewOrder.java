@@ -6,14 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** What a client asks for. */
+/** The requested order. */
 record NewOrder(long customer, String note, List<Line> lines) {
     record Line(long product, long quantity) {}
 
-    /** A body that lacks a member, or holds a wrong kind of value, is a 400. */
+    /** A missing member, or a value of the wrong type, is a 400. */
     static NewOrder read(JsonObject body) {
         String note = (String) body.getValue("note");
-        // PostgreSQL has no text with NUL.
+        // PostgreSQL cannot store NUL in a text.
         if (note != null && note.indexOf('\0') >= 0) {
             throw new Failures.Refusal(400);
         }
@@ -39,7 +39,7 @@ record NewOrder(long customer, String note, List<Line> lines) {
         throw new Failures.Refusal(400);
     }
 
-    /** All that is wrong with it; the prices are those of the products that there are. */
+    /** All faults; `prices` has the existing products. */
     JsonArray faults(boolean customerIsKnown, Map<Long, Integer> prices) {
         JsonArray faults = new JsonArray();
         if (!customerIsKnown) {

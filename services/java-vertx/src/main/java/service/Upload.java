@@ -8,7 +8,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** Counts the bytes of a body and hashes them as they come. */
+/** Counts and hashes the bytes of a body as they arrive. */
 final class Upload {
     private static final long MOST = 20 << 20;
 
@@ -21,7 +21,7 @@ final class Upload {
         Upload upload = new Upload();
         HttpServerRequest request = context.request();
         request.handler(upload::add);
-        // What is too much is read all the same, and so the connection goes on.
+        // The rest of a large body is read to keep the connection usable.
         request.endHandler(end -> {
             if (upload.bytes > MOST) {
                 context.response().setStatusCode(413).end();
