@@ -54,7 +54,32 @@ impl System {
         }
     }
 
-    /// The command that a user runs to install packages.
+    /// Arguments of the manager that refresh its list of packages; empty: installing does that.
+    pub const fn refresh(self) -> &'static [&'static str] {
+        match self {
+            Self::Debian => &["-o", "DPkg::Lock::Timeout=600", "update", "-qq"],
+            Self::Fedora => &[],
+            Self::Arch => &["-Sy", "--noconfirm"],
+        }
+    }
+
+    /// Arguments of the manager that install packages without a question. apt waits for another apt to finish.
+    pub const fn install_arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Debian => &[
+                "-o",
+                "DPkg::Lock::Timeout=600",
+                "install",
+                "-y",
+                "-qq",
+                "--no-install-recommends",
+            ],
+            Self::Fedora => &["install", "-y", "-q"],
+            Self::Arch => &["-S", "--noconfirm", "--needed"],
+        }
+    }
+
+    /// The command that a user types to install packages.
     fn install(self, packages: &[String]) -> String {
         let verb = match self {
             Self::Debian | Self::Fedora => "install",

@@ -10,9 +10,6 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// How long apt waits for another apt to finish, in seconds.
-const APT_WAITS: &str = "DPkg::Lock::Timeout=600";
-
 /// Installs the missing toolchains; the exit code says whether all are available now.
 pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     let lacking = patient.lacking();
@@ -21,7 +18,7 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
         return Ok(Exit::Fine);
     }
     let wanted = with_their_needs(patient, &lacking);
-    let by_apt: Vec<&Toolchain> = wanted.iter().copied().filter(|one| from_packages(one)).collect();
+    let has_packages = wanted.iter().any(|toolchain| packages(toolchain).is_some());
     eprintln!("this will run:");
     for toolchain in &wanted {
         eprintln!("  {}", toolchain.how_to_install(system()));
@@ -32,8 +29,8 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     }
     // One failure must not prevent the other installations.
     let mut failed: Vec<String> = Vec::new();
-    if !by_apt.is_empty() {
-        failed.extend(apt_update().err().map(|error| format!("{error:#}")));
+    if let Some(system) = system().filter(|_| has_packages) {
+        failed.extend(refresh(system).err().map(|error| format!("{error:#}")));
     }
     for toolchain in &wanted {
         failed.extend(bring(toolchain, &patient.cache).err());
@@ -87,9 +84,10 @@ fn add<'a>(
     ordered.push(toolchain);
 }
 
-/// Whether it comes from packages of the distribution.
-fn from_packages(toolchain: &Toolchain) -> bool {
-    toolchain.install.is_none() && toolchain.packages.contains_key(&System::Debian)
+/// The packages of this distribution that it comes from, and the distribution.
+fn packages(toolchain: &Toolchain) -> Option<(System, &[String])> {
+    let system = system().filter(|_| toolchain.install.is_none())?;
+    Some((system, toolchain.packages.get(&system)?.as_slice()))
 }
 
 fn agreed() -> anyhow::Result<bool> {
@@ -110,10 +108,15 @@ fn agreed() -> anyhow::Result<bool> {
 fn bring(toolchain: &Toolchain, cache: &Path) -> Result<(), String> {
     let title = &toolchain.title;
     eprintln!("installing {title}");
-    let ran = match &toolchain.install {
-        Some(command) => shell(command, cache),
-        None if from_packages(toolchain) => install_packages(toolchain),
-        None => Err(anyhow!("{}", toolchain.how_to_install(system()))),
+    let ran = match (&toolchain.install, packages(toolchain)) {
+        (Some(command), _) => shell(command, cache),
+        (None, Some((system, packages))) => install_packages(system, packages).map_err(|error| {
+            anyhow!(
+                "{error:#}; to install it by hand: {}",
+                toolchain.how_to_install(Some(system))
+            )
+        }),
+        (None, None) => Err(anyhow!("{}", toolchain.how_to_install(system()))),
     };
     ran.map_err(|error| format!("cannot install {title}: {error:#}"))?;
     probe(toolchain, cache)
@@ -121,55 +124,41 @@ fn bring(toolchain: &Toolchain, cache: &Path) -> Result<(), String> {
         .map_err(|reason| format!("{title} was installed, but the check still fails: {reason}"))
 }
 
-fn install_packages(toolchain: &Toolchain) -> anyhow::Result<()> {
-    let packages = toolchain.packages[&System::Debian].iter().map(String::as_str);
-    let arguments: Vec<&str> = ["install", "-y", "-qq", "--no-install-recommends"]
-        .into_iter()
+fn install_packages(system: System, packages: &[String]) -> anyhow::Result<()> {
+    let packages = packages.iter().map(String::as_str);
+    let arguments: Vec<&str> = system
+        .install_arguments()
+        .iter()
+        .copied()
         .chain(packages)
         .collect();
-    apt(&arguments).map_err(|error| {
-        anyhow!(
-            "{error:#}; to install it by hand: {}",
-            toolchain.how_to_install(system())
-        )
-    })
+    as_root(system.manager(), &arguments)
 }
 
-fn apt_update() -> anyhow::Result<()> {
-    // Elsewhere there is no list to update: each package then reports that apt is missing.
-    if system() == Some(System::Debian) {
-        apt(&["update", "-qq"])
-    } else {
-        Ok(())
+fn refresh(system: System) -> anyhow::Result<()> {
+    match system.refresh() {
+        [] => Ok(()),
+        arguments => as_root(system.manager(), arguments),
     }
 }
 
-/// Runs apt-get as root, or through sudo.
-fn apt(arguments: &[&str]) -> anyhow::Result<()> {
-    if system() != Some(System::Debian) {
-        return Err(anyhow!(
-            "prony installs packages with apt-get only, which is not on this machine"
-        ));
-    }
+/// Runs a package manager as root, or through sudo.
+fn as_root(manager: &str, arguments: &[&str]) -> anyhow::Result<()> {
     let is_root = nix::unistd::geteuid().is_root();
     let mut command = if is_root {
-        Command::new("apt-get")
+        Command::new(manager)
     } else {
-        Command::new("sudo")
+        let mut command = Command::new("sudo");
+        command.args(["--preserve-env=DEBIAN_FRONTEND", manager]);
+        command
     };
-    if !is_root {
-        command.args(["--preserve-env=DEBIAN_FRONTEND", "apt-get"]);
-    }
-    command
-        .args(["-o", APT_WAITS])
-        .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    let line = format!("apt-get {}", arguments.join(" "));
-    told(command, &line).map_err(|error| {
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
+    let line = format!("{manager} {}", arguments.join(" "));
+    run_visibly(command, &line).map_err(|error| {
         if is_root {
             error
         } else {
-            anyhow!("{error:#}: apt-get needs root: run prony as root, or install sudo")
+            anyhow!("{error:#}: {manager} needs root: run prony as root, or install sudo")
         }
     })
 }
@@ -184,11 +173,11 @@ fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
         .env("PIP_CACHE_DIR", cache.join("pip"))
         .env("npm_config_cache", cache.join("npm"))
         .env("PRONY_M2", cache.join("m2"));
-    told(command, line)
+    run_visibly(command, line)
 }
 
 /// Runs a command with its output on standard error, because standard output is for results.
-fn told(mut command: Command, line: &str) -> anyhow::Result<()> {
+fn run_visibly(mut command: Command, line: &str) -> anyhow::Result<()> {
     command.stdin(Stdio::null()).stdout(std::io::stderr());
     let status = command
         .status()
