@@ -1,7 +1,8 @@
-// Light and dark, and the colours of charts: after Okabe and Ito, distinguishable with every kind of colour vision, and
-// never the only carrier of a meaning (lines also differ in dash and symbol, cells in text).
+// Light and dark, and the colours of charts, which are never the only carrier of a meaning (lines also differ in dash and symbol,
+// cells in text).
 
 import { createContext } from "preact";
+import palette from "./palette.css?raw";
 
 export type Mode = "light" | "dark";
 
@@ -18,31 +19,30 @@ export interface Theme {
   lines: string[];
 }
 
-const LIGHT: Theme = {
-  mode: "light",
-  background: "#ffffff",
-  text: "#1d232a",
-  muted: "#59636e",
-  line: "#e1e5ea",
-  accent: "#2f7dbd",
-  accentSoft: "#bcd7ec",
-  whisker: "#1d232a",
-  shade: "rgba(90, 100, 112, 0.12)",
-  lines: ["#0072b2", "#d55e00", "#009e73", "#b0578d", "#c28a00", "#3a9bd9", "#5b6470", "#7a5195"],
-};
+// One place for all colours: the charts read the style sheet of the page.
+function theme(mode: Mode, block: string): Theme {
+  const colour = (name: string): string => {
+    const value = new RegExp(`^\\s*--${name}: (.*);$`, "m").exec(block)?.[1];
+    if (value === undefined) throw new Error(`palette.css has no colour --${name}`);
+    return value;
+  };
+  return {
+    mode,
+    background: colour("background"),
+    text: colour("text"),
+    muted: colour("muted"),
+    line: colour("line"),
+    accent: colour("bar"),
+    accentSoft: colour("fill"),
+    whisker: colour("whisker"),
+    shade: colour("shade"),
+    lines: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`line-${number}`)),
+  };
+}
 
-const DARK: Theme = {
-  mode: "dark",
-  background: "#171b20",
-  text: "#e7eaee",
-  muted: "#9da7b3",
-  line: "#2c333b",
-  accent: "#5aa9e0",
-  accentSoft: "#23455f",
-  whisker: "#f2f4f6",
-  shade: "rgba(157, 167, 179, 0.14)",
-  lines: ["#56b4e9", "#f08a3c", "#2fc69a", "#dd8fbd", "#e6b93a", "#9ccbf2", "#aab3bd", "#b79ad6"],
-};
+const [light = "", dark = ""] = palette.split("data-theme");
+const LIGHT = theme("light", light);
+const DARK = theme("dark", dark);
 
 export const DASHES: ("solid" | "dashed" | "dotted" | [number, number])[] = ["solid", "solid", "solid", "solid", "dashed", "dashed", "dashed", "dashed"];
 export const SYMBOLS = ["circle", "triangle", "rect", "diamond", "circle", "triangle", "rect", "diamond"];

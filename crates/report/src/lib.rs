@@ -10,6 +10,7 @@ mod formats;
 mod input;
 mod model;
 mod number;
+mod palette;
 mod service_names;
 mod site;
 

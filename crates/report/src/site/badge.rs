@@ -3,6 +3,7 @@
 use super::run::{Ranking, value};
 use crate::formats::escaped;
 use crate::model::ranks;
+use crate::palette::light;
 use prony_statistics::ServiceSummary;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -33,9 +34,9 @@ pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
     let width = |text: &str| (text.width() as f64 * CHARACTER + 2.0 * ROOM).round();
     let (left, right) = (width(&label), width(&words));
     let colour = match row.rank_low {
-        Some(1) => "#0a6a3f",
-        Some(_) => "#1f5f99",
-        None => "#5b6470",
+        Some(1) => light("badge-first"),
+        Some(_) => light("badge-other"),
+        None => light("badge-none"),
     };
     let text = |at: f64, wide: f64, text: &str| {
         format!(
@@ -47,10 +48,11 @@ pub(super) fn badge(board: &Ranking, row: &ServiceSummary) -> String {
     };
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{all:.0}\" height=\"{HEIGHT:.0}\" viewBox=\"0 0 {all:.0} {HEIGHT:.0}\" role=\"img\">\
-         <title>{title}</title><rect width=\"{left:.0}\" height=\"{HEIGHT:.0}\" fill=\"#3a424b\"/>\
+         <title>{title}</title><rect width=\"{left:.0}\" height=\"{HEIGHT:.0}\" fill=\"{background}\"/>\
          <rect x=\"{left:.0}\" width=\"{right:.0}\" height=\"{HEIGHT:.0}\" fill=\"{colour}\"/>\
          <g fill=\"#fff\" font-family=\"Verdana,'DejaVu Sans',Geneva,sans-serif\" font-size=\"11\">{label}{words}</g></svg>\n",
         all = left + right,
+        background = light("badge-label"),
         title = escaped(&format!("{}: {words}", board.title())),
         label = text(0.0, left, &label),
         words = text(left, right, &words),

@@ -2,10 +2,10 @@
 
 use super::paths;
 use crate::formats::escaped;
+use crate::palette::PALETTE;
 use std::sync::LazyLock;
 
 /// The colours of the report page: light ones, then dark ones for readers who prefer them.
-const PALETTE: &str = include_str!("../../web/src/palette.css");
 const DARK: &str = ":root[data-theme=\"dark\"] {";
 /// These pages run no script that could know a preference: they follow the system.
 static STYLE: LazyLock<String> = LazyLock::new(|| {

@@ -6,6 +6,7 @@ mod radar;
 use super::terminal::named;
 use super::{escaped, group_title, rate_of};
 use crate::number::{FARTHEST, Unit, estimated, percent};
+use crate::palette::{dark, light};
 use crate::{GroupReport, Report, Row};
 use prony_statistics::{Metric, Quantity};
 
@@ -16,13 +17,33 @@ const ROW: f64 = 28.0;
 const KEYS_IN_A_ROW: usize = 4;
 const TOP: f64 = 58.0;
 const FONT: &str = "font-family=\"system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif\"";
-/// Colours after Okabe and Ito, which are distinguishable with every kind of colour vision.
-const LINES: [&str; 8] = [
-    "#0072b2", "#d55e00", "#009e73", "#b0578d", "#c28a00", "#3a9bd9", "#5b6470", "#7a5195",
-];
+/// Number of lines with a colour of their own.
+const LINES: usize = 8;
 const DASHES: [&str; 8] = ["", "", "", "", "6 4", "6 4", "6 4", "6 4"];
-const STYLE: &str = "<style>text{fill:#1d232a}.q{fill:#59636e}.l{stroke:#e1e5ea}.w{stroke:#1d232a}.b{fill:#ffffff}\
-@media(prefers-color-scheme:dark){text{fill:#e7eaee}.q{fill:#a3adb8}.l{stroke:#2f3740}.w{stroke:#f2f4f6}.b{fill:#171b20}}</style>";
+
+/// The style of a chart, in the colours of both themes.
+fn style() -> String {
+    let rules = |colour: fn(&str) -> &'static str| {
+        format!(
+            "text{{fill:{text}}}.q{{fill:{muted}}}.l{{stroke:{line}}}.w{{stroke:{whisker}}}.b{{fill:{background}}}",
+            text = colour("text"),
+            muted = colour("muted"),
+            line = colour("line"),
+            whisker = colour("whisker"),
+            background = colour("background"),
+        )
+    };
+    format!(
+        "<style>{}@media(prefers-color-scheme:dark){{{}}}</style>",
+        rules(light),
+        rules(dark)
+    )
+}
+
+/// The colour of a line, by its number from 0.
+fn line_colour(number: usize) -> &'static str {
+    light(&format!("line-{}", number % LINES + 1))
+}
 
 /// Every chart of the report, with the name of its file (without extension).
 pub fn charts(report: &Report) -> Vec<(String, String)> {
@@ -59,11 +80,12 @@ fn file_name(text: &str) -> String {
 fn frame(title: &str, subtitle: &str, height: f64, body: &str) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" height=\"{height:.0}\" role=\"img\" {FONT} font-size=\"13\">\n\
-         <title>{title}</title>\n{STYLE}\n<rect class=\"b\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
+         <title>{title}</title>\n{style}\n<rect class=\"b\" width=\"{WIDTH}\" height=\"{height:.0}\"/>\n\
          <text x=\"16\" y=\"26\" font-size=\"16\" font-weight=\"600\">{title}</text>\n\
          <text class=\"q\" x=\"16\" y=\"45\">{subtitle}</text>\n{body}</svg>\n",
         title = escaped(title),
-        subtitle = escaped(subtitle)
+        subtitle = escaped(subtitle),
+        style = style()
     )
 }
 
@@ -127,12 +149,13 @@ fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> 
 /// Name, bar, whiskers up to `most`, and number.
 fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> f64) -> String {
     let mut out = format!(
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"#2f7dbd\"/>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"{}\"/>",
         NAME - 10.0,
         middle + 4.5,
         escaped(&shortened(&bar.name)),
         middle - 8.0,
-        at(bar.position) - NAME
+        at(bar.position) - NAME,
+        light("bar")
     );
     let (end, said) = match bar.quantity.estimate() {
         Some(estimate) => {
@@ -229,7 +252,7 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
             ))
         })
         .filter(|(_, curve)| curve.len() > 1)
-        .take(LINES.len())
+        .take(LINES)
         .collect();
     if curves.is_empty() {
         return None;
@@ -245,7 +268,8 @@ fn percentiles(report: &Report, group: &GroupReport) -> Option<String> {
         let points: Vec<String> = curve.iter().filter(|point| point.0 > 0.0).map(dot).collect();
         let style = format!(
             "fill=\"none\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
-            LINES[index], DASHES[index]
+            line_colour(index),
+            DASHES[index]
         );
         let key_x = PercentilePlot::LEFT + (index % KEYS_IN_A_ROW) as f64 * 190.0;
         let key_y = PercentilePlot::BOTTOM + 46.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;

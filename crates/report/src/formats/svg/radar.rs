@@ -1,6 +1,6 @@
 //! A radar chart of the workloads of one contract under one load: each service relative to the best one.
 
-use super::{DASHES, KEYS_IN_A_ROW, LINES, TOP, WIDTH, escaped, frame, rate_of, shortened};
+use super::{DASHES, KEYS_IN_A_ROW, LINES, TOP, WIDTH, escaped, frame, line_colour, rate_of, shortened};
 use crate::{GroupReport, Report, Row};
 use std::f64::consts::TAU;
 
@@ -24,7 +24,7 @@ pub(super) fn radar(report: &Report, first: usize) -> Option<String> {
         .services
         .iter()
         .filter(|row| row.summary.excluded.is_none())
-        .take(LINES.len())
+        .take(LINES)
         .collect();
     if axes.len() < LEAST || shown.is_empty() {
         return None;
@@ -117,13 +117,14 @@ fn grid(names: &[&str]) -> String {
 fn line(index: usize, name: &str, points: &str) -> String {
     let style = format!(
         "stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"{}\"",
-        LINES[index], DASHES[index]
+        line_colour(index),
+        DASHES[index]
     );
     let x = 70.0 + (index % KEYS_IN_A_ROW) as f64 * 190.0;
     let y = BOTTOM - 8.0 + (index / KEYS_IN_A_ROW) as f64 * 22.0;
     format!(
         "<polygon {style} fill=\"{}\" fill-opacity=\"0.05\" points=\"{points}\"/><path {style} d=\"M{x} {y:.1}h26\"/><text x=\"{}\" y=\"{:.1}\">{}</text>\n",
-        LINES[index],
+        line_colour(index),
         x + 34.0,
         y + 4.5,
         escaped(&shortened(name))
