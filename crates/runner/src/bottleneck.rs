@@ -133,7 +133,7 @@ fn bound(
     Some(Warning::new(WarningKind::BackingServiceBound, text))
 }
 
-/// The part of so many CPUs that was used.
+/// The share of these CPUs that was used.
 fn share(used: &Resources, cpus: usize) -> Option<f64> {
     let all = used.window_ns as f64 * cpus as f64;
     (all > 0.0).then_some(used.cpu_ns? as f64 / all)
@@ -190,7 +190,7 @@ mod tests {
         assert!(verdict(40, 95, 10, true).is_some(), "on CPUs of its own");
     }
 
-    /// A service that used so much of its CPU, with 4 connections in each of 20 samples.
+    /// The warning for a service that used `service` percent of its CPU, with 4 connections in each of 20 samples.
     fn waiting(service: u64, doing: &[(&str, u64)], in_flight: f64) -> Option<String> {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
         let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
@@ -213,7 +213,7 @@ mod tests {
         assert!(waiting(12, pool, 1.2).is_some(), "the others have nothing to do");
         assert_eq!(waiting(12, pool, 4.0), None, "the others are between two queries");
         assert_eq!(waiting(90, &[("lock", 4)], 64.0), None, "the service is busy");
-        assert_eq!(waiting(12, &[("running", 4)], 64.0), None, "nobody waits");
+        assert_eq!(waiting(12, &[("running", 4)], 64.0), None, "no query waits");
     }
 
     #[test]
@@ -237,6 +237,6 @@ mod tests {
     fn nobody_else_is() {
         assert_eq!(verdict(95, 62, 35, false), None, "the service is busy");
         assert_eq!(verdict(40, 10, 88, false), None, "the generator is");
-        assert_eq!(verdict(40, 50, 35, true), None, "nobody is");
+        assert_eq!(verdict(40, 50, 35, true), None, "neither is busy");
     }
 }

@@ -52,7 +52,7 @@ pub struct History<'a> {
     earlier: BTreeSet<u32>,
     /// The trials whose last window an earlier session measured before it was killed.
     provisional: BTreeSet<u32>,
-    /// What came of each trial in this session, by its place.
+    /// The attempts of each trial in this session, by its number.
     tried: BTreeMap<u32, Vec<AttemptResult>>,
     /// By entry: the rounds in which it failed by its own error, with the place of the trial, and the last reason.
     own_failures: BTreeMap<usize, (BTreeMap<u32, TrialId>, Exclusion)>,
@@ -69,7 +69,7 @@ pub struct History<'a> {
     gave_up_told: bool,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AttemptResult {
     Measured,

@@ -74,7 +74,7 @@ pub(crate) fn job(
     })
 }
 
-/// What the generator is told of a warm-up. One whose end is decided here has a limit, for a generator that never receives it.
+/// The warm-up of the job. If the runner decides when it ends, there is a limit in case the command never arrives.
 fn until(warm_up: WarmUp) -> GeneratorWarmUp {
     let told_by = |limit: Duration| GeneratorWarmUp::UntilTold {
         limit_ns: limit.as_nanos() as u64,

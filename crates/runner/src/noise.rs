@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The noise beyond which a trial is repeated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseLimits {
-    /// CPU time of others, as a share of the machine.
+    /// CPU time of other programs; a share of the machine.
     pub others: f64,
     /// Time that the hypervisor took, as a share of the machine.
     pub steal: f64,
@@ -26,7 +26,7 @@ impl Default for NoiseLimits {
 /// What others take of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// CPU time of other programs, as a share of the machine; `None`: not known.
+    /// CPU time of other programs; a share of the machine. `None` if unknown.
     pub others: Option<f64>,
     /// Time that the hypervisor took, as a share of the machine; `None`: not known.
     pub steal: Option<f64>,
@@ -44,7 +44,7 @@ impl Noise {
         })
     }
 
-    /// What a trial on a machine of so many CPUs suffered; `None` for one that was not measured.
+    /// The noise during a trial on a machine with `cpus` CPUs; `None` if the trial was not measured.
     pub fn of(record: &TrialRecord, cpus: usize) -> Option<Self> {
         let measurement = record.result.as_ref().ok()?;
         let capacity = measurement.service.window_ns as f64 * cpus as f64;
@@ -55,7 +55,7 @@ impl Noise {
         })
     }
 
-    /// All of it together, as a share of the machine; `None` where nothing is known.
+    /// The sum of both; a share of the machine. `None` if both are unknown.
     pub fn share(self) -> Option<f64> {
         match (self.others, self.steal) {
             (None, None) => None,

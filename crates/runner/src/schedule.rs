@@ -1,4 +1,4 @@
-//! What a design may ask for: blocks of steps, as plain data.
+//! What a design may ask for: plain data in the form of blocks and their steps.
 //!
 //! A design is a pure function of the plan and the results so far. It starts nothing, reads no clock and decides nothing about
 //! failures that is not in the results; [`execute`](crate::execute) performs what it asks for.

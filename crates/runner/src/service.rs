@@ -27,8 +27,8 @@ pub struct ServiceRequest<'a> {
 /// Lines of the log that are kept with a failure.
 const LOG_LINES: usize = 20;
 
-/// Starts a service beside the backing services that its contracts need, checks it and stops it. A report for each contract, in
-/// their order; the error is why it could not be checked.
+/// Starts a service with the backing services that its contracts need, checks it and stops it. Returns a report for each contract, in
+/// order; the error says why it could not be checked.
 pub fn check_service(
     bench: &RunContext<'_>,
     request: &ServiceRequest<'_>,
@@ -53,8 +53,8 @@ pub fn check_service(
     })
 }
 
-/// Starts a service beside the backing services that its contracts need, waits until it is ready, and stops it after `use_it`, which
-/// gets a request for each contract, and the service with its backing services. The error is why it could not be used.
+/// Starts a service with the backing services that its contracts need, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract, and the service with its backing services. The error says why it could not be used.
 ///
 /// # Panics
 ///

@@ -24,7 +24,8 @@ pub struct UrlLoad {
 
 impl UrlLoad {
     /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
-    /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
+    /// reached too, and the network to it is measured. If that fails, `tell` receives the reason: there is no verdict on the network
+    /// then, but the load runs.
     pub fn connect(
         workbench: LocalTestbed,
         file: &TestbedFile,
@@ -42,7 +43,7 @@ impl UrlLoad {
             match fleet.measured(file, &here, tell) {
                 Ok(links) => fleet.links = links,
                 Err(reason) => tell(&format!(
-                    "the network to {} is not measured, so nobody will know whether it was the limit: {reason}",
+                    "the network to {} is not measured, so it cannot be identified as the bottleneck: {reason}",
                     fleet.to
                 )),
             }
@@ -84,7 +85,7 @@ impl UrlLoad {
     }
 }
 
-/// Runs a job on the workers of a placement, as one generator would run it here.
+/// Runs a job on the workers of a placement, with the same result as one generator on this machine.
 fn load_on(
     generator: &dyn Generator,
     placement: &Placement,
@@ -160,7 +161,7 @@ mod tests {
         assert!(goes_to(&resolved, &there));
         assert!(
             !goes_to(&target("127.0.0.1"), &file("pipe = true")),
-            "nobody says where it is"
+            "its address is not known"
         );
     }
 }

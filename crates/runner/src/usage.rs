@@ -115,7 +115,7 @@ impl WindowUsage {
         self.service.cpu_speed_probe_ns
     }
 
-    /// What the service used, and what stood beside it.
+    /// The resources of the service and of its backing services.
     pub(crate) fn into_used(self) -> (Resources, Vec<BackingUsage>) {
         let backing_services = self.backing_services.into_iter().map(|(used, _)| used);
         (self.service.resources, backing_services.collect())

@@ -84,7 +84,7 @@ impl FakeGenerator {
         }
     }
 
-    /// What happens from the begin of the measurement on.
+    /// Events from the start of the measurement on.
     fn rest(&self) -> Vec<Event> {
         let recording = Box::new(recording(self.outcomes, intervals(&self.measured)));
         vec![
@@ -131,7 +131,7 @@ impl RunningLoad for ScriptedLoad {
 
     fn tell(&mut self, command: Command) {
         self.script.told.lock().expect("unpoisoned").push(command);
-        // An interval that was under way ends before it hears.
+        // The current interval ends before the command arrives.
         self.events.truncate(1);
         self.events.extend(self.script.rest());
     }
@@ -252,7 +252,7 @@ pub(crate) fn process() -> FakeProcess {
     }
 }
 
-/// Runs a testbed of one service on a fake host of so many cores.
+/// Runs a testbed of one service on a fake host.
 pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> TestJournal {
     let hosts = Hosts::here(Member::new(
         "",

@@ -174,7 +174,7 @@ fn shared_starts() {
     is_golden("shared_starts", &heard);
 }
 
-/// A generator that waits for what it is told, as a real one does.
+/// A generator that waits for commands, like a real one.
 struct PacedGenerator;
 
 struct PacedLoad {

@@ -1,5 +1,4 @@
-//! What is looked at behind the server: numbers of its backing services before a load, and what must have become of them after it;
-//! and what was seen there meanwhile.
+//! Invariants in the backing services: numbers that are queried before and after a load, and the connections counted in between.
 
 use super::process::BackingProcesses;
 use crate::{Cancel, Failure};
@@ -155,7 +154,7 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
         format!("`{equals}`: {numbers} = {low}")
     } else {
         format!(
-            "`{equals}`: {numbers}, from {low} to {high} since nobody knows what became of {uncertain} requests"
+            "`{equals}`: {numbers}, from {low} to {high} because the outcome of {uncertain} requests is unknown"
         )
     };
     format!(

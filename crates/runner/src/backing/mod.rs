@@ -1,4 +1,4 @@
-//! What stands beside a service while it is checked and loaded: databases, caches, slow backends.
+//! The backing services of a service while it is checked and loaded: databases, caches, slow backends.
 //!
 //! A backing service is started for each start of a service, on a copy of data that is made once for its files and the run's seed.
 //! All that touches its host goes through [`prony_host::Host`], as scripts and processes, so that it may be any host of a testbed.

@@ -26,7 +26,7 @@ const REMOVAL: Duration = Duration::from_secs(30);
 /// Lines of its log that are looked through for what it says of itself.
 const LINES: usize = 200;
 
-/// All that stands beside one service, in the order of its contract.
+/// The running backing services of one service, in the order of its contract.
 #[derive(Default)]
 pub struct BackingProcesses {
     all: Vec<BackingProcess>,
@@ -378,8 +378,8 @@ impl Drop for BackingProcess {
     fn drop(&mut self) {
         self.watch = None;
         self.process = None;
-        // What goes wrong here is found by the next one that starts: it removes what is nobody's, too.
-        // A user who has had enough wants nothing to stay either.
+        // If this fails, the next backing service that starts removes the data, which then has no owner.
+        // The data is removed after a cancel, too.
         self.recipe.cancel = Cancel::new();
         let log = format!("left-{}", self.recipe.name);
         let spec = self

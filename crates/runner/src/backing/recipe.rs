@@ -39,7 +39,7 @@ pub(super) struct Recipe {
     pub(super) tools: Tools,
     base: PathBuf,
     pub(super) settings: BTreeMap<String, String>,
-    /// The number that its seed files are told.
+    /// The seed that its seed files receive.
     pub(super) number: u64,
     /// Names of its seed files in the contract's folder.
     files: Vec<PathBuf>,
@@ -60,7 +60,7 @@ pub(super) struct Tools {
     locates: String,
     /// Where they were found here.
     environment: BTreeMap<String, String>,
-    /// The version of the first, as far as this machine tells.
+    /// The version of the first toolchain, if it can be found on this machine.
     pub(super) version: Option<String>,
 }
 
@@ -228,7 +228,7 @@ impl Recipe {
         }
     }
 
-    /// A text of its file with the places filled, as words of a shell.
+    /// A text of its file with its placeholders filled, quoted for a shell.
     pub(super) fn filled(&self, text: &str, port: u16) -> String {
         let program = self.member.prony(&[]);
         let program: Vec<String> = program.iter().map(|word| quoted(word)).collect();
@@ -270,7 +270,7 @@ impl Recipe {
     }
 }
 
-/// Nobody else's, not of another prony nor of another machine that uses the same host.
+/// A token that no other prony process has, not even one on another machine that uses the same host.
 fn token() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -288,7 +288,7 @@ fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Resu
     for requirement in &definition.toolchains {
         let name = &requirement.toolchain;
         let toolchain = bench.catalogue.toolchains.get(name);
-        let toolchain = toolchain.ok_or_else(|| format!("nobody knows toolchain `{name}`"))?;
+        let toolchain = toolchain.ok_or_else(|| format!("unknown toolchain `{name}`"))?;
         if !is_here {
             if let Some((locate, variable)) = &toolchain.locate {
                 let _ = writeln!(tools.locates, "{variable}=$(\n{locate}\n)\nexport {variable}");
@@ -326,7 +326,7 @@ fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<Installed
     found.or_insert_with(|| probe(toolchain, &cache)).clone()
 }
 
-/// How a script ended that was to end by itself, with the last lines of its log; `None`: the user had enough.
+/// Runs a script to its end. Returns its exit status and the last lines of its log; `None` if the run was cancelled.
 pub(super) fn run(
     recipe: &Recipe,
     spec: &ProcessSpec,

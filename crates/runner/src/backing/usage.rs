@@ -171,7 +171,7 @@ impl Sampler {
         sample.collect()
     }
 
-    /// What is seen until it is over. A backing service that fails meanwhile is noticed by whoever runs it.
+    /// Samples until `over`. A failure of the backing service is not an error here: the load monitor notices it.
     async fn during(&self, over: oneshot::Receiver<()>) -> ConnectionSamples {
         let mut seen = ConnectionSamples::default();
         let mut ticks = interval(EVERY);
@@ -201,7 +201,7 @@ mod tests {
             "postgres://prony@127.0.0.1:1/prony".to_owned(),
             "select 1".to_owned(),
         );
-        let reason = asked.err().expect("nobody listens there");
+        let reason = asked.err().expect("nothing listens on port 1");
         assert!(reason.starts_with("`select 1`: "), "{reason}");
     }
 }

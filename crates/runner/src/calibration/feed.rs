@@ -44,9 +44,9 @@ impl FeedRequest {
         self.gap.mul_f64(behind) + self.gap * u32::try_from(n - 1).unwrap_or(u32::MAX)
     }
 
-    /// Sends the events of the stream with this number. What has become due is written at once: what was due while the
-    /// server stood still comes together, and what is due from the begin comes with the head. It waits for no timer, which would
-    /// be up to a millisecond late.
+    /// Sends the events of the stream with this number. All events that are due are written at once: those that became due in a
+    /// freeze arrive together, and those due from the start arrive with the head. No timer is used: it would be up to a
+    /// millisecond late.
     pub(super) async fn send(
         &self,
         connection: &mut TcpStream,
@@ -80,7 +80,7 @@ impl FeedRequest {
     }
 }
 
-/// Of every so many events the middle one is lost.
+/// Whether this event is lost: the middle one of every `lose_every` events.
 const fn is_lost(n: u64, lose_every: u64) -> bool {
     lose_every > 1 && n % lose_every == lose_every / 2
 }

@@ -43,7 +43,7 @@ pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, Com
     Ok(last.ok_or_else(never)?.value)
 }
 
-/// Calibrates this machine, or the testbed of the workbench, and stores what came of it.
+/// Calibrates this machine, or the testbed of the workbench, and stores the result.
 pub fn calibrate(
     wish: CalibrationOptions,
     store: &Store,

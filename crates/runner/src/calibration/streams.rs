@@ -12,9 +12,9 @@ use std::time::Duration;
 const ALLOWED: f64 = 0.01;
 /// Streams that begin per second, for the time to their first event: each has one.
 const FIRSTS_PER_S: f64 = 200.0;
-/// Streams that begin in a freeze, and then some.
+/// More connections than the streams that begin in one freeze.
 const FIRSTS_CONNECTIONS: u32 = 256;
-/// Streams that stay, for their gaps. A timer of a millisecond must be little beside a gap.
+/// Streams that stay open, for their gaps. A gap must be much longer than the resolution of a timer, 1 ms.
 const STAYING: u32 = 100;
 const GAP_S: f64 = 0.05;
 /// Streams of as many events as can be sent, for those that are missing.
@@ -25,7 +25,7 @@ const LENGTH: Duration = Duration::from_secs(8);
 const SHORT_LENGTH: Duration = Duration::from_secs(3);
 const BUSY_LENGTH: Duration = Duration::from_secs(2);
 
-/// Time to the first event, gaps, and what is missing, beside what they must be.
+/// Compares the time to the first event, the gaps and the missing events with their known values.
 pub(super) fn truths(
     instrument: &Instrument<'_>,
     placement: &Placement,
@@ -65,7 +65,7 @@ fn nothing() -> CommandError {
     CommandError::Failed("no event came from the server that freezes".to_owned())
 }
 
-/// Streams of so many events, that end by themselves or are left after this time, ns.
+/// Streams of `count` events, which end by themselves or are closed by the client after `for_ns`.
 fn streams(count: u32, gap_s: f64, for_ns: Option<u64>) -> Workload {
     let path = format!("/events?count={count}&gap_us={:.0}", gap_s * 1e6);
     Workload::of(Operation {

@@ -1,5 +1,5 @@
-//! A server whose truth is known. It answers at once and sends streams of events at known times. Where it is told to, it freezes
-//! as a whole for a known part of every period, as a garbage collector does, and loses a known part of the events.
+//! A server with known behaviour. It answers at once and sends streams of events at known times. It can freeze as a whole for a known
+//! part of every period, like a garbage collector, and lose a known share of the events.
 
 use super::feed::FeedRequest;
 use crate::CommandError;
@@ -25,18 +25,19 @@ const NOT_ALLOWED: &[u8] =
 const BAD_REQUEST: &[u8] =
     b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 23\r\n\r\nno count=N and gap_us=G";
 
-/// What is wrong with it: it freezes this long in each period, and loses one event in so many.
+/// Faults of the server: it freezes in each period and loses a share of the events.
 #[derive(Debug, Clone, Copy)]
 pub struct Faults {
     /// How long it freezes.
     pub stall: Duration,
     /// Length of a period.
     pub period: Duration,
-    /// One event of a stream in so many is lost; 0: none.
+    /// One event of a stream in every `lose_every` is lost; 0: none.
     pub lose_every: u64,
 }
 
-/// Serves the contract hello, and streams on `/events?count=N&gap_us=G`, on this address until TERM; `listening` hears where.
+/// Serves the contract hello, and streams on `/events?count=N&gap_us=G`, on this address until TERM. `listening` receives the bound
+/// address.
 pub fn serve(
     address: SocketAddr,
     faults: Faults,

@@ -32,7 +32,7 @@ struct CacheKey<'a> {
     contracts: Vec<(&'a Contract, Protocol)>,
 }
 
-/// Builds, starts and checks what is asked for; `tell` hears what happens.
+/// Builds, starts and checks the services in scope. `tell` receives progress messages.
 pub fn check_services(
     asked: &CheckScope<'_>,
     checkout: &Checkout,
@@ -106,7 +106,7 @@ impl CacheKey<'_> {
     }
 }
 
-/// One start for all contracts that need nothing beside the service, and one for each of the others.
+/// Uses one start for all contracts without backing services, and one for each of the others.
 fn started(
     bench: &RunContext<'_>,
     wanted: &CacheKey<'_>,

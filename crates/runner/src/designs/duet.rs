@@ -1,6 +1,6 @@
 //! Two services are loaded at the same time, round by round, in fresh starts.
 //!
-//! The order of starts and the CPUs that services and generators have alternate, so that over four rounds neither counts.
+//! The order of starts and the placement on CPUs alternate: over four rounds both cancel out.
 
 use crate::history::History;
 use crate::schedule::{

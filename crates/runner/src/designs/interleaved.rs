@@ -1,8 +1,8 @@
 //! All services of a group are started and warmed up, then loaded one after the other in short windows, in a random order, many
 //! times. A service that has no window is paused.
 //!
-//! Windows of one cycle are within seconds of each other, so that the state of the machine meets all of them alike. The unit of
-//! every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
+//! The windows of one cycle are within seconds of each other: a change of the machine's state affects all services alike. The unit
+//! of every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
 
 use crate::history::History;
 use crate::schedule::{
@@ -34,8 +34,7 @@ pub struct Interleaved<'a> {
 }
 
 impl Design for Interleaved<'_> {
-    /// The services of a group. Windows of one cycle are compared, so a group that was left in the middle is done again as a
-    /// whole.
+    /// The services of a group. Windows are compared within a cycle, so an interrupted group is repeated as a whole.
     fn next_block(&self, history: &History<'_>) -> Option<Block> {
         let rounds = 0..self.plan.rounds;
         let mut groups =

@@ -1,7 +1,7 @@
 //! One process start serves all loads of a contract, one after the other.
 //!
-//! What differs between starts (memory layout, hash seeds, what was compiled) is then the same in all workloads of a round; within
-//! a workload each round still has a start of its own, so that the unit of every interval stays the start.
+//! What differs between starts (memory layout, hash seeds, compiled code) is then the same in all workloads of a round. Within a
+//! workload each round has its own start, which remains the unit of every interval.
 
 use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;

@@ -9,7 +9,7 @@ use prony_load::{Protocol, Target};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The two rounds of a recording are so far apart, so that what a server tells in whole seconds differs.
+/// Time between the two rounds of a recording: values that a server gives in whole seconds then differ.
 const APART: Duration = Duration::from_millis(1_100);
 /// Decides the values of the check after a recording.
 const SEED: u64 = 1;
@@ -28,7 +28,7 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Writes a draft beside the contracts, and reads it back as a contract.
+/// Writes a draft into the folder of the contracts, and reads it back as a contract.
 fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
     let root = contracts.join(format!(".draft-{}", std::process::id()));
     let staged = StagedDraft {

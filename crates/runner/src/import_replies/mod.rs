@@ -23,7 +23,7 @@ const PATH: &str = "/api/test";
 const WORKERS: u64 = 4;
 /// Requests after which the log is looked at.
 const REQUESTS: usize = 60;
-/// Connections that are open at once: a server with a thread for each has so many threads.
+/// Connections that are open at once: a server with a thread for each connection has this many threads.
 const CONNECTIONS: usize = 8;
 /// A reply that does not come is not waited for longer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,7 +45,7 @@ const BUILDS_AT_ONCE: usize = 2;
 pub struct Row {
     /// The service.
     pub id: ServiceId,
-    /// What came.
+    /// The observed reply, or why there is none.
     pub seen: Result<ObservedReply, String>,
 }
 
@@ -54,7 +54,7 @@ pub struct Row {
 pub struct ObservedReply {
     /// Bytes of a whole reply.
     pub bytes: usize,
-    /// Names of its headers, as sent, in their order.
+    /// Header names in the order and case in which they were sent.
     pub headers: Vec<String>,
     /// Whether the connection took a second request.
     pub keep_alive: bool,
@@ -64,7 +64,7 @@ pub struct ObservedReply {
     pub faults: Vec<String>,
 }
 
-/// Builds and starts each service and looks at its reply; `tell` hears what happens.
+/// Builds and starts each service and examines its reply. `tell` receives progress messages.
 pub fn replies(
     services: &[&Service],
     (checkout, catalogue): (&Checkout, &Catalogue),
@@ -111,7 +111,7 @@ pub fn replies(
     Ok(rows)
 }
 
-/// Starts one service with so many workers and looks at it.
+/// Starts one service with this number of workers and examines its reply.
 fn seen(
     service: &Service,
     built: &BuildOutput,
@@ -129,7 +129,7 @@ fn seen(
         seed: 1,
         thorough: false,
     };
-    // An image is told its WORKERS by the seat alone.
+    // An image receives WORKERS from the trial placement alone.
     let uses = matches!(service.reached, ServiceOrigin::Run(_)).then_some(service.workers.uses);
     with_service(&workbench.bench(catalogue), &request, |ready, subject| {
         let target = &ready[0].target;
@@ -161,7 +161,7 @@ fn look(
     let before = counts(&process.log_tail(LINES));
     let connections = ask_often(&client)?;
     let usage = process.end_window().ok();
-    // Only now: whoever has answered that the window ended has read, and kept, what was printed before.
+    // Only now: once the host has answered that the window ended, it has read everything printed before.
     let log = process.log_tail(LINES);
     drop(connections);
     let tree = usage.map(|usage| (usage.resources.threads_peak, usage.resources.processes_peak));
@@ -297,7 +297,7 @@ mod tests {
         assert!(lacks_workers(WorkersUse::Threads, (Some(1), Some(9))).is_some());
         assert_eq!(lacks_workers(WorkersUse::Processes, (Some(4), Some(4))), None);
         assert_eq!(lacks_workers(WorkersUse::OneCpu, (Some(1), Some(1))), None);
-        // A machine that cannot tell accuses nobody.
+        // Without numbers there is no finding.
         assert_eq!(lacks_workers(WorkersUse::Threads, (None, None)), None);
     }
 }

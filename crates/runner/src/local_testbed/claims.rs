@@ -19,7 +19,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// Claims these CPUs; `tell` hears what it waits for.
+    /// Claims these CPUs. `tell` receives a message if it has to wait.
     pub(crate) fn take(
         &self,
         cpus: &Cpus,
@@ -139,7 +139,7 @@ mod tests {
         let two = take("prony run two", &[2]).expect("another CPU");
         let seen = |cpus: &[usize]| locks.holder(&Cpus::from(cpus.to_vec()));
         assert!(seen(&[1]).is_some_and(|who| who.contains("`prony run one`")));
-        assert_eq!(seen(&[3]), None, "nobody claimed it");
+        assert_eq!(seen(&[3]), None, "no run claimed it");
         let refused = take("prony run three", &[1, 3]).expect_err("CPU 1 is taken");
         assert!(refused.is_bad_input());
         let text = refused.to_string();

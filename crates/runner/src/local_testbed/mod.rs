@@ -43,7 +43,7 @@ impl LocalTestbed {
     pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, CommandError> {
         if lacks_proc() {
             return Err(CommandError::Failed(
-                "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
+                "/proc is not mounted, so no process can be started and measured: mount -t proc proc /proc"
                     .to_owned(),
             ));
         }
@@ -90,7 +90,7 @@ impl LocalTestbed {
         &*self.testbed.service().host
     }
 
-    /// The same on the hosts of a testbed file, where one is given; `tell` hears what takes long.
+    /// The same on the hosts of a testbed file, if one is given. `tell` receives progress messages.
     pub fn in_testbed(
         mut self,
         file: Option<&TestbedFile>,
@@ -154,9 +154,9 @@ impl LocalTestbed {
         self
     }
 
-    /// From here on until the end nobody else measures on these CPUs; `tell` hears what is waited for.
+    /// Claims the CPUs of the testbed until this is dropped. `tell` receives a message if it has to wait.
     pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), CommandError> {
-        let mut held = self.held.lock().expect("invariant: nobody panics with it");
+        let mut held = self.held.lock().expect("invariant: no holder panics");
         if held.is_none() {
             let here = self.claim.take(&self.testbed.cpus_here(), &self.cancel, tell)?;
             let there = self.claim.take_there(&self.testbed, &self.cancel, tell)?;

@@ -346,12 +346,12 @@ impl<'a> ServiceSlot<'a> {
         }
     }
 
-    /// The record of the trial that is measured, as far as its windows go.
+    /// The record of the measured trial with its windows up to now.
     pub(super) fn provisional(&self, context: &RunContext<'_>) -> Option<TrialRecord> {
         let one = &self.trials[self.measured_trial()?];
         let trial = one.parts.as_ref().ok()?;
         let facts = self.facts(self.ready.as_ref()?);
-        // What cannot be put together is told when the trial is complete.
+        // Windows that cannot be joined are reported when the trial is complete.
         let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
         let text = "prony was killed before this service was checked again and stopped";
         measurement.warnings.push(Warning::new(WarningKind::Note, text));

@@ -1,5 +1,5 @@
-//! Warnings before a run: on a noisy machine, that a board in turns would serve better; and that a token will expire before the run
-//! ends.
+//! Warnings before a run: that the machine is noisy and interleaved trials would be better; and that a token will expire before the
+//! run ends.
 
 use crate::Noise;
 use prony_config::contract::Contract;

@@ -32,7 +32,7 @@ pub(super) fn notes(plan: &Plan, left_out: &BTreeSet<usize>, trials: &[TrialReco
             Warning::new(
                 WarningKind::Note,
                 format!(
-                    "{service} took part in {own} of {all} rounds of {}: its interval was as tight as wished and \
+                    "{service} took part in {own} of {all} rounds of {}: its interval reached the requested precision and \
                      every comparison with it decided, so that the other rounds went to those whose rank was open",
                     name(plan, group)
                 ),

@@ -103,7 +103,7 @@ impl Session<'_> {
         bench.hold(&|text| shows.says(text))?;
         bench.links()?;
         let built = self.build(plan, builder, shows, resumed.is_none())?;
-        // As long as this function goes on nobody else adds to the run.
+        // The lock is held until this function returns: no other process may add to the run.
         let (record, _lock) = if let Some(resumed) = resumed {
             resumed.into_parts()
         } else {
@@ -196,7 +196,7 @@ impl Session<'_> {
         self.catalogue.services.iter().filter(is_wanted).collect()
     }
 
-    /// Stores a new run of this plan, with what the machine is like. Nobody else may measure it as long as its lock lives.
+    /// Stores a new run of this plan with the state of the machine. While the lock is held, no other process may measure the run.
     pub fn begin(&self, plan: &Plan, built: &BuildResults) -> Result<(RunRecord, RunLock), CommandError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
@@ -247,7 +247,7 @@ impl Session<'_> {
             RunEnd::Interrupted | RunEnd::HostLost(_) => return Ok(()),
             RunEnd::BudgetSpent => Some(Warning::new(
                 WarningKind::BudgetSpent,
-                "the budget of time was spent before all rounds were done or every interval was as tight as wished",
+                "the budget of time was spent before all rounds were done or every interval reached the requested precision",
             )),
             RunEnd::Complete | RunEnd::Precise => None,
         };

@@ -17,7 +17,7 @@ use std::path::Path;
 /// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
 const CEILING: &str = "ceiling_per_s";
 
-/// Key of a stored plan: what each service's build is told by from others, by its label.
+/// Key of a stored plan: the digest that identifies each service's build, by the label of the service.
 const BUILDS: &str = "build_digests";
 
 /// Key of a stored plan: the same of each contract of its groups, by its name.
@@ -39,13 +39,13 @@ pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, Comma
         .map_err(|error| CommandError::Failed(format!("cannot summarise the run {}: {error}", run.id)))
 }
 
-/// The half-width that a plan wishes, else that of the statistics: 0.02 is ±2 %.
+/// The half-width that a plan requests, else the default of the statistics: 0.02 is ±2 %.
 pub fn wished_precision(plan: &Value) -> f64 {
     let usual = Options::default().precision;
     plan["precision"].as_f64().unwrap_or(usual)
 }
 
-/// What a report says of services beside their numbers. A run keeps it in its plan.
+/// What a report says about services in addition to their numbers. A run stores it in its plan.
 pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
     let info = |service: &Service| ServiceInfo {
         service: service.name.clone(),
@@ -72,7 +72,7 @@ fn source_of(folder: &Path) -> Option<String> {
     Some(parts[at..].join("/"))
 }
 
-/// The plan as stored, with what is known of its services beside their numbers, so that its report tells what was run.
+/// The plan to store, with a description of its services for the report.
 pub(super) fn plan_to_keep(
     plan: Value,
     services: &[Service],
@@ -115,7 +115,7 @@ pub(super) fn builds_of(plan: &Value) -> BTreeMap<String, String> {
     kept(plan, BUILDS)
 }
 
-/// What the contracts of a stored plan were told by from others, and are told by now, by their names.
+/// The digests of the contracts of a stored plan, and their digests now, by the name of the contract.
 pub(super) fn contracts_of(
     plan: &Value,
     contracts: &BTreeMap<String, Contract>,

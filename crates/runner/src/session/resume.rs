@@ -1,4 +1,4 @@
-//! A run that goes on: nobody else measures it, and it goes on where and with what it began.
+//! A resumed run: it is locked, and continues on the same machine with the same commit and builds.
 
 use super::Session;
 use super::plan_record::{builds_of, contracts_of};
@@ -20,8 +20,7 @@ pub struct ResumedRun {
 }
 
 impl ResumedRun {
-    /// The run of this name, which nobody else may measure as long as this lives. `all_the_same`: it goes on in spite of
-    /// another machine, commit or build, and says so.
+    /// Locks the run of this name. With `all_the_same` it continues in spite of another machine, commit or build, with a warning.
     pub fn of(store: &Store, run: &str, all_the_same: bool) -> Result<Self, CommandError> {
         let lock = store.lock_run(run).map_err(|error| match error {
             StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
@@ -45,7 +44,7 @@ impl ResumedRun {
         (self.record, self.lock)
     }
 
-    /// Whether it goes on where and with what it began; a difference that is wanted is told in the run.
+    /// Checks that machine, commit and builds are those of the run. An accepted difference becomes a warning of the run.
     pub(super) fn fits(
         &mut self,
         session: &Session<'_>,
@@ -97,8 +96,8 @@ impl ResumedRun {
         }
         let names: Vec<&str> = then.keys().map(String::as_str).collect();
         Err(CommandError::Input(format!(
-            "the run {} began in a testbed of the hosts {}, and this machine alone measures otherwise: give the file of that testbed, as \
-             in `prony run --resume {} --testbed testbed.toml`, or begin a new run",
+            "the run {} began in a testbed of the hosts {}, and the numbers of this machine alone are not comparable: give the file of \
+             that testbed (`prony run --resume {} --testbed testbed.toml`), or begin a new run",
             self.record.id,
             names.join(", "),
             self.record.id

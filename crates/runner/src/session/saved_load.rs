@@ -1,4 +1,4 @@
-//! Loads that are kept by a name: each is a trial of the run of that name, so that they are shown and compared as runs are.
+//! Saved loads: each is a trial of the run with its name, and is shown and compared like a run.
 
 use crate::CommandError;
 use crate::clock::now;
@@ -23,7 +23,7 @@ const SERVICE: (&str, &str) = ("url", "current");
 const TARGET: &str = "target";
 const SETTINGS: &str = "settings";
 
-/// A place for one more load of a name, found before the load begins. Nobody else may take it as long as this lives.
+/// The trial number of one more load of a name, reserved before the load begins. No other process may take it while this lives.
 pub struct ReservedRun<'a> {
     store: &'a Store,
     run: String,

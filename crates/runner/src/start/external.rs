@@ -80,7 +80,7 @@ pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<W
     Some(Warning::new(WarningKind::Note, text))
 }
 
-/// How it came up nobody saw.
+/// Start-up times; none for an external service, whose start was not observed.
 pub(crate) fn start_up(service: &Service, seen: StartUp) -> StartUp {
     match service.reached {
         ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => seen,

@@ -35,7 +35,7 @@ pub struct Start<'a> {
     pub address: &'a Address,
     /// Its limits.
     pub limits: prony_config::Limits,
-    /// The network between it and whoever asks it.
+    /// The network between it and its clients.
     pub network: Option<prony_config::Network>,
 }
 
@@ -53,13 +53,13 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A started service, where it is reached, and what stands beside it.
+/// A started service with its address and its backing services.
 pub struct StartedService {
     /// The service.
     pub service: Box<dyn Process>,
     /// Where it listens.
     pub target: Target,
-    /// What stands beside it. It ends after the service.
+    /// Its backing services. They end after the service.
     pub backing_services: BackingProcesses,
 }
 
@@ -76,7 +76,7 @@ pub(crate) const PORTS: u32 = 3;
 /// Time for a port that the plan names to become free.
 const PORT_LEAVES: Duration = Duration::from_secs(2);
 
-/// Starts a service beside the backing services that it needs.
+/// Starts a service with the backing services that it needs.
 pub(crate) fn start_service(
     bench: &RunContext<'_>,
     start: &Start<'_>,
@@ -109,7 +109,7 @@ pub(crate) fn start_service(
     })
 }
 
-/// The address that services are told to listen on.
+/// The address on which services are configured to listen.
 fn listens_at<'a>(bench: &RunContext<'a>, address: &'a Address) -> &'a str {
     address.host.as_deref().unwrap_or_else(|| bench.host().address())
 }
@@ -123,7 +123,7 @@ fn reached_at<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
     }
 }
 
-/// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
+/// Waits until a port that the plan names is free: the service of the previous trial may still be closing it.
 fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
     // On another host it shows when the service binds it.
     if !bench.testbed.service().is_here() {

@@ -23,7 +23,7 @@ const WRONG: Duration = Duration::from_secs(2);
 
 /// What one look at a service showed.
 enum ReadinessProbe {
-    /// It is so.
+    /// The condition holds.
     Yes,
     /// Not yet, for this reason.
     NotYet(String),
@@ -114,8 +114,8 @@ struct ReadinessWait<'a> {
 }
 
 impl ReadinessWait<'_> {
-    /// Looks until it is so, the service ends, the limit is reached, or the user has had enough. Says when it was so;
-    /// `None`: the service answers, and will never do so rightly.
+    /// Probes until the condition holds, the service ends, the limit is reached or the run is cancelled. Returns when the condition
+    /// held; `None` if the service answers, but will never answer correctly.
     fn until(&mut self, mut look: impl FnMut() -> ReadinessProbe) -> Result<Option<Duration>, Failure> {
         let mut wrong_since: Option<Instant> = None;
         loop {

@@ -2,7 +2,7 @@
 
 /// Shortest segment: fewer values say nothing about a variance.
 const SHORTEST: usize = 3;
-/// The penalty of a change is this times ln n, as in Barrett et al.; it makes PELT cautious.
+/// The penalty for a change is this times ln n (Barrett et al.); it makes PELT cautious.
 const PENALTY: f64 = 15.0;
 
 /// Sums that give the cost of any segment at once.
@@ -37,8 +37,8 @@ impl PrefixSums {
     }
 }
 
-/// The begin of each segment, ascending; the first is 0. The segmentation minimises the sum of the costs of the segments
-/// plus a penalty for each.
+/// The first index of each segment, ascending; the first is 0. The segmentation minimises the sum of the costs of the segments plus a
+/// penalty for each.
 pub(super) fn segments(series: &[f64], floor: f64) -> Vec<usize> {
     let count = series.len();
     if count < 2 * SHORTEST {

@@ -165,8 +165,8 @@ fn sign(difference: f64) -> f64 {
     }
 }
 
-/// Each outlier replaced by the median of its neighbourhood. A run of them is no event but a change, and at the end of the
-/// series nobody knows yet which it is.
+/// Each outlier replaced by the median of its neighbourhood. Several in a row are a change, not an outlier; at the end of the series
+/// the two cannot be distinguished yet.
 fn without_outliers(values: &[f64], same: EqualityTolerance) -> Vec<f64> {
     let typical: Vec<Option<f64>> = (0..values.len())
         .map(|index| outlier(values, index, same))

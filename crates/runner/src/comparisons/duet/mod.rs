@@ -28,7 +28,7 @@ pub const SUITE: &str = "duet";
 pub const ROUNDS_FOR_TIMES: u32 = 6;
 
 /// What no interval of a duet holds.
-const BIAS: &str = "both services shared their CPUs: between services of different kinds (an interpreter beside compiled code) the ratio may \
+const BIAS: &str = "both services shared their CPUs: between services of different kinds (an interpreter and compiled code) the ratio may \
      be off by up to a third; between two versions of one service this cancels";
 
 /// What is to be played.

@@ -144,7 +144,7 @@ fn every_wrong_bank_is_rejected() {
             ),
             (
                 "the amount before the token",
-                "the first of several faults is told: POST /account/*/deposits: status: expected 401, got 422",
+                "the first of several faults is reported: POST /account/*/deposits: status: expected 401, got 422",
                 Fault::AmountFirst,
             ),
             (

@@ -229,8 +229,8 @@ fn every_wrong_shop_is_rejected() {
                 Fault::LimitOf51,
             ),
             (
-                "fifty unless told",
-                "twenty unless told, and on from there: GET /orders?customer=",
+                "fifty by default",
+                "twenty by default, and the following pages: GET /orders?customer=",
                 Fault::FiftyUnlessTold,
             ),
             ("by time", "pages of every size: GET /orders", Fault::ByTime),
