@@ -1,4 +1,4 @@
-//! The workers of a testbed, which load a URL.
+//! A load on a URL by the workers of a testbed.
 
 use crate::generators::{Generator, GeneratorMessage};
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
@@ -11,14 +11,14 @@ use std::path::Path;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-/// Time between two looks at the commands of the caller.
+/// Interval at which commands of the caller are read.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Workers that load a URL together, as one generator would.
+/// Workers that load a URL together like one generator.
 pub struct UrlLoad {
     workbench: LocalTestbed,
     links: Vec<Link>,
-    /// The host that the load goes to, where the testbed has it.
+    /// The host of services in the testbed, for messages.
     to: String,
 }
 

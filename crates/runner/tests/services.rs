@@ -117,7 +117,7 @@ fn crashing_shows_its_log() {
     assert_eq!(excluded.stage, TrialStage::Start);
     assert_eq!(
         excluded.reason,
-        "the service ended with exit code 1, before it was ready"
+        "the service ended with exit code 1 before it was ready"
     );
     assert_eq!(excluded.log_tail, ["no configuration found"]);
 }

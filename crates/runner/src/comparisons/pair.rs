@@ -1,7 +1,5 @@
-//! Two services, or git revisions of one, and what both are measured under; a comparison measures them side by side in the
-//! same rounds.
+//! A comparison of two services, or of two git revisions of one, side by side in the same rounds.
 
-use crate::RunEnd;
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
 use crate::{Checkout, CommandError, LocalTestbed, Session, SessionObserver};
@@ -17,28 +15,28 @@ const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
     least_ns: 1_000_000_000,
     most_ns: 10_000_000_000,
 };
-/// A request without a complete reply after this long has failed.
+/// Timeout of requests.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who is measured against whom, and under what.
+/// The two services and the load of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonPair<'a> {
-    /// One of them; in a comparison what to compare with.
+    /// One service; in a comparison the base.
     pub first: &'a ServiceSelector,
-    /// The other; in a comparison what to judge.
+    /// The other service; in a comparison the one to judge.
     pub second: &'a ServiceSelector,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u32,
     /// Length of each measurement.
     pub duration: Duration,
-    /// The contract; the first that both fulfil where absent.
+    /// The contract; `None`: the first that both implement.
     pub contract: Option<&'a str>,
-    /// The workload of the contract; its first where absent.
+    /// The workload of the contract; `None`: its first.
     pub workload: Option<&'a str>,
 }
 
 impl ComparisonPair<'_> {
-    /// Both of them in the catalogue, which takes a revision in.
+    /// Finds both in the catalogue, and adds revisions to it.
     pub(crate) fn choose(
         &self,
         checkout: &Checkout,
@@ -49,7 +47,7 @@ impl ComparisonPair<'_> {
         Ok([first, second])
     }
 
-    /// What both are measured under: this load, or the workload's own.
+    /// The group of both: this load, or the default load of the workload.
     pub(crate) fn group(
         &self,
         contract: &Contract,
@@ -70,23 +68,18 @@ impl ComparisonPair<'_> {
     }
 }
 
-/// Measures both in the same rounds, stores the run, and compares; gives the run's name as well.
+/// Measures both in the same rounds, stores the run and compares them. Returns the change and the name of the run.
 pub fn compare_side_by_side(
     pair: &ComparisonPair<'_>,
     store: &Store,
     workbench: &LocalTestbed,
     options: &ChangeOptions,
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+    observe: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
 ) -> Result<(RunChange, String), CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let [base, new] = pair.choose(&checkout, &mut catalogue)?;
-    if base.id == new.id {
-        return Err(CommandError::Input(format!(
-            "both are {}: name another variant or revision",
-            base.id
-        )));
-    }
+    super::check_distinct(&base, &new)?;
     let plan = plan(&catalogue, &base, &new, pair, options)?;
     let session = Session {
         checkout: &checkout,
@@ -94,19 +87,8 @@ pub fn compare_side_by_side(
         store,
         workbench,
     };
-    let (record, end) = session.measure(&plan, None, &mut *shows(&plan))?;
-    if end == RunEnd::Interrupted {
-        return Err(CommandError::Interrupted(format!(
-            "ended early, so nothing is compared: `prony report {}` shows what was measured",
-            record.id
-        )));
-    }
-    if let RunEnd::HostLost(reason) = end {
-        return Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; `prony report {}` shows what was measured",
-            record.id
-        )));
-    }
+    let (record, end) = session.measure(&plan, None, &mut *observe(&plan))?;
+    super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
     Ok((change, record.id))

@@ -86,7 +86,7 @@ impl PairedRounds<'_> {
             load: pair[slot].entry,
             rate: None,
             length: Duration::from_nanos(group.duration_ns),
-            purpose: Purpose::Record(pair[slot].place),
+            purpose: Purpose::Record(pair[slot].number),
             window: None,
         };
         let runs = vec![run(0), run(1)];

@@ -1,9 +1,9 @@
 //! Saved loads: each is a trial of the run with its name, and is shown and compared like a run.
 
 use crate::CommandError;
-use crate::clock::now;
-use crate::hex::hex;
+use crate::build::hex;
 use crate::machine::environment;
+use crate::start_time::now;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::{Job, Target, WarmUp};
 use prony_records::{
@@ -83,7 +83,7 @@ impl<'a> ReservedRun<'a> {
         self.store.append_trial(
             &self.run,
             &TrialRecord {
-                place: self.round,
+                number: self.round,
                 round: self.round,
                 build: None,
                 start: None,

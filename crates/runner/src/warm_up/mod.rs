@@ -1,20 +1,17 @@
-//! When a service is warm: functions of the series that the generator reports, without a clock or a process.
+//! Decides when a service is warm, from the series that the generator reports. Pure functions.
 //!
 //! The series are cut at the changes of mean and variance that PELT finds (Killick, Fearnhead, Eckley: Optimal detection of
 //! changepoints with a linear computational cost, JASA 107, 2012), and classified as in Barrett, Bolz-Tereick, Killick,
 //! Mount, Tratt: Virtual machine warmup blows hot and cold, OOPSLA 2017: flat, warmed up, slowing down, no steady state.
 //! Both the throughput and the 99th percentile of the response time must be steady. Where the load decides how many replies there
-//! are, the throughput is the load's, and only response times tell.
+//! are, the throughput says nothing about the service, and only response times count.
 
-mod changes;
-mod progress;
 mod series;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-pub(crate) use progress::{WarmUpProgress, WarmUpSlice};
-pub(crate) use watch::{WarmUpResult, WarmUpWatch};
+pub(crate) use watch::{WarmUpProgress, WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;
 use prony_records::{Classification, Interval, Steadiness};

@@ -84,7 +84,7 @@ impl<'a> CapacitySteps<'a> {
     }
 
     const fn recorded(&self) -> Purpose {
-        Purpose::Record(self.planned.place)
+        Purpose::Record(self.planned.number)
     }
 
     fn run(&self, rate: f64, length_ns: u64, purpose: Purpose) -> LoadRun {
