@@ -280,7 +280,7 @@ mod tests {
         );
         let fault = request_log(&counts(&lines(2)), &counts(&lines(2 + REQUESTS))).expect("a fault");
         assert!(
-            fault.starts_with("writes 60 lines of log for 60 requests"),
+            fault.starts_with("writes 60 log lines for 60 requests"),
             "{fault}"
         );
     }
