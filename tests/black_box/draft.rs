@@ -307,7 +307,7 @@ fn nothing_half_written_stays() {
         (["--record", "ftp://127.0.0.1:1/"], "http:// or https://"),
         (
             ["--record", "http://127.0.0.1:1/"],
-            "is the server there? Nothing was written",
+            "is the server running? Nothing was written",
         ),
     ] {
         let ended = project.prony(&[&["new", "contract", "mine"], arguments.as_slice()].concat());
@@ -324,7 +324,7 @@ fn nothing_half_written_stays() {
     project.drafted(&[]);
     let again = project.prony(&["new", "contract", "mine"]);
     assert!(
-        again.code == Some(2) && again.err.contains("is there already: choose another name"),
+        again.code == Some(2) && again.err.contains("exists already: choose another name"),
         "{again:?}"
     );
     let bad = project.prony(&["new", "contract", "My Api"]);

@@ -216,7 +216,7 @@ fn ctrl_c_leaves_no_process_and_a_duet_that_can_be_continued() {
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(
         ended.out.contains("goodput toy-right/current / toy-right/slow")
-            && ended.out.contains("nothing is judged")
+            && ended.out.contains("no verdict")
             && !ended.out.contains("faster"),
         "{}",
         ended.out

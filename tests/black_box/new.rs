@@ -98,7 +98,7 @@ fn replies_stand_side_by_side_and_an_unfair_service_fails() {
     let unfair = checkout.prony(&["list", "services", "--replies"]);
     assert_eq!(unfair.code, Some(3), "{unfair:?}");
     for fault in [
-        "toy-logs/current: writes 60 lines of log for 60 requests",
+        "toy-logs/current: writes 60 log lines for 60 requests",
         "toy-right/current: has 1 processes where WORKERS=4",
     ] {
         assert!(unfair.out.contains(fault), "{fault}: {unfair:?}");

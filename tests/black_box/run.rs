@@ -188,7 +188,7 @@ fn checks_that_are_not_kept_end_no_run() {
     let ended = checkout.prony(&["run", "toys", "--json", "--keep-disturbed"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(
-        ended.err.contains("what the checks found is not kept") && ended.err.contains("no room"),
+        ended.err.contains("the results of the checks were not stored") && ended.err.contains("no room"),
         "{}",
         ended.err
     );

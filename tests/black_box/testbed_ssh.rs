@@ -40,7 +40,7 @@ fn a_testbed_that_is_not_fit_is_refused_before_anything_is_built() {
     let ended = Away::ended(away.run());
     assert_eq!(ended.code, Some(2), "{ended:?}");
     for part in [
-        "the testbed is not fit for a run",
+        "the testbed is not ready for a run",
         "one: app (10.79.0.99) cannot be reached from this host",
         "two: app (10.79.0.99) cannot be reached from this host",
         "correct `address` in [host.app]",

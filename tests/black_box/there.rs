@@ -78,7 +78,7 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
     assert!(row["excluded"].is_null(), "{row}");
     let text = row.to_string();
     assert!(text.contains("it ran already"), "{text}");
-    assert!(!text.contains("its resources are not known"), "{text}");
+    assert!(!text.contains("its resource usage is unknown"), "{text}");
     assert!(
         row["cpu_ns_per_request"]["point"].as_f64() > Some(10_000.0),
         "{row}"
@@ -101,7 +101,7 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         row["excluded"].is_null() && row["cpu_ns_per_request"].is_null(),
         "{row}"
     );
-    assert!(row.to_string().contains("its resources are not known"), "{row}");
+    assert!(row.to_string().contains("its resource usage is unknown"), "{row}");
     assert!(toy.lives(), "prony stopped a service that it had not started");
 }
 

@@ -1,7 +1,7 @@
 //! Describes where the variation of a run comes from, and how many trials the requested precision takes.
 
 use prony_report::Report;
-use prony_runner::wished_precision;
+use prony_runner::precision_of;
 use prony_statistics::{Level, ServiceSummary};
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ const LEVELS: [(Level, &str, &str); 3] = [
 
 /// A sentence for each group of a report that has services with two trials or more.
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
-    let precision = wished_precision(&report.plan);
+    let precision = precision_of(&report.plan);
     let several = report.groups.len() > 1;
     let told = report.groups.iter().filter_map(|group| {
         let rows: Vec<&ServiceSummary> = group.services.iter().map(|row| &row.summary).collect();

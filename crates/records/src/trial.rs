@@ -26,7 +26,8 @@ impl fmt::Display for ServiceId {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
     /// Number of the trial in the plan, from 0. A repeated trial keeps the number of the first attempt.
-    pub place: u32,
+    #[serde(rename = "place")]
+    pub number: u32,
     /// Number of the round, from 0.
     pub round: u32,
     /// Number of the build that it ran, from 0; `None` if there was only one build.
@@ -35,8 +36,8 @@ pub struct TrialRecord {
     /// The process start, if it is shared with other trials; `None` if the trial had its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<SharedStart>,
-    /// Whether it was stored when its window ended, before its service was checked again and stopped. The complete record takes its
-    /// place; it stays only if prony was killed in between.
+    /// Whether it was stored when its window ended, before its service was checked again and stopped. The complete record replaces
+    /// it; it stays only if prony was killed in between.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub provisional: bool,
     /// Service and variant under test.
@@ -218,14 +219,14 @@ pub fn that_count(trials: &[TrialRecord]) -> Vec<&TrialRecord> {
         Err(_) => 2,
         Ok(_) => 3,
     };
-    let mut places: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
+    let mut counted: BTreeMap<u32, &TrialRecord> = BTreeMap::new();
     for trial in trials {
-        let known = places.entry(trial.place).or_insert(trial);
+        let known = counted.entry(trial.number).or_insert(trial);
         if worth(trial) >= worth(known) {
             *known = trial;
         }
     }
-    places.into_values().collect()
+    counted.into_values().collect()
 }
 
 /// The stages of a trial.
@@ -321,9 +322,9 @@ impl ServiceInfo {
 mod tests {
     use super::*;
 
-    fn failed(place: u32, fault: Fault) -> TrialRecord {
+    fn failed(number: u32, fault: Fault) -> TrialRecord {
         TrialRecord {
-            place,
+            number,
             round: 0,
             build: None,
             start: None,

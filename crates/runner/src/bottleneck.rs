@@ -1,24 +1,23 @@
-//! Whether a backing service was the limit of a load: a function of what each used and of what connections waited for, without a
-//! clock or a process.
+//! Detects that a backing service was the limit of a load, from resource usage and from what connections waited for. Pure functions.
 
 use prony_host::{Placement, RolePlacement};
 use prony_records::{BackingUsage, Measurement, Recording, Resources, Warning, WarningKind};
 
-/// From this share of its CPUs on a backing service is busy.
+/// A backing service that uses at least this share of its CPUs is busy.
 const BUSY: f64 = 0.9;
-/// What it uses itself of CPUs that it shares with the generator, at least: else it is the generator that is busy.
+/// Share of CPUs that a backing service must use itself if it shares them with the generator: otherwise the generator is busy.
 const OWN: f64 = 0.3;
-/// Below this share of its CPUs a service is idle for a good part.
+/// A service that uses at most this share of its CPUs is mostly waiting.
 const IDLE: f64 = 0.7;
-/// From this share of the connections in use on that wait in a backing service, requests wait there more than anywhere else.
+/// If at least this share of the connections in use waits in a backing service, requests wait mainly there.
 const WAITING: f64 = 0.5;
-/// Waits that must have been seen at least: fewer may be chance.
-const SEEN: u64 = 10;
+/// Fewer observed waits may be chance.
+const FEWEST_WAITS: u64 = 10;
 
-/// Whether a backing service kept its CPUs busy, or connections waiting, while the service had little to do.
+/// Warns if a backing service kept its CPUs busy, or connections waiting, while the service was mostly idle.
 pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placement) -> Option<Warning> {
     let generator = measured.generator.as_ref();
-    bound(
+    busy_cpus(
         &measured.service,
         &measured.backing_services,
         generator,
@@ -28,18 +27,22 @@ pub(crate) fn backing_service_bound(measured: &Measurement, placement: &Placemen
         let service = share(&measured.service, placement.service.cpus.len())?;
         let in_flight = in_flight(&measured.recording);
         let mut backing_services = measured.backing_services.iter();
-        backing_services.find_map(|one| waits(one, service, in_flight))
+        backing_services.find_map(|one| waiting_connections(one, service, in_flight))
     })
 }
 
-/// Requests under way at a time, by Little's law; `None`: nothing came back.
+/// Mean number of requests in flight, by Little's law; `None` without replies.
 fn in_flight(recording: &Recording) -> Option<f64> {
     let mean_ns = recording.response_time_ns?.mean.at_least()?;
     Some(recording.throughput_per_s * mean_ns as f64 / 1e9)
 }
 
 /// Whether connections of a service that had little to do waited in this backing service.
-fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -> Option<Warning> {
+fn waiting_connections(
+    backing_service: &BackingUsage,
+    service: f64,
+    in_flight: Option<f64>,
+) -> Option<Warning> {
     let waiting = BlockedConnections::of(backing_service, in_flight)?;
     if service > IDLE {
         return None;
@@ -54,7 +57,7 @@ fn waits(backing_service: &BackingUsage, service: f64, in_flight: Option<f64>) -
     Some(Warning::new(WarningKind::BackingServiceBound, text))
 }
 
-/// What connections waited for where nothing was answered, or little; `None`: few waited.
+/// What connections waited for, to explain a failure; `None` if few waited.
 pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingUsage>) -> Option<String> {
     backing_services.find_map(|one| {
         let waiting = BlockedConnections::of(one, None)?;
@@ -67,14 +70,14 @@ pub(crate) fn waited<'a>(mut backing_services: impl Iterator<Item = &'a BackingU
     })
 }
 
-/// Connections that waited in a backing service, where most of those in use did.
+/// Connections that waited in a backing service, if most of those in use did.
 struct BlockedConnections {
     share: f64,
     what: String,
 }
 
 impl BlockedConnections {
-    /// In use are no more connections than there are, and no more than there are requests.
+    /// The number of connections in use is at most that of open ones and that of requests in flight.
     fn of(backing_service: &BackingUsage, in_flight: Option<f64>) -> Option<Self> {
         let watched = backing_service.watched.as_ref()?;
         let mean = |count: u64| count as f64 / watched.samples.max(1) as f64;
@@ -82,7 +85,7 @@ impl BlockedConnections {
         let used = in_flight.map_or(open, |requests| requests.min(open));
         let part = |count: u64| (mean(count) / used).min(1.0);
         let waiting = watched.waiting();
-        if waiting < SEEN || used <= 0.0 || part(waiting) < WAITING {
+        if waiting < FEWEST_WAITS || used <= 0.0 || part(waiting) < WAITING {
             return None;
         }
         let named = watched.waits().into_iter();
@@ -98,30 +101,30 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-fn bound(
+fn busy_cpus(
     service: &Resources,
     backing_services: &[BackingUsage],
     generator: Option<&Resources>,
     placement: &Placement,
 ) -> Option<Warning> {
     let service = share(service, placement.service.cpus.len())?;
-    let place = placement.backing_service.as_ref()?;
-    let part = |one: &Resources| share(one, place.cpus.len());
+    let own_placement = placement.backing_service.as_ref()?;
+    let part = |one: &Resources| share(one, own_placement.cpus.len());
     let used: Vec<(&str, f64)> = backing_services
         .iter()
         .filter_map(|one| Some((one.title.as_str(), part(one.resources.as_ref()?)?)))
         .collect();
-    let beside = match generator {
-        Some(generator) if shares(place, placement.generator()) => part(generator)?,
+    let by_generator = match generator {
+        Some(generator) if overlap(own_placement, placement.generator()) => part(generator)?,
         _ => 0.0,
     };
     let own: f64 = used.iter().map(|(_, share)| share).sum();
     let (most, _) = used.iter().max_by(|(_, one), (_, other)| one.total_cmp(other))?;
-    if own + beside < BUSY || own < OWN || service > IDLE {
+    if own + by_generator < BUSY || own < OWN || service > IDLE {
         return None;
     }
-    let with = if beside > 0.0 {
-        format!(", the generator {} of them", percent(beside))
+    let with = if by_generator > 0.0 {
+        format!(", the generator {} of them", percent(by_generator))
     } else {
         String::new()
     };
@@ -133,13 +136,13 @@ fn bound(
     Some(Warning::new(WarningKind::BackingServiceBound, text))
 }
 
-/// The part of so many CPUs that was used.
+/// The share of these CPUs that was used.
 fn share(used: &Resources, cpus: usize) -> Option<f64> {
     let all = used.window_ns as f64 * cpus as f64;
     (all > 0.0).then_some(used.cpu_ns? as f64 / all)
 }
 
-fn shares(one: &RolePlacement, other: &RolePlacement) -> bool {
+fn overlap(one: &RolePlacement, other: &RolePlacement) -> bool {
     let theirs = other.cpus.as_slice();
     one.host == other.host && one.cpus.as_slice().iter().any(|cpu| theirs.contains(cpu))
 }
@@ -174,8 +177,13 @@ mod tests {
             warnings: Vec::new(),
         };
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": used(backing_service) });
-        let beside = serde_json::from_value(text).expect("a backing service");
-        let bound = bound(&used(service), &[beside], Some(&used(generator)), &placement);
+        let backing_service = serde_json::from_value(text).expect("a backing service");
+        let bound = busy_cpus(
+            &used(service),
+            &[backing_service],
+            Some(&used(generator)),
+            &placement,
+        );
         bound.map(|warning| warning.text)
     }
 
@@ -190,7 +198,7 @@ mod tests {
         assert!(verdict(40, 95, 10, true).is_some(), "on CPUs of its own");
     }
 
-    /// A service that used so much of its CPU, with 4 connections in each of 20 samples.
+    /// The warning for a service that used `service` percent of its CPU, with 4 connections in each of 20 samples.
     fn waiting(service: u64, doing: &[(&str, u64)], in_flight: f64) -> Option<String> {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
         let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
@@ -200,7 +208,7 @@ mod tests {
         }
         backing_service.watched = Some(watched);
         let share = service as f64 / 100.0;
-        waits(&backing_service, share, Some(in_flight)).map(|warning| warning.text)
+        waiting_connections(&backing_service, share, Some(in_flight)).map(|warning| warning.text)
     }
 
     #[test]
@@ -213,7 +221,7 @@ mod tests {
         assert!(waiting(12, pool, 1.2).is_some(), "the others have nothing to do");
         assert_eq!(waiting(12, pool, 4.0), None, "the others are between two queries");
         assert_eq!(waiting(90, &[("lock", 4)], 64.0), None, "the service is busy");
-        assert_eq!(waiting(12, &[("running", 4)], 64.0), None, "nobody waits");
+        assert_eq!(waiting(12, &[("running", 4)], 64.0), None, "no query waits");
     }
 
     #[test]
@@ -221,7 +229,7 @@ mod tests {
         let text = serde_json::json!({ "name": "db", "uses": "postgresql", "title": "PostgreSQL", "version": null, "resources": null });
         let mut backing_service: BackingUsage = serde_json::from_value(text).expect("a backing service");
         let mut watched = ConnectionSamples::default();
-        watched.add([("io".to_owned(), SEEN - 1)]);
+        watched.add([("io".to_owned(), FEWEST_WAITS - 1)]);
         backing_service.watched = Some(watched.clone());
         assert_eq!(waited([&backing_service].into_iter()), None);
         watched.add([("io".to_owned(), 1)]);
@@ -237,6 +245,6 @@ mod tests {
     fn nobody_else_is() {
         assert_eq!(verdict(95, 62, 35, false), None, "the service is busy");
         assert_eq!(verdict(40, 10, 88, false), None, "the generator is");
-        assert_eq!(verdict(40, 50, 35, true), None, "nobody is");
+        assert_eq!(verdict(40, 50, 35, true), None, "neither is busy");
     }
 }

@@ -15,8 +15,8 @@ impl Cancel {
     /// Requests cancellation: after the current trial the first time, immediately from the second time on. Safe in a signal
     /// handler. Returns the number of requests so far.
     pub fn ask(&self) -> u8 {
-        let before = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |asked| {
-            Some(asked.saturating_add(1))
+        let before = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| {
+            Some(count.saturating_add(1))
         });
         before.map_or(1, |before| before.saturating_add(1))
     }
@@ -44,15 +44,15 @@ mod tests {
     #[test]
     fn once_is_later_and_twice_is_now() {
         let cancel = Cancel::new();
-        let heard = cancel.clone();
-        assert!(!heard.is_asked());
+        let other = cancel.clone();
+        assert!(!other.is_asked());
         assert_eq!(cancel.ask(), 1);
-        assert!(heard.is_asked() && !heard.is_now());
+        assert!(other.is_asked() && !other.is_now());
         assert_eq!(cancel.ask(), 2);
-        assert!(heard.is_now());
+        assert!(other.is_now());
         for _ in 0..300 {
             cancel.ask();
         }
-        assert!(heard.is_now());
+        assert!(other.is_now());
     }
 }

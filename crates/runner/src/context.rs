@@ -1,4 +1,4 @@
-//! A run, and what all its trials share.
+//! A run and the context that all its trials share.
 
 use crate::generators::Generator;
 use crate::testbed::Testbed;
@@ -9,47 +9,47 @@ use prony_records::{Exclusion, ServiceId};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// All that a run needs.
+/// The input of [`execute`](crate::execute()).
 #[derive(Clone, Copy)]
 pub struct Run<'a> {
-    /// What is to be measured.
+    /// The trials to measure.
     pub plan: &'a Plan,
-    /// Where and how.
+    /// The context of every trial.
     pub context: RunContext<'a>,
-    /// For each build of the plan every service, built or not.
+    /// For each build of the plan, the result of building each service.
     pub built: &'a [BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>],
 }
 
-/// Where and how the trials of a run are done.
+/// What the trials of a run share: hosts, generator, options and catalogue.
 #[derive(Clone, Copy)]
 pub struct RunContext<'a> {
-    /// The hosts, and what each is for.
+    /// The hosts and their roles.
     pub testbed: &'a Testbed,
-    /// What loads the services.
+    /// Starts the loads.
     pub generator: &'a dyn Generator,
-    /// How.
+    /// Isolation, retries and timeouts.
     pub options: &'a Options,
-    /// How it is ended early.
+    /// Cancels the run.
     pub cancel: &'a Cancel,
     /// Services, contracts, backing services and their toolchains.
     pub catalogue: &'a Catalogue,
-    /// Data that was made for backing services.
+    /// Generated data of backing services.
     pub seeds: &'a Seeds,
 }
 
-/// How trials are done.
+/// Options of all trials.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whether limits that cannot be set are errors.
+    /// Whether a limit that cannot be set is an error.
     pub isolation: Isolation,
-    /// The noise beyond which a trial is repeated; `None`: it is never repeated.
+    /// The noise above which a trial is repeated; `None`: never.
     pub noise: Option<NoiseLimits>,
-    /// A generator reports ten times a second; one that says nothing for this long is stuck.
+    /// A generator reports ten times a second. Without a report for this long it is considered stuck.
     pub silence: Duration,
 }
 
 impl<'a> RunContext<'a> {
-    /// Where services run.
+    /// The host of the services.
     pub fn host(&self) -> &'a dyn Host {
         &*self.testbed.service().host
     }

@@ -1,4 +1,4 @@
-//! The executor: performs what a design asks for. The story of every trial is [`run_block`].
+//! The executor performs the steps of a design. [`run_block`] is the course of every trial.
 
 use crate::backing::SeededContracts;
 use crate::history::{Attempt, History};
@@ -10,14 +10,14 @@ use prony_config::Plan;
 use prony_host::CpuDemand;
 use std::time::Instant;
 
-/// Does all trials that a design asks for and that are not done yet.
+/// Runs all pending trials of a design.
 pub fn execute(
     design: &dyn Design,
     run: &Run<'_>,
     journal: &mut dyn Journal,
 ) -> Result<RunEnd, JournalError> {
     let context = &run.context;
-    let watch = &mut |progress| journal.saw(progress);
+    let watch = &mut |progress| journal.progress(progress);
     let Some(contracts) = SeededContracts::prepare(run.plan, context, watch) else {
         return Ok(RunEnd::Interrupted);
     };
@@ -25,8 +25,7 @@ pub fn execute(
     if !testbed.is_one_host() {
         return all_rounds(design, run, &contracts, journal);
     }
-    // What this thread does while a service is measured must not be done on the service's CPUs. Where pinning is not
-    // allowed it may be, and the noise shows.
+    // This thread must not use the CPUs of the service during a measurement. If pinning is not permitted, the noise shows it.
     let _ = context
         .host()
         .pin_self(&testbed.place(CpuDemand::default()).generator().cpus);
@@ -50,7 +49,7 @@ fn all_rounds(
         history.set_elapsed(began.elapsed());
         let Some(block) = design.next_block(&history) else {
             if let Some(round) = round {
-                journal.saw(Progress::Round { round });
+                journal.progress(Progress::Round { round });
             }
             return Ok(RunEnd::Complete);
         };
@@ -63,25 +62,25 @@ fn all_rounds(
         if let Some(end) = limits::reached(context, &history) {
             return Ok(end);
         }
-        announce_repeats(&block, &history, journal);
+        show_retry(&block, &history, journal);
         let attempts = run_block(design, &block, (run, contracts, &history), journal)?;
         if attempts.is_empty() && !context.cancel.is_asked() {
             let text = format!(
-                "a block of round {} gave no record: this is an error of prony",
+                "a block of round {} has no record: this is a bug in prony",
                 block.round
             );
             return Err(JournalError(text));
         }
         for mut attempt in attempts {
             // Stored before anything else starts.
-            history.mark(&mut attempt);
+            history.add_repeat_warnings(&mut attempt);
             journal.append(&attempt.record)?;
-            if !attempt.is_told {
-                journal.saw(Progress::Ended(Box::new(attempt.record.clone())));
+            if !attempt.is_shown {
+                journal.progress(Progress::Ended(Box::new(attempt.record.clone())));
             }
             history.add(attempt);
             if let Some(warning) = history.take_warning() {
-                journal.saw(Progress::Warning(warning));
+                journal.progress(Progress::Warning(warning));
             }
         }
         if let Some(end) = limits::lost_host(context, &history) {
@@ -90,14 +89,14 @@ fn all_rounds(
     }
 }
 
-/// The steps of a block, and a record for each of its trials.
+/// Performs the steps of a block. Returns an attempt for each of its trials.
 fn run_block(
     design: &dyn Design,
     block: &Block,
     (run, contracts, history): (&Run<'_>, &SeededContracts<'_>, &History<'_>),
     journal: &mut dyn Journal,
 ) -> Result<Vec<Attempt>, JournalError> {
-    // Whatever happens, every process has ended when this returns.
+    // Dropped on every path, which ends all processes.
     let mut services = RunningServices::new(block, (run, contracts, history), journal);
     let mut results = Vec::new();
     while let Some(step) = design.next_step(block, &results).filter(|_| !services.is_over()) {
@@ -123,16 +122,16 @@ fn run_block(
     Ok(services.into_attempts())
 }
 
-/// Says why trials are tried again.
-fn announce_repeats(block: &Block, history: &History<'_>, journal: &mut dyn Journal) {
+/// Shows why trials are repeated.
+fn show_retry(block: &Block, history: &History<'_>, journal: &mut dyn Journal) {
     let mut trials = block.slots.iter().flat_map(|start| &start.trials);
-    let reason = trials.find_map(|planned| history.again(planned.place));
+    let reason = trials.find_map(|planned| history.retry_reason(planned.number));
     if let Some(reason) = reason {
-        journal.saw(Progress::Repeats { reason });
+        journal.progress(Progress::Repeats { reason });
     }
 }
 
-/// Ends a round and begins the next one; returns why there is none.
+/// Ends a round and begins the next one. Returns the end of the run if there is none.
 fn next_round(
     round: &mut Option<u32>,
     plan: &Plan,
@@ -141,16 +140,16 @@ fn next_round(
 ) -> Option<RunEnd> {
     let next = round.map_or(0, |round| round + 1);
     if let Some(done) = *round {
-        journal.saw(Progress::Round { round: done });
+        journal.progress(Progress::Round { round: done });
         let only = match journal.next_round(done) {
             NextRound::End(end) => return Some(end),
             NextRound::All => None,
             NextRound::Only(entries) => Some(entries),
         };
-        if history.hold_only(only) {
+        if history.restrict_to(only) {
             let all = 0..plan.entries.len();
             let entries = all.filter(|entry| !history.takes_part(*entry)).collect();
-            journal.saw(Progress::LeavesOut { round: next, entries });
+            journal.progress(Progress::LeavesOut { round: next, entries });
         }
     }
     *round = Some(next);

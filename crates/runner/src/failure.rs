@@ -3,21 +3,21 @@
 use prony_host::HostError;
 use prony_records::{Exclusion, Fault, TrialStage};
 
-/// Why a step failed; with the log it becomes an [`Exclusion`].
+/// Why a step failed. With the log it becomes an [`Exclusion`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Failure {
-    /// Which step.
+    /// The step.
     pub stage: TrialStage,
-    /// What failed, in a sentence.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// Whose fault it is.
+    /// Whether the service or the infrastructure is at fault.
     pub fault: Fault,
-    /// What is known of it beyond the sentence.
+    /// The kind of cause.
     pub cause: FailureCause,
 }
 
-/// What caused a failure, as far as decisions depend on it.
+/// The causes that are handled differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureCause {
     /// The step itself failed.
@@ -26,12 +26,12 @@ pub enum FailureCause {
     ServiceEnded,
     /// A backing service failed; the reason names it.
     BackingService,
-    /// The user asked to stop now: then there is no record at all.
+    /// The user cancelled the run: the trial has no record.
     Interrupted,
 }
 
 impl Failure {
-    /// A step failed, by the service's fault.
+    /// A failure of the service.
     pub fn new(stage: TrialStage, reason: impl Into<String>) -> Self {
         Self {
             stage,
@@ -41,7 +41,7 @@ impl Failure {
         }
     }
 
-    /// An infrastructure failure: nothing is known of the service.
+    /// An infrastructure failure, which says nothing about the service.
     pub fn infrastructure(stage: TrialStage, reason: impl Into<String>) -> Self {
         Self {
             fault: Fault::Infrastructure,
@@ -57,7 +57,7 @@ impl Failure {
         }
     }
 
-    /// A backing service failed, which says nothing of the service.
+    /// A backing service failed, which says nothing about the service.
     pub fn backing_service(stage: TrialStage, reason: impl Into<String>) -> Self {
         Self {
             cause: FailureCause::BackingService,
@@ -65,7 +65,7 @@ impl Failure {
         }
     }
 
-    /// The user asked to stop now.
+    /// The user cancelled the run.
     pub fn interrupted(stage: TrialStage) -> Self {
         Self {
             cause: FailureCause::Interrupted,
@@ -73,20 +73,19 @@ impl Failure {
         }
     }
 
-    /// The host failed in this step.
     pub fn host(stage: TrialStage, error: &HostError) -> Self {
         Self::infrastructure(stage, error.to_string())
     }
 
-    /// Whether the user asked to stop.
+    /// Whether the user cancelled the run.
     pub fn is_interrupted(&self) -> bool {
         self.cause == FailureCause::Interrupted
     }
 
-    /// The same failure next to backing services. One that failed itself is the cause, and nothing is known of the service;
-    /// what they say that the service asked too much of comes first.
+    /// Adds the state of the backing services. A failed backing service is the cause, and the service is not to blame. If a backing
+    /// service logged that the service exceeded a limit (`blames`), this is stated first.
     #[must_use]
-    pub(crate) fn beside(self, fault: Option<String>, blames: Option<String>) -> Self {
+    pub(crate) fn with_backing_services(self, fault: Option<String>, blames: Option<String>) -> Self {
         match (self.cause, fault, blames) {
             (FailureCause::Interrupted, ..) | (_, None, None) => self,
             (FailureCause::BackingService, Some(fault), _) => Self::backing_service(self.stage, fault),
@@ -98,7 +97,7 @@ impl Failure {
         }
     }
 
-    /// With the last lines of a log.
+    /// Adds the last lines of a log.
     pub fn with_log(self, log_tail: Vec<String>) -> Exclusion {
         Exclusion {
             stage: self.stage,

@@ -1,12 +1,12 @@
-//! What has been measured so far, and what is to be tried again. The rules for retries are here and nowhere else.
+//! What has been measured so far, and what is retried. All rules for retries are here.
 //!
-//! - An infrastructure failure is repeated at once, twice at most. Two trials in a row that failed so in spite of it end this:
-//!   the cause is there to stay.
-//! - A service that fails by its own error is tried once more in the same round. Two failures mean that it has no trial in this
-//!   round; the same in two rounds, and it is not started again.
+//! - An infrastructure failure is retried at once, at most twice. After two trials in a row that failed in spite of their retries
+//!   there are no more retries: the cause is permanent.
+//! - A service that fails by its own error is tried once more in the same round. After two failures it has no trial in this round;
+//!   after two such rounds it is not started again.
 //! - A disturbed trial is repeated once.
 //!
-//! Every attempt is kept. An earlier session of the same run counts for what it measured, not for what it tried.
+//! Every attempt is stored. Of earlier sessions of the same run only measurements count, not attempts.
 
 use crate::NoiseLimits;
 use crate::noise::disturbance;
@@ -16,29 +16,27 @@ use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, Warning, WarningK
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// Repeats of a trial in which the infrastructure failed.
+/// Retries of a trial after infrastructure failures.
 const INFRASTRUCTURE_RETRIES: usize = 2;
-/// Trials in a row whose infrastructure failed in spite of repeats, after which nothing is repeated any more.
-const HOPELESS: u32 = 2;
-/// Failures of its own by which a service has no trial in a round.
+/// After this number of trials in a row that failed in spite of retries, there are no more retries.
+const PERMANENT_FAILURES: u32 = 2;
+/// Failures by its own error after which a service has no trial in a round.
 const OWN_FAILURES: usize = 2;
 /// Rounds without a trial after which a service is not started again.
 const FAILED_ROUNDS: usize = 2;
-/// Trials that were disturbed again when they were repeated, after which repeating is given up: the noise is there to stay.
-const FRUITLESS: u32 = 3;
+/// After this number of repeated trials in a row that were disturbed again, disturbed trials are no longer repeated.
+const DISTURBED_REPEATS: u32 = 3;
 
-/// The place of a trial in the plan.
+/// The number of a trial in the plan.
 pub type TrialId = u32;
 
-/// A trial that was done, or could not be.
+/// One attempt at a trial.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Attempt {
-    /// Its record.
     pub record: TrialRecord,
-    /// Its place and entry in the plan.
     pub planned: PlannedTrial,
     /// Whether its end has been shown.
-    pub is_told: bool,
+    pub is_shown: bool,
 }
 
 /// The trials of a run so far.
@@ -48,66 +46,66 @@ pub struct History<'a> {
     limits: Option<NoiseLimits>,
     /// CPUs of the machine.
     cpus: usize,
-    /// The trials that an earlier session measured.
+    /// Trials that an earlier session measured.
     earlier: BTreeSet<u32>,
-    /// The trials whose last window an earlier session measured before it was killed.
+    /// Trials of which an earlier session measured windows before it was killed.
     provisional: BTreeSet<u32>,
-    /// What came of each trial in this session, by its place.
-    tried: BTreeMap<u32, Vec<AttemptResult>>,
-    /// By entry: the rounds in which it failed by its own error, with the place of the trial, and the last reason.
+    /// The attempts of each trial in this session, by its number.
+    attempts: BTreeMap<u32, Vec<AttemptResult>>,
+    /// By entry: the rounds in which the service failed by its own error, with the number of the trial, and the last failure.
     own_failures: BTreeMap<usize, (BTreeMap<u32, TrialId>, Exclusion)>,
-    /// The round that goes on.
+    /// The current round.
     round: u32,
-    /// The records of all sessions, without their series.
+    /// Records of all sessions, without their series.
     records: Vec<TrialRecord>,
-    /// The entries that later rounds hold; `None`: all.
-    only: Option<BTreeSet<usize>>,
+    /// Entries of the plan that take part in further rounds; `None`: all.
+    participants: Option<BTreeSet<usize>>,
     elapsed: Duration,
-    /// Trials in a row whose infrastructure failed, each with its retries used.
-    hopeless: u32,
-    fruitless: u32,
-    gave_up_told: bool,
+    /// Trials in a row that had infrastructure failures in spite of their retries.
+    permanent_failures: u32,
+    /// Repeated trials in a row that were disturbed again.
+    disturbed_repeats: u32,
+    has_warned: bool,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum AttemptResult {
     Measured,
-    /// It was measured, and disturbed in this way.
+    /// Measured, but disturbed as described.
     Disturbed(String),
     OwnFailure,
-    /// It could not be started at all: it was not built, or is excluded.
+    /// Not built, or excluded.
     NotStarted,
     Infrastructure(String),
 }
 
 impl<'a> History<'a> {
-    /// The history of a run that goes on after these trials. A trial is repeated that was disturbed beyond `limits` on a machine
-    /// of `cpus` CPUs.
+    /// The history of a run with these stored trials. A trial is repeated if its noise on a machine with `cpus` CPUs exceeds `limits`.
     pub fn new(plan: &'a Plan, stored: Vec<TrialRecord>, limits: Option<NoiseLimits>, cpus: usize) -> Self {
         let (provisional, complete): (Vec<&TrialRecord>, Vec<&TrialRecord>) =
             stored.iter().partition(|record| record.provisional);
         let measured = complete.iter().filter(|record| record.void().is_none());
-        let provisional = provisional.iter().map(|record| record.place).collect();
+        let provisional = provisional.iter().map(|record| record.number).collect();
         Self {
             plan,
             limits,
             cpus,
-            earlier: measured.map(|record| record.place).collect(),
+            earlier: measured.map(|record| record.number).collect(),
             provisional,
-            tried: BTreeMap::new(),
+            attempts: BTreeMap::new(),
             own_failures: BTreeMap::new(),
             round: 0,
             records: stored.into_iter().map(without_series).collect(),
-            only: None,
+            participants: None,
             elapsed: Duration::ZERO,
-            hopeless: 0,
-            fruitless: 0,
-            gave_up_told: false,
+            permanent_failures: 0,
+            disturbed_repeats: 0,
+            has_warned: false,
         }
     }
 
-    /// Time since the session began. It is data here: a design reads no clock.
+    /// Time since the session began. Designs use this instead of a clock.
     pub const fn elapsed(&self) -> Duration {
         self.elapsed
     }
@@ -121,52 +119,55 @@ impl<'a> History<'a> {
         &self.records
     }
 
-    /// Whether later rounds hold this entry of the plan.
+    /// Whether this entry of the plan takes part in further rounds.
     pub fn takes_part(&self, entry: usize) -> bool {
-        self.only.as_ref().is_none_or(|only| only.contains(&entry))
+        let participants = self.participants.as_ref();
+        participants.is_none_or(|participants| participants.contains(&entry))
     }
 
-    /// A round begins.
     pub(crate) const fn begin_round(&mut self, round: u32) {
         self.round = round;
     }
 
-    /// Later rounds hold these entries alone. Returns whether that is another choice than before.
-    pub(crate) fn hold_only(&mut self, entries: Option<BTreeSet<usize>>) -> bool {
-        let changes = self.only != entries;
-        self.only = entries;
+    /// Restricts further rounds to these entries. Returns whether this is a change.
+    pub(crate) fn restrict_to(&mut self, entries: Option<BTreeSet<usize>>) -> bool {
+        let changes = self.participants != entries;
+        self.participants = entries;
         changes
     }
 
-    /// The trials among these that are to be done: those never measured, and those to be tried again.
+    /// The pending trials among these: those that were never measured, and those that are retried.
     pub fn pending(&self, trials: &[PlannedTrial]) -> Vec<PlannedTrial> {
         let is_open =
-            |planned: &PlannedTrial| self.is_missing(planned) && !self.provisional.contains(&planned.place);
-        let is_pending = |planned: &&PlannedTrial| is_open(planned) || self.again(planned.place).is_some();
+            |planned: &PlannedTrial| self.is_missing(planned) && !self.provisional.contains(&planned.number);
+        let is_pending =
+            |planned: &&PlannedTrial| is_open(planned) || self.retry_reason(planned.number).is_some();
         trials.iter().filter(is_pending).copied().collect()
     }
 
-    /// Whether a trial has neither a complete a measurement nor a failure of the service that stands.
+    /// Whether a trial has neither a complete measurement nor a final failure of the service.
     pub fn is_missing(&self, planned: &PlannedTrial) -> bool {
-        if !self.takes_part(planned.entry) || self.earlier.contains(&planned.place) {
+        if !self.takes_part(planned.entry) || self.earlier.contains(&planned.number) {
             return false;
         }
-        match self.tried(planned.place) {
+        match self.attempts(planned.number) {
             [] => true,
-            [.., AttemptResult::Infrastructure(_)] => self.again(planned.place).is_some(),
+            [.., AttemptResult::Infrastructure(_)] => self.retry_reason(planned.number).is_some(),
             _ => false,
         }
     }
 
-    /// Why a trial that was tried is to be tried again; `None`: it is not.
-    pub fn again(&self, place: TrialId) -> Option<String> {
-        let tried = self.tried(place);
-        let count = |wanted: fn(&AttemptResult) -> bool| tried.iter().filter(|one| wanted(one)).count();
-        match tried.last()? {
+    /// Why a trial is retried; `None` if it is not.
+    pub fn retry_reason(&self, number: TrialId) -> Option<String> {
+        let attempts = self.attempts(number);
+        let count =
+            |is_counted: fn(&AttemptResult) -> bool| attempts.iter().filter(|one| is_counted(one)).count();
+        match attempts.last()? {
             AttemptResult::Infrastructure(reason) => {
                 let retries =
                     count(|one| matches!(one, AttemptResult::Infrastructure(_))) <= INFRASTRUCTURE_RETRIES;
-                (retries && self.hopeless < HOPELESS).then(|| format!("infrastructure failure: {reason}"))
+                (retries && self.permanent_failures < PERMANENT_FAILURES)
+                    .then(|| format!("infrastructure failure: {reason}"))
             }
             AttemptResult::OwnFailure => {
                 let failed = count(|one| *one == AttemptResult::OwnFailure) < OWN_FAILURES;
@@ -175,17 +176,18 @@ impl<'a> History<'a> {
             AttemptResult::Disturbed(reason) => {
                 let is_first =
                     count(|one| matches!(one, AttemptResult::Measured | AttemptResult::Disturbed(_))) == 1;
-                (is_first && self.fruitless < FRUITLESS).then(|| reason.clone())
+                (is_first && self.disturbed_repeats < DISTURBED_REPEATS).then(|| reason.clone())
             }
             AttemptResult::Measured | AttemptResult::NotStarted => None,
         }
     }
 
-    /// Why a service under the load of this entry is not started again, where it is not.
+    /// Why the service of this entry is not started again; `None` if it may be.
     pub fn exclusion(&self, entry: usize) -> Option<Exclusion> {
         let (rounds, last) = self.own_failures.get(&entry)?;
-        let is_settled =
-            |(round, place): &(&u32, &TrialId)| **round < self.round || self.again(**place).is_none();
+        let is_settled = |(round, number): &(&u32, &TrialId)| {
+            **round < self.round || self.retry_reason(**number).is_none()
+        };
         let rounds = rounds.iter().filter(is_settled).count();
         (rounds >= FAILED_ROUNDS).then(|| Exclusion {
             reason: format!(
@@ -196,9 +198,13 @@ impl<'a> History<'a> {
         })
     }
 
-    /// Whether a trial has failed and is not tried again.
+    /// Whether a trial has failed and is not retried.
     pub fn has_failed(&self, planned: &PlannedTrial) -> bool {
-        let own = || self.records.iter().filter(|record| record.place == planned.place);
+        let own = || {
+            self.records
+                .iter()
+                .filter(|record| record.number == planned.number)
+        };
         own().next().is_some()
             && own().all(|record| record.result.is_err())
             && self.pending(std::slice::from_ref(planned)).is_empty()
@@ -214,20 +220,20 @@ impl<'a> History<'a> {
         own.filter_map(|record| record.result.as_ref().err())
     }
 
-    /// Why a trial whose infrastructure failed is not tried any more; `None`: the last one did not fail so, or is tried again.
-    pub(crate) fn gave_up(&self) -> Option<&str> {
+    /// The infrastructure failure of the last trial, if it is not retried.
+    pub(crate) fn final_infrastructure_failure(&self) -> Option<&str> {
         let last = self.records.last()?;
-        let excluded = last.void().filter(|_| self.again(last.place).is_none())?;
+        let excluded = last.void().filter(|_| self.retry_reason(last.number).is_none())?;
         Some(&excluded.reason)
     }
 
-    fn tried(&self, place: u32) -> &[AttemptResult] {
-        self.tried.get(&place).map_or(&[], Vec::as_slice)
+    fn attempts(&self, number: u32) -> &[AttemptResult] {
+        self.attempts.get(&number).map_or(&[], Vec::as_slice)
     }
 
-    /// Says in the record of a trial that it is the repetition of a disturbed one.
-    pub(crate) fn mark(&self, attempt: &mut Attempt) {
-        let [.., AttemptResult::Disturbed(reason)] = self.tried(attempt.record.place) else {
+    /// Adds warnings to the record of a repeated trial.
+    pub(crate) fn add_repeat_warnings(&self, attempt: &mut Attempt) {
+        let [.., AttemptResult::Disturbed(reason)] = self.attempts(attempt.record.number) else {
             return;
         };
         let still = self.disturbance(&attempt.record);
@@ -242,11 +248,11 @@ impl<'a> History<'a> {
         }
     }
 
-    /// Takes an attempt.
+    /// Adds an attempt.
     pub(crate) fn add(&mut self, attempt: Attempt) {
         let Attempt { record, planned, .. } = attempt;
-        let was_disturbed = matches!(self.tried(record.place), [.., AttemptResult::Disturbed(_)]);
-        let tried = match &record.result {
+        let was_disturbed = matches!(self.attempts(record.number), [.., AttemptResult::Disturbed(_)]);
+        let result = match &record.result {
             Ok(_) => self
                 .disturbance(&record)
                 .map_or(AttemptResult::Measured, AttemptResult::Disturbed),
@@ -260,45 +266,50 @@ impl<'a> History<'a> {
             Err(_) => AttemptResult::OwnFailure,
         };
         if was_disturbed {
-            let again = matches!(tried, AttemptResult::Disturbed(_));
-            self.fruitless = if again { self.fruitless + 1 } else { 0 };
+            let is_disturbed = matches!(result, AttemptResult::Disturbed(_));
+            self.disturbed_repeats = if is_disturbed {
+                self.disturbed_repeats + 1
+            } else {
+                0
+            };
         }
-        self.tried.entry(record.place).or_default().push(tried);
-        self.count(&record, planned.entry);
+        self.attempts.entry(record.number).or_default().push(result);
+        self.update_counters(&record, planned.entry);
         self.records.push(without_series(record));
     }
 
-    /// What an attempt means for those after it.
-    fn count(&mut self, record: &TrialRecord, entry: usize) {
+    /// Updates the counters of failures, on which retries depend.
+    fn update_counters(&mut self, record: &TrialRecord, entry: usize) {
         let Err(excluded) = &record.result else {
-            self.hopeless = 0;
+            self.permanent_failures = 0;
             if let Some((rounds, _)) = self.own_failures.get_mut(&entry) {
                 rounds.remove(&record.round);
             }
             return;
         };
-        let is_own = matches!(self.tried(record.place), [.., AttemptResult::OwnFailure]);
+        let is_own = matches!(self.attempts(record.number), [.., AttemptResult::OwnFailure]);
         if is_own {
             let failures = self.own_failures.entry(entry);
             let (rounds, last) = failures.or_insert_with(|| (BTreeMap::new(), excluded.clone()));
-            rounds.insert(record.round, record.place);
+            rounds.insert(record.round, record.number);
             *last = excluded.clone();
         }
         if excluded.fault != Fault::Infrastructure {
-            self.hopeless = 0;
-        } else if self.again(record.place).is_none() {
-            self.hopeless += 1;
+            self.permanent_failures = 0;
+        } else if self.retry_reason(record.number).is_none() {
+            self.permanent_failures += 1;
         }
     }
 
-    /// Once, when repeating disturbed trials has become pointless.
+    /// The warning that disturbed trials are no longer repeated; returned once.
     pub(crate) fn take_warning(&mut self) -> Option<Warning> {
-        if self.fruitless < FRUITLESS || self.gave_up_told {
+        if self.disturbed_repeats < DISTURBED_REPEATS || self.has_warned {
             return None;
         }
-        self.gave_up_told = true;
-        let text =
-            format!("{FRUITLESS} disturbed trials were disturbed again: trials are no longer repeated");
+        self.has_warned = true;
+        let text = format!(
+            "{DISTURBED_REPEATS} disturbed trials were disturbed again: trials are no longer repeated"
+        );
         Some(Warning::new(WarningKind::Noise, text))
     }
 
@@ -306,14 +317,14 @@ impl<'a> History<'a> {
         disturbance(record, self.limits?, self.cpus)
     }
 
-    /// The trials of a plan from this place on that are open, with those that are to be tried again.
-    pub(crate) fn open_from(&self, place: u32) -> Vec<PlannedTrial> {
-        let later: Vec<PlannedTrial> = self.plan.trials().skip(place as usize).collect();
+    /// The pending trials from this number on.
+    pub(crate) fn pending_from(&self, number: u32) -> Vec<PlannedTrial> {
+        let later: Vec<PlannedTrial> = self.plan.trials().skip(number as usize).collect();
         self.pending(&later)
     }
 }
 
-/// A record as decisions need it: intervals and samples take most of its memory.
+/// A record without its intervals and samples, which take most of its memory and are not needed for decisions.
 fn without_series(mut record: TrialRecord) -> TrialRecord {
     if let Ok(measurement) = &mut record.result {
         measurement.warm_up_samples = Vec::new();

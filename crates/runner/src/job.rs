@@ -11,16 +11,16 @@ use prony_load::{
 };
 use std::time::Duration;
 
-/// Length of an interval: what steadiness is judged by.
+/// Length of an interval, the unit in which steadiness is judged.
 const INTERVAL_NS: u64 = 100_000_000;
-/// Share of the bodies that are compared where comparing is not cheap.
+/// Share of bodies that are compared if comparing is expensive.
 const COMPARED: f64 = 0.05;
-/// Wrong replies that are kept.
+/// Number of unexpected replies that are recorded.
 const KEPT: u32 = 5;
-/// Longest time for loads that begin together to come to the same point.
+/// Longest time until loads that begin together are all running.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A plain target.
+/// A target without TLS.
 pub fn target_of(host: &str, port: u16) -> Target {
     Target {
         url: format!("http://{host}:{port}"),
@@ -32,7 +32,7 @@ pub fn target_of(host: &str, port: u16) -> Target {
     }
 }
 
-/// The job of a run that warms up like this.
+/// The job for a load with this warm-up.
 pub(crate) fn job(
     trial: &Trial<'_>,
     target: &Target,
@@ -49,9 +49,9 @@ pub(crate) fn job(
         load,
         workload: trial.contract.workload(&group.workload, protocol)?,
         phases: PhaseDurations {
-            warm_up: until(warm_up),
+            warm_up: generator_warm_up(warm_up),
             measurement_ns: run.length.as_nanos() as u64,
-            // Every request has ended by then, with a reply or by its timeout.
+            // By then every request has ended, with a reply or its timeout.
             drain_ns: group.timeout_ns,
         },
         timeout_ns: group.timeout_ns,
@@ -63,7 +63,7 @@ pub(crate) fn job(
         cpus: generator.as_slice().to_vec(),
         transport: TransportChoice::Auto,
         interval_ns: INTERVAL_NS,
-        // Windows of one cycle are alike, windows of different cycles are not the same again.
+        // All windows of one cycle have the same seed; each cycle has another one.
         seed: trial
             .seed()
             .wrapping_add(run.window.map_or(0, |window| u64::from(window.cycle))),
@@ -74,9 +74,9 @@ pub(crate) fn job(
     })
 }
 
-/// What the generator is told of a warm-up. One whose end is decided here has a limit, for a generator that never receives it.
-fn until(warm_up: WarmUp) -> GeneratorWarmUp {
-    let told_by = |limit: Duration| GeneratorWarmUp::UntilTold {
+/// The warm-up of the job. If the runner decides when it ends, there is a limit in case the command never arrives.
+fn generator_warm_up(warm_up: WarmUp) -> GeneratorWarmUp {
+    let until_told = |limit: Duration| GeneratorWarmUp::UntilTold {
         limit_ns: limit.as_nanos() as u64,
     };
     match warm_up {
@@ -84,13 +84,13 @@ fn until(warm_up: WarmUp) -> GeneratorWarmUp {
         WarmUp::Planned(WarmUpChoice::Steady { most_ns, .. }) => {
             GeneratorWarmUp::UntilTold { limit_ns: most_ns }
         }
-        WarmUp::ByCpuTime(choice) => told_by(WarmUpProgress::new(choice).wall() * 2),
-        WarmUp::Together(length) => told_by(length + PATIENCE),
+        WarmUp::ByCpuTime(choice) => until_told(WarmUpProgress::new(choice).wall() * 2),
+        WarmUp::Together(length) => until_told(length + PATIENCE),
         WarmUp::Settle(length) => GeneratorWarmUp::FixedNs(length.as_nanos() as u64),
     }
 }
 
-/// A load at another constant rate, where one is given.
+/// A load with its rate replaced, if `rate` is given.
 fn at_rate(load: &Load, rate: Option<f64>) -> Load {
     let mut load = load.clone();
     if let (Load::Open { arrival, .. }, Some(rate)) = (&mut load, rate) {

@@ -11,7 +11,6 @@ mod build;
 pub mod calibration;
 mod cancel;
 pub mod check_services;
-mod clock;
 pub mod comparisons;
 mod context;
 pub mod designs;
@@ -20,7 +19,6 @@ mod execute;
 mod failure;
 mod fingerprint;
 pub mod generators;
-mod hex;
 mod history;
 pub mod import_replies;
 mod job;
@@ -31,8 +29,6 @@ mod local_testbed;
 mod machine;
 mod noise;
 mod objective;
-mod port_probe;
-mod progress;
 pub mod project;
 mod schedule;
 mod script;
@@ -64,12 +60,11 @@ pub use failure::Failure;
 pub use fingerprint::{Fingerprints, IgnoredFiles};
 pub use history::{History, TrialId};
 pub use job::target_of;
-pub use journal::{Journal, JournalError, NextRound, RunEnd};
+pub use journal::{Journal, JournalError, NextRound, Progress, RunEnd};
 pub use local_testbed::{Claim, LocalTestbed, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
-pub use progress::Progress;
 pub use project::{
     Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
     shipped_contracts,
@@ -81,8 +76,8 @@ pub use schedule::{
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{
-    BuildResults, ReservedRun, ResumedRun, Session, SessionObserver, add_ceilings, neighbours, service_infos,
-    summary, wished_precision,
+    BuildResults, ReservedRun, ResumedRun, Session, SessionObserver, add_ceilings, neighbours, precision_of,
+    service_infos, summary,
 };
 pub use start::{Start, StartedService};
 pub use start_time::StartTime;

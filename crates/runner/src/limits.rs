@@ -5,18 +5,20 @@ use crate::{RunContext, RunEnd};
 use prony_config::Plan;
 use std::time::Duration;
 
-/// The end of a run before its next block.
+/// Whether the run ends before its next block.
 pub(crate) fn reached(context: &RunContext<'_>, history: &History<'_>) -> Option<RunEnd> {
     lost_host(context, history).or_else(|| context.cancel.is_asked().then_some(RunEnd::Interrupted))
 }
 
-/// The end of a run whose host is lost and did not come back though the trial was repeated.
+/// Whether the run ends because a host is lost and could not be reconnected for the retries.
 pub(crate) fn lost_host(context: &RunContext<'_>, history: &History<'_>) -> Option<RunEnd> {
-    let reason = history.gave_up().filter(|_| context.testbed.lost().is_some())?;
+    let reason = history
+        .final_infrastructure_failure()
+        .filter(|_| context.testbed.lost().is_some())?;
     Some(RunEnd::HostLost(reason.to_owned()))
 }
 
-/// The end of a run before its next round.
+/// Whether the run ends before its next round.
 pub(crate) fn before_round(plan: &Plan, history: &History<'_>) -> Option<RunEnd> {
     let budget = plan.budget_ns.map(Duration::from_nanos);
     let is_spent = budget.is_some_and(|budget| history.elapsed() >= budget);

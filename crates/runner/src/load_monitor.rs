@@ -1,5 +1,5 @@
-//! The one loop in which a load is watched: what its generator reports, and whether it, the service, a backing service or a host
-//! has ended or fallen silent.
+//! Monitors a running load: receives the events of its generator, and notices when the generator, the service, a backing service or a
+//! host ends or stops responding.
 
 use crate::generators::{GeneratorMessage, RunningLoad};
 use crate::schedule::LoadRun;
@@ -8,18 +8,17 @@ use crate::{Failure, Progress, RunContext};
 use prony_records::{Command, Event, Phase, TrialStage};
 use std::time::{Duration, Instant};
 
-/// Waits at most this long for an event, then looks at the rest of the world.
+/// Longest wait for an event between two checks of the processes.
 const TICK: Duration = Duration::from_millis(50);
-/// The same where several loads go on at once.
+/// The same if several loads run at once.
 const SHORT_TICK: Duration = Duration::from_millis(1);
 
-/// A load that has begun.
+/// A running load.
 pub(crate) struct MonitoredLoad {
-    /// What it is.
     pub(crate) run: LoadRun,
     pub(crate) loading: Box<dyn RunningLoad>,
-    /// When its generator last reported something.
-    heard: Instant,
+    /// Time of the last event of its generator.
+    last_event: Instant,
 }
 
 impl MonitoredLoad {
@@ -27,7 +26,7 @@ impl MonitoredLoad {
         Self {
             run,
             loading,
-            heard: Instant::now(),
+            last_event: Instant::now(),
         }
     }
 
@@ -36,7 +35,7 @@ impl MonitoredLoad {
     }
 }
 
-/// Watches the loads of a step.
+/// Monitors the loads of a step.
 #[derive(Clone, Copy)]
 pub(crate) struct LoadMonitor<'a> {
     context: &'a RunContext<'a>,
@@ -45,7 +44,7 @@ pub(crate) struct LoadMonitor<'a> {
 }
 
 impl<'a> LoadMonitor<'a> {
-    /// Watches `count` loads at once.
+    /// Monitors `count` loads at once.
     pub(crate) const fn new(context: &'a RunContext<'a>, stage: TrialStage, count: usize) -> Self {
         Self {
             context,
@@ -54,14 +53,14 @@ impl<'a> LoadMonitor<'a> {
         }
     }
 
-    /// The next event of a load, where one comes soon. A failure says what has ended.
+    /// The next event of a load, if there is one within the tick. A failure says what has ended.
     pub(crate) fn next(
         &self,
         load: &mut MonitoredLoad,
         subject: &mut StartedService,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Option<Event>, Failure> {
-        let heard = load.loading.next(self.tick);
+        let message = load.loading.next(self.tick);
         let stage = self.stage;
         if self.context.cancel.is_now() {
             return Err(Failure::interrupted(stage));
@@ -74,33 +73,33 @@ impl<'a> LoadMonitor<'a> {
             return Err(Failure::backing_service(stage, fault));
         }
         if let Some(ending) = subject.service.ended() {
-            let text = format!("the service {ending}, under the load");
+            let text = format!("the service {ending} under the load");
             return Err(Failure::service_ended(stage, text));
         }
         let silence = self.context.options.silence;
-        match heard {
+        match message {
             GeneratorMessage::Event(Event::Failed { reason, fault }) => Err(Failure {
                 fault,
                 ..Failure::new(stage, reason)
             }),
             GeneratorMessage::Event(event) => {
-                // The state of workers is reported by the process that leads them, which may have received nothing.
+                // States of workers come from the controller, not from a worker: they are no sign of life.
                 if !matches!(event, Event::Workers { .. }) {
-                    load.heard = Instant::now();
+                    load.last_event = Instant::now();
                 }
                 self.show(&event, watch);
                 Ok(Some(event))
             }
             GeneratorMessage::Gone(reason) => Err(Failure::infrastructure(stage, reason)),
-            GeneratorMessage::Nothing if load.heard.elapsed() > silence => {
-                let text = format!("the generator said nothing for {silence:?}");
+            GeneratorMessage::Nothing if load.last_event.elapsed() > silence => {
+                let text = format!("the generator reported nothing for {silence:?}");
                 Err(Failure::infrastructure(stage, text))
             }
             GeneratorMessage::Nothing => Ok(None),
         }
     }
 
-    /// Of a load that only warms a service nothing is shown but its warm-up: the replies that are still due when it ends are no
+    /// Shows an event. Of a load that only warms up a service, only the warm-up is shown: replies that arrive after its end are not a
     /// measurement.
     fn show(&self, event: &Event, watch: &mut dyn FnMut(Progress)) {
         let is_shown = |phase: Phase| self.stage == TrialStage::Measure || phase == Phase::WarmUp;

@@ -1,20 +1,20 @@
-//! Noise: what others do to the machine while it measures, and when that is too much.
+//! Noise: CPU time that other programs and the hypervisor take during measurements, and its limits.
 
 use prony_host::{Host, MachineUsage};
 use prony_records::{InterleavedWindow, TrialRecord, Warning, WarningKind};
 use std::time::Duration;
 
-/// The noise beyond which a trial is repeated.
+/// The noise above which a trial is repeated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseLimits {
-    /// CPU time of others, as a share of the machine.
+    /// CPU time of other programs; a share of the machine.
     pub others: f64,
-    /// Time that the hypervisor took, as a share of the machine.
+    /// Time that the hypervisor took; a share of the machine.
     pub steal: f64,
 }
 
 impl Default for NoiseLimits {
-    /// A twentieth of the machine to others, a hundredth to the hypervisor: either moves a throughput by a percent or more.
+    /// 5 % of the machine for other programs, 1 % for the hypervisor: either changes throughput by 1 % or more.
     fn default() -> Self {
         Self {
             others: 0.05,
@@ -23,17 +23,17 @@ impl Default for NoiseLimits {
     }
 }
 
-/// What others take of a machine.
+/// CPU time that is not prony's.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Noise {
-    /// CPU time of other programs, as a share of the machine; `None`: not known.
+    /// CPU time of other programs; a share of the machine. `None` if unknown.
     pub others: Option<f64>,
-    /// Time that the hypervisor took, as a share of the machine; `None`: not known.
+    /// Time that the hypervisor took; a share of the machine. `None` if unknown.
     pub steal: Option<f64>,
 }
 
 impl Noise {
-    /// Looks for this long, while nothing of ours runs.
+    /// Observes the machine for this long, before prony starts any process.
     pub fn before(host: &dyn Host, window: Duration) -> Option<Self> {
         let usage: MachineUsage = host.watch(window)?;
         let capacity = usage.window_ns as f64 * f64::from(usage.cpus);
@@ -44,7 +44,7 @@ impl Noise {
         })
     }
 
-    /// What a trial on a machine of so many CPUs suffered; `None` for one that was not measured.
+    /// The noise during a trial on a machine with `cpus` CPUs; `None` if the trial was not measured.
     pub fn of(record: &TrialRecord, cpus: usize) -> Option<Self> {
         let measurement = record.result.as_ref().ok()?;
         let capacity = measurement.service.window_ns as f64 * cpus as f64;
@@ -55,7 +55,7 @@ impl Noise {
         })
     }
 
-    /// All of it together, as a share of the machine; `None` where nothing is known.
+    /// The sum of both; a share of the machine. `None` if both are unknown.
     pub fn share(self) -> Option<f64> {
         match (self.others, self.steal) {
             (None, None) => None,
@@ -63,7 +63,7 @@ impl Noise {
         }
     }
 
-    /// Who disturbs by more than these limits, in words.
+    /// What exceeds these limits, in words.
     pub fn beyond(self, limits: NoiseLimits) -> Option<String> {
         let percent = |share: f64| format!("{:.1} % of the machine", share * 100.0);
         match (self.others, self.steal) {
@@ -87,12 +87,12 @@ impl Noise {
     }
 }
 
-/// What disturbed a trial, if it was too much.
+/// What disturbed a trial, if it exceeds the limits.
 pub(crate) fn disturbance(record: &TrialRecord, limits: NoiseLimits, cpus: usize) -> Option<String> {
     Noise::of(record, cpus)?.beyond(limits)
 }
 
-/// What neighbours took from the machine in the windows of a service, where it is more than a trial in sequence may suffer.
+/// Warns if other programs used more of the machine in the windows of a service than the default limit.
 pub(crate) fn neighbours(windows: &[InterleavedWindow], cpus: usize) -> Option<Warning> {
     let length_s: f64 = windows.iter().map(|window| window.length_s).sum();
     let taken = windows
@@ -125,11 +125,13 @@ mod tests {
     fn neighbours_are_told_where_they_matter() {
         // Two CPUs for half a second, twice: of 2 s of CPU time they took 0.8 s.
         let busy = [window(Some(500_000_000)), window(Some(300_000_000))];
-        let told = neighbours(&busy, 2).expect("more than a twentieth");
+        let warning = neighbours(&busy, 2).expect("more than a twentieth");
         assert!(
-            told.text.starts_with("other programs used 40 % of the machine"),
+            warning
+                .text
+                .starts_with("other programs used 40 % of the machine"),
             "{}",
-            told.text
+            warning.text
         );
         assert_eq!(neighbours(&[window(Some(20_000_000))], 2), None);
         assert_eq!(neighbours(&[window(None), window(Some(500_000_000))], 2), None);

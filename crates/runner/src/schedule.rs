@@ -1,4 +1,4 @@
-//! What a design may ask for: blocks of steps, as plain data.
+//! What a design may ask for: plain data in the form of blocks and their steps.
 //!
 //! A design is a pure function of the plan and the results so far. It starts nothing, reads no clock and decides nothing about
 //! failures that is not in the results; [`execute`](crate::execute) performs what it asks for.
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 /// How the trials of a plan follow each other.
 pub trait Design {
-    /// What to do next; `None`: the plan is complete.
+    /// The next block; `None`: the plan is complete.
     fn next_block(&self, history: &History<'_>) -> Option<Block>;
 
     /// The next step of a block, given the results of those before it; `None`: the block is over.
@@ -19,7 +19,7 @@ pub trait Design {
     }
 }
 
-/// Services that are up at the same time, and what happens to them.
+/// Services that are up at the same time, and the steps performed on them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
     /// Its round, from 0.
@@ -28,14 +28,14 @@ pub struct Block {
     pub slots: Vec<ServiceStart>,
     /// The steps that are known beforehand; a design whose steps depend on results leaves this empty.
     pub steps: Vec<Step>,
-    /// What the failure of one service does to the others.
+    /// The effect of one service's failure on the others.
     pub on_failure: OnFailure,
 }
 
-/// What the failure of one service of a block does to the others.
+/// The effect of one service's failure on the others of its block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnFailure {
-    /// They go on.
+    /// They continue.
     DropSlot,
     /// The block ends for all.
     EndBlock,
@@ -52,11 +52,11 @@ pub type LoadId = usize;
 pub struct ServiceStart {
     /// The trials that its start serves, in order; at least one. All are of one service, contract and protocol.
     pub trials: Vec<PlannedTrial>,
-    /// Which CPUs it gets.
+    /// Its CPUs.
     pub placement: BlockPlacement,
 }
 
-/// Where the services of a block run.
+/// The CPUs of the services of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockPlacement {
     /// The service has the testbed for itself.
@@ -73,19 +73,19 @@ pub enum BlockPlacement {
 /// One step of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Starts the backing services and the service, and waits until it is ready. A slot that has failed is started anew.
+    /// Starts the backing services and the service, and waits until it is ready. A failed slot is started again.
     Start(Slot),
     /// Checks the contract, before any load.
     Check(Slot),
-    /// Loads until the services are warm; several runs: at the same time. The load goes on.
+    /// Loads until the services are warm; several runs at the same time. The loads continue.
     WarmUp(Vec<LoadRun>, WarmUp),
     /// Measures the loads that a warm-up has begun.
     Measure(Vec<LoadRun>),
-    /// Stops the service from running, without ending it.
+    /// Pauses the service without ending it.
     Pause(Slot),
     /// Lets it run again.
     Resume(Slot),
-    /// Checks the contract and what backing services hold, after the load.
+    /// Checks the contract and the data of backing services, after the load.
     Recheck(Slot),
     /// Adds warnings to the trial that was measured last.
     Warn(Slot, Vec<Warning>),
@@ -96,7 +96,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// The services that it is about.
+    /// The slots that it affects.
     pub fn slots(&self) -> Vec<Slot> {
         match self {
             Self::Start(slot)
@@ -112,41 +112,41 @@ impl Step {
     }
 }
 
-/// One load of one service. The generator learns how long it measures when it starts, so that the length belongs to the run and
-/// not to the step that measures it.
+/// One load of one service. The generator receives the length of the measurement when it starts, which is why the length belongs to
+/// the run and not to [`Step::Measure`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LoadRun {
     /// The service.
     pub slot: Slot,
     /// The load.
     pub load: LoadId,
-    /// The rate of an open load, per second, where it is not that of the plan.
+    /// The rate of an open load, per second; `None`: the rate of the plan.
     pub rate: Option<f64>,
     /// Length of the measurement.
     pub length: Duration,
     /// Whether it is recorded.
     pub purpose: Purpose,
-    /// Which window of an interleaved trial it is.
+    /// Its position among the windows of an interleaved trial.
     pub window: Option<WindowPosition>,
 }
 
-/// What a load is for.
+/// The purpose of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// A measurement of this trial.
+    /// Measures this trial.
     Record(TrialId),
-    /// It steers the design and is not recorded.
+    /// Informs the design and is not recorded.
     Probe,
 }
 
-/// When a window of an interleaved trial is.
+/// The position of a window in an interleaved trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WindowPosition {
-    /// The services that were up at the same time, from 0.
+    /// Number of the set of services that are up at the same time, from 0.
     pub block: u32,
-    /// The cycle, different in each block.
+    /// Number of the cycle, unique across blocks.
     pub cycle: u32,
-    /// The place within the cycle, from 0.
+    /// Position within the cycle, from 0.
     pub place: u32,
 }
 
@@ -155,11 +155,11 @@ pub struct WindowPosition {
 pub enum WarmUp {
     /// As the plan says, judged by the series that the generator reports.
     Planned(WarmUpChoice),
-    /// The same bounds count the CPU time that the service uses.
+    /// The bounds apply to the CPU time of the service.
     ByCpuTime(WarmUpChoice),
-    /// This long from when every run is under load; all measurements begin together.
+    /// For this long after every run is under load; all measurements begin together.
     Together(Duration),
-    /// Connections are made, and what was paused is awake again. No warm-up: data of backing services stays as it is.
+    /// Not a warm-up: time to open connections and to resume paused processes. Data of backing services is not reset.
     Settle(Duration),
 }
 
@@ -170,14 +170,14 @@ pub struct StepResult {
     pub step: Step,
     /// Its outcome.
     pub outcome: Outcome,
-    /// Whether the user has asked to end early: no further trial begins.
+    /// Whether the run is cancelled: no further trial begins.
     pub is_ending: bool,
 }
 
 /// The outcome of a step.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It is done.
+    /// It was performed.
     Done,
     /// The loads have warmed up, in the order of the runs.
     Warm(Vec<Classification>),
@@ -185,19 +185,19 @@ pub enum Outcome {
     Measured(Vec<Recording>),
     /// The service is paused.
     Paused {
-        /// Memory that it holds, bytes.
+        /// Memory in use, bytes.
         memory_bytes: Option<u64>,
-        /// Memory that its host has left, bytes.
+        /// Memory available on its host, bytes.
         available_bytes: Option<u64>,
     },
     /// The services of these slots failed.
     Failed(Vec<Slot>),
-    /// Nothing was done: its service has failed, or none of its trials is to be tried.
+    /// Not performed: its service has failed, or it has no open trial.
     Skipped,
 }
 
 impl StepResult {
-    /// Whether the step was carried out.
+    /// Whether the step was performed.
     pub const fn is_done(&self) -> bool {
         !matches!(self.outcome, Outcome::Failed(_) | Outcome::Skipped)
     }

@@ -1,22 +1,22 @@
-//! Data of backing services that this process has made or found.
+//! Generated data of backing services.
 
 use crate::build::InstalledToolchain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// What was made for backing services, and where it lies.
+/// The data of backing services that this process has generated or found, and its folder.
 #[derive(Debug)]
 pub struct Seeds {
     pub(crate) folder: PathBuf,
     /// Toolchains of this machine, by name.
     pub(crate) found: Mutex<BTreeMap<String, Result<InstalledToolchain, String>>>,
-    /// Data that was seen to be there.
+    /// Keys of data that exists.
     pub(crate) made: Mutex<BTreeSet<String>>,
 }
 
 impl Seeds {
-    /// Kept in this folder; on another host in its cache.
+    /// Data in this folder; on another host, in its cache.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()),

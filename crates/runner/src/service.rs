@@ -1,4 +1,4 @@
-//! Checks a service that has to be started first.
+//! Starts a service outside of a run, to check or use it.
 
 use crate::start::{self, start_service, wait_until_ready};
 use crate::{BackingProcesses, prepare};
@@ -9,26 +9,26 @@ use prony_config::{Address, Limits, Service};
 use prony_load::Protocol;
 use prony_records::{Exclusion, TrialStage};
 
-/// A service and what it is checked against in one start.
+/// A service and the contracts to check in one start.
 #[derive(Debug, Clone, Copy)]
 pub struct ServiceRequest<'a> {
     /// The service.
     pub service: &'a Service,
-    /// Where it was built.
+    /// Its build.
     pub built: &'a BuildOutput,
-    /// Contracts and what is spoken; all of them need the same backing services, or none.
+    /// Contracts with protocols. All need the same backing services, or none.
     pub contracts: &'a [(&'a Contract, Protocol)],
-    /// Decides the random values of the cases.
+    /// Seed of the random values of the cases.
     pub seed: u64,
-    /// Whether cases that take long are tried too.
+    /// Whether slow cases are included.
     pub thorough: bool,
 }
 
-/// Lines of the log that are kept with a failure.
+/// Log lines that are stored with a failure.
 const LOG_LINES: usize = 20;
 
-/// Starts a service beside the backing services that its contracts need, checks it and stops it. A report for each contract, in
-/// their order; the error is why it could not be checked.
+/// Starts a service with the backing services that its contracts need, checks it and stops it. Returns a report for each contract, in
+/// order; the error says why it could not be checked.
 pub fn check_service(
     bench: &RunContext<'_>,
     request: &ServiceRequest<'_>,
@@ -43,22 +43,22 @@ pub fn check_service(
                 if bench.cancel.is_asked() {
                     return Err(Failure::interrupted(TrialStage::Check));
                 }
-                let seen = prony_check::CheckedService {
+                let checked = prony_check::CheckedService {
                     backing: &mut subject.backing_services,
                     cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
                 };
-                check_beside(request, Some(seen))
+                check_beside(request, Some(checked))
             })
             .collect()
     })
 }
 
-/// Starts a service beside the backing services that its contracts need, waits until it is ready, and stops it after `use_it`, which
-/// gets a request for each contract, and the service with its backing services. The error is why it could not be used.
+/// Starts a service with the backing services that its contracts need, waits until it is ready, and stops it after `use_it`, which
+/// gets a request for each contract, and the service with its backing services. The error says why it could not be used.
 ///
 /// # Panics
 ///
-/// Where the request names no contract: it says what the service needs.
+/// If the request has no contract: the contract determines the backing services.
 pub fn with_service<T>(
     bench: &RunContext<'_>,
     request: &ServiceRequest<'_>,
@@ -66,9 +66,9 @@ pub fn with_service<T>(
 ) -> Result<T, Exclusion> {
     let without_log = |failure: Failure| failure.with_log(Vec::new());
     let (contract, _) = request.contracts[0];
-    let mut given = Vec::new();
+    let mut contracts = Vec::new();
     for (contract, _) in request.contracts {
-        given.push(prepare(bench, contract, request.seed).map_err(without_log)?);
+        contracts.push(prepare(bench, contract, request.seed).map_err(without_log)?);
     }
     let start = Start {
         service: request.service,
@@ -78,15 +78,15 @@ pub fn with_service<T>(
         limits: Limits::default(),
         network: None,
     };
-    let seat = TrialPlacement::alone(bench.testbed, contract, None);
+    let placement = TrialPlacement::alone(bench.testbed, contract, None);
     let backing_services =
-        BackingProcesses::start(bench, contract, request.seed, &seat).map_err(without_log)?;
-    let mut subject = start_service(bench, &start, &seat, backing_services).map_err(without_log)?;
+        BackingProcesses::start(bench, contract, request.seed, &placement).map_err(without_log)?;
+    let mut subject = start_service(bench, &start, &placement, backing_services).map_err(without_log)?;
     let target = subject.target.clone();
     let requests: Vec<CheckRequest<'_>> = request
         .contracts
         .iter()
-        .zip(&given)
+        .zip(&contracts)
         .map(|(&(_, protocol), contract)| CheckRequest {
             contract,
             target: &target,
@@ -99,10 +99,10 @@ pub fn with_service<T>(
     let ready = wait_until_ready(&mut *subject.service, &requests[0], limit, bench);
     let used = ready.and_then(|_| use_it(&requests, &mut subject));
     let fault = subject.backing_services.fault();
-    // A service that does not stop rightly is killed, and its replies were judged already.
+    // A service that does not stop is killed; its replies were judged before.
     let _ = subject.service.stop();
     used.map_err(|failure| {
-        let failure = failure.beside(fault, subject.backing_services.blames());
+        let failure = failure.with_backing_services(fault, subject.backing_services.blames());
         failure.with_log(subject.service.log_tail(LOG_LINES))
     })
 }

@@ -1,4 +1,4 @@
-//! A start time by two clocks: the time of day for people, and the monotonic clock for durations.
+//! Times of day for records, and start times by two clocks: the time of day for people, and the monotonic clock for durations.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -25,6 +25,11 @@ impl StartTime {
     pub fn elapsed(&self) -> Duration {
         self.clock.elapsed()
     }
+}
+
+/// The current time in UTC (RFC 3339).
+pub(crate) fn now() -> String {
+    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }
 
 #[cfg(test)]

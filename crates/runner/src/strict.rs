@@ -45,9 +45,9 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
                 if matches!(excluded.stage, TrialStage::Toolchain | TrialStage::Build)
                     && is_optional(catalogue, trial) =>
             {
-                let told = format!("UNAVAILABLE {service}: {}", excluded.reason);
-                if !verdict.unavailable.contains(&told) {
-                    verdict.unavailable.push(told);
+                let line = format!("UNAVAILABLE {service}: {}", excluded.reason);
+                if !verdict.unavailable.contains(&line) {
+                    verdict.unavailable.push(line);
                 }
                 continue;
             }
@@ -74,7 +74,7 @@ pub fn strictly(trials: &[TrialRecord], catalogue: &Catalogue) -> Verdict {
 fn failed_attempt<'a>(trials: &'a [TrialRecord], counted: &TrialRecord) -> Option<&'a str> {
     let attempts = trials
         .iter()
-        .filter(|trial| trial.place == counted.place && !trial.provisional);
+        .filter(|trial| trial.number == counted.number && !trial.provisional);
     attempts
         .filter_map(|trial| trial.result.as_ref().err())
         .find(|excluded| excluded.fault == Fault::Service)

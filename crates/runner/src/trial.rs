@@ -1,37 +1,35 @@
-//! One trial of a plan, and its record.
+//! One trial of a plan: its parts and its record.
 
 use crate::{BuildOutput, StartTime};
 use prony_config::contract::Contract;
 use prony_config::{Entry, GroupPlan, Plan, PlannedTrial, Service};
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord};
 
-/// One trial that is to be done.
+/// One trial to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Trial<'a> {
     /// The plan.
     pub plan: &'a Plan,
-    /// Its place in the plan.
+    /// Its number, round and entry in the plan.
     pub planned: PlannedTrial,
     /// The service.
     pub service: &'a Service,
-    /// Where it was built.
+    /// Its build.
     pub built: &'a BuildOutput,
     /// The contract.
     pub contract: &'a Contract,
 }
 
 impl<'a> Trial<'a> {
-    /// Its entry in the plan.
     pub fn entry(&self) -> &'a Entry {
         &self.plan.entries[self.planned.entry]
     }
 
-    /// Its group in the plan.
     pub fn group(&self) -> &'a GroupPlan {
         self.plan.group_of(self.entry())
     }
 
-    /// Decides its random choices; the same for all services of a round.
+    /// Seed of its random choices; the same for all services of a round.
     pub fn seed(&self) -> u64 {
         self.plan
             .seed
@@ -57,7 +55,7 @@ pub(crate) fn record(
     let entry = &plan.entries[planned.entry];
     let group = plan.group_of(entry);
     TrialRecord {
-        place: planned.place,
+        number: planned.number,
         round: planned.round,
         build: plan.build_number(planned.round),
         start: None,

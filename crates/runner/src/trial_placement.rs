@@ -1,47 +1,47 @@
-//! Where a trial runs, and next to which others.
+//! The CPUs of a trial.
 
 use crate::testbed::Testbed;
 use prony_config::contract::Contract;
 use prony_host::{CpuDemand, Placement};
 use std::path::PathBuf;
 
-/// Where one trial runs, and whether others run next to it.
+/// The CPUs of the roles of a trial, and its slot if several services are up at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialPlacement {
-    /// Which of its roles runs where.
+    /// Host and CPUs of each role.
     pub placement: Placement,
-    /// Its slot, where the services of several trials are up at once.
+    /// Its slot, if the services of several trials are up at once.
     pub slot: Option<ConcurrentSlot>,
 }
 
-/// One of several services that are up at once.
+/// The slot of one of several services that are up at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConcurrentSlot {
-    /// Its number, from 0.
+    /// Number, from 0.
     pub number: usize,
     /// Whether the speed of the service's CPUs is measured in each window.
     pub cpu_speed_probe: bool,
 }
 
 impl TrialPlacement {
-    /// That of a trial that has a testbed for itself. `service_cpus`: the most that the service may use.
+    /// The placement of a trial that has the testbed for itself. `service_cpus` limits the CPUs of the service.
     pub fn alone(testbed: &Testbed, contract: &Contract, service_cpus: Option<f64>) -> Self {
         Self::of(testbed, !contract.backing_services().is_empty(), service_cpus)
     }
 
-    /// The same with backing services, or without.
+    /// Like [`Self::alone`], for a contract with or without backing services.
     pub(crate) fn of(testbed: &Testbed, backing_service: bool, service_cpus: Option<f64>) -> Self {
-        let wants = CpuDemand {
+        let demand = CpuDemand {
             backing_service,
             service_cpus: service_cpus.map(|cpus| cpus.ceil() as usize),
         };
         Self {
-            placement: testbed.place(wants),
+            placement: testbed.place(demand),
             slot: None,
         }
     }
 
-    /// The log of a process of this trial, within the folder of the logs of its host: each slot has its own.
+    /// Name of the log of a process of this trial. Each slot has its own.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         PathBuf::from(match self.slot {
             None => format!("{name}.log"),

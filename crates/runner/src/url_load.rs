@@ -1,4 +1,4 @@
-//! The workers of a testbed, which load a URL.
+//! A load on a URL by the workers of a testbed.
 
 use crate::generators::{Generator as _, record};
 use crate::testbed::{Link, Member, TestbedFile, links_to, network_bound};
@@ -9,17 +9,18 @@ use std::net::{IpAddr, ToSocketAddrs as _};
 use std::path::Path;
 use std::sync::mpsc::Receiver;
 
-/// Workers that load a URL together, as one generator would.
+/// Workers that load a URL together like one generator.
 pub struct UrlLoad {
     workbench: LocalTestbed,
     links: Vec<Link>,
-    /// The host that the load goes to, where the testbed has it.
+    /// The host of services in the testbed, for messages.
     to: String,
 }
 
 impl UrlLoad {
     /// Reaches the workers of a testbed from this workbench. Where the load goes to the host that the testbed has for services, that is
-    /// reached too, and the network to it is measured; `tell` hears why that cannot be, which costs a verdict and no load.
+    /// reached too, and the network to it is measured. If that fails, `tell` receives the reason: there is no verdict on the network
+    /// then, but the load runs.
     pub fn connect(
         workbench: LocalTestbed,
         file: &TestbedFile,
@@ -37,7 +38,7 @@ impl UrlLoad {
             match fleet.measured(file, &here, tell) {
                 Ok(links) => fleet.links = links,
                 Err(reason) => tell(&format!(
-                    "the network to {} is not measured, so nobody will know whether it was the limit: {reason}",
+                    "the network to {} is not measured, so it cannot be identified as the bottleneck: {reason}",
                     fleet.to
                 )),
             }
@@ -137,7 +138,7 @@ mod tests {
         assert!(goes_to(&resolved, &there));
         assert!(
             !goes_to(&target("127.0.0.1"), &file("pipe = true")),
-            "nobody says where it is"
+            "its address is not known"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What was used in the measurement, by whom.
+//! Resource usage during the measurement, and the measurement that it becomes part of.
 
 use crate::Failure;
 use crate::bottleneck;
@@ -13,7 +13,7 @@ use prony_records::{
 };
 use serde::Deserialize as _;
 
-/// The resources of all in the measurement.
+/// Resource usage of service, generator and backing services in one window.
 #[derive(Clone)]
 pub(crate) struct WindowUsage {
     service: Usage,
@@ -21,7 +21,7 @@ pub(crate) struct WindowUsage {
     backing_services: Vec<(BackingUsage, Option<GeneratorUsage>)>,
 }
 
-/// The measurement begins. The service is first and last: its window is the one that must be exact.
+/// Begins the window. The window of the service begins first and ends first: it must be exact.
 pub(crate) fn begin(subject: &mut StartedService, loading: &mut dyn RunningLoad) -> Result<(), Failure> {
     subject
         .service
@@ -32,7 +32,7 @@ pub(crate) fn begin(subject: &mut StartedService, loading: &mut dyn RunningLoad)
     Ok(())
 }
 
-/// The measurement ends.
+/// Ends the window.
 pub(crate) fn end(
     subject: &mut StartedService,
     loading: &mut dyn RunningLoad,
@@ -47,7 +47,7 @@ pub(crate) fn end(
     })
 }
 
-/// The record of the measurement; without a window nothing is known of resources.
+/// The measurement record. Without a window its resources are unknown.
 pub(crate) fn measurement(
     window: Option<WindowUsage>,
     recording: Recording,
@@ -55,8 +55,8 @@ pub(crate) fn measurement(
     start_up: StartUp,
 ) -> Measurement {
     let mut warnings = Vec::new();
-    warnings.extend(unsteady(&steadiness));
-    warnings.extend(slower(&recording));
+    warnings.extend(warm_up_warning(&steadiness));
+    warnings.extend(slowdown_warning(&recording));
     let mut measurement = Measurement {
         other_cpu_ns: None,
         steal_ns: None,
@@ -89,7 +89,7 @@ pub(crate) fn measurement(
     measurement
 }
 
-/// Adds what in the trial contradicts itself; the recording has said what it knows of that already.
+/// Adds warnings about contradictions in the trial, except those that the recording already has.
 pub(crate) fn add_contradictions(measurement: &mut Measurement) {
     for found in measurement.contradictions() {
         let known = measurement.warnings.iter().chain(&measurement.recording.warnings);
@@ -115,14 +115,14 @@ impl WindowUsage {
         self.service.cpu_speed_probe_ns
     }
 
-    /// What the service used, and what stood beside it.
+    /// The resources of the service and of its backing services.
     pub(crate) fn into_used(self) -> (Resources, Vec<BackingUsage>) {
         let backing_services = self.backing_services.into_iter().map(|(used, _)| used);
         (self.service.resources, backing_services.collect())
     }
 
-    /// A failure within it, with what the service's connections waited for meanwhile, where that was much.
-    pub(crate) fn beside(&self, failure: Failure) -> Failure {
+    /// Adds to a failure in this window what the connections of the service waited for, if many did.
+    pub(crate) fn with_waits(&self, failure: Failure) -> Failure {
         let waited = bottleneck::waited(self.backing_services.iter().map(|(used, _)| used));
         match waited {
             None => failure,
@@ -133,22 +133,22 @@ impl WindowUsage {
         }
     }
 
-    /// CPU time that none of ours used.
+    /// CPU time of other programs, ns.
     pub(crate) fn other_cpu_ns(&self) -> Option<u64> {
         let machine = self.service.machine?;
         let backing_services = self
             .backing_services
             .iter()
             .filter_map(|(_, spent)| spent.as_ref());
-        let beside = self.generator.iter().chain(backing_services);
-        let beside: u64 = beside.map(|spent| spent.beside_service_ns).sum();
-        // Without the service's own share nothing can be said about the others'.
+        let others = self.generator.iter().chain(backing_services);
+        let others: u64 = others.map(|spent| spent.beside_service_ns).sum();
+        // Unknown if the service's own CPU time is unknown.
         let own = self.service.resources.cpu_ns? + self.service.supervisor_cpu_ns;
-        Some(machine.busy_ns.saturating_sub(own + beside))
+        Some(machine.busy_ns.saturating_sub(own + others))
     }
 }
 
-fn unsteady(steadiness: &Steadiness) -> Option<Warning> {
+fn warm_up_warning(steadiness: &Steadiness) -> Option<Warning> {
     let seconds = steadiness.warm_up_s;
     match steadiness.classification {
         Classification::NoSteadyState => Some(Warning::new(
@@ -165,8 +165,8 @@ fn unsteady(steadiness: &Steadiness) -> Option<Warning> {
     }
 }
 
-fn slower(recording: &Recording) -> Option<Warning> {
-    // A recording whose load is not known is that of a test.
+fn slowdown_warning(recording: &Recording) -> Option<Warning> {
+    // Only recordings of tests have an unknown load.
     let load = Load::deserialize(&recording.load).ok();
     let pace = load.as_ref().map_or(Pace::OfService, Pace::of);
     let share = warm_up::slowed_down(&recording.intervals, pace)?;

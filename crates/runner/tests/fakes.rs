@@ -84,7 +84,7 @@ impl FakeGenerator {
         }
     }
 
-    /// What happens from the begin of the measurement on.
+    /// Events from the start of the measurement on.
     fn rest(&self) -> Vec<Event> {
         let recording = Box::new(recording(self.outcomes, intervals(&self.measured)));
         vec![
@@ -131,7 +131,7 @@ impl RunningLoad for ScriptedLoad {
 
     fn tell(&mut self, command: Command) {
         self.script.told.lock().expect("unpoisoned").push(command);
-        // An interval that was under way ends before it hears.
+        // The current interval ends before the command arrives.
         self.events.truncate(1);
         self.events.extend(self.script.rest());
     }
@@ -252,7 +252,7 @@ pub(crate) fn process() -> FakeProcess {
     }
 }
 
-/// Runs a testbed of one service on a fake host of so many cores.
+/// Runs a testbed of one service on a fake host.
 pub(crate) fn run(testbed: &Testbed, host: &FakeHost, generator: &dyn Generator) -> TestJournal {
     let hosts = Hosts::here(Member::new(
         "",
@@ -391,7 +391,7 @@ fn no_valid_reply_and_errors_are_exclusions() {
     let silent = reason(Outcomes::default(), false).expect_err("excluded");
     assert_eq!(
         silent.reason,
-        "no request was answered within 2.0 s (nothing was answered)"
+        "no request was answered within 2.0 s (no reply was received)"
     );
     let some = Outcomes {
         valid: 100,
@@ -522,7 +522,7 @@ fn a_generator_that_falls_silent_is_told_in_every_design() {
             (excluded.stage, excluded.fault),
             (TrialStage::WarmUp, Fault::Infrastructure)
         );
-        assert_eq!(excluded.reason, "the generator said nothing for 300ms");
+        assert_eq!(excluded.reason, "the generator reported nothing for 300ms");
     }
 }
 
@@ -568,8 +568,8 @@ fn a_fault_of_the_bench_is_void_and_repeated_twice() {
     let mut generator = FakeGenerator::new(vec![1_000; 3]);
     generator.dies = Arc::new(Mutex::new(u32::MAX));
     let heard = run(&testbed, &host, &generator);
-    let places: Vec<u32> = heard.records.iter().map(|record| record.place).collect();
-    assert_eq!(places, [0, 0, 0, 1, 1, 1]);
+    let numbers: Vec<u32> = heard.records.iter().map(|record| record.number).collect();
+    assert_eq!(numbers, [0, 0, 0, 1, 1, 1]);
     for record in &heard.records {
         let failed = record.result.as_ref().expect_err("void");
         assert_eq!(

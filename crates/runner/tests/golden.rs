@@ -56,11 +56,11 @@ fn story(progress: &Progress) -> Option<String> {
         } => format!("begins {number}/{of} {service} {workload}"),
         Progress::Phase(phase) => format!("phase {phase:?}"),
         Progress::Checked(check) => format!("checked {} {}", check.service, check.passed),
-        Progress::Ended(record) => format!("ended {} {}", record.place, record.result.is_ok()),
+        Progress::Ended(record) => format!("ended {} {}", record.number, record.result.is_ok()),
         Progress::Repeats { reason } => format!("repeats: {reason}"),
         Progress::Round { round } => format!("round {round}"),
         Progress::Cycle { number, of } => format!("cycle {number}/{of}"),
-        Progress::Turn { place } => format!("turn {place}"),
+        Progress::Turn { number } => format!("turn {number}"),
         _ => return None,
     })
 }
@@ -174,7 +174,7 @@ fn shared_starts() {
     is_golden("shared_starts", &heard);
 }
 
-/// A generator that waits for what it is told, as a real one does.
+/// A generator that waits for commands, like a real one.
 struct PacedGenerator;
 
 struct PacedLoad {

@@ -5,8 +5,8 @@ use prony_records::{Exclusion, Fault, TrialRecord, TrialStage, WarningKind};
 use prony_runner::{NoiseLimits, Progress, RunEnd};
 use std::collections::BTreeSet;
 
-fn places(heard: &TestJournal) -> Vec<u32> {
-    heard.records.iter().map(|record| record.place).collect()
+fn numbers(heard: &TestJournal) -> Vec<u32> {
+    heard.records.iter().map(|record| record.number).collect()
 }
 
 #[test]
@@ -15,7 +15,7 @@ fn rounds_hold_every_service_in_the_order_of_the_plan() {
     testbed.plan.rounds = 2;
     let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
-    assert_eq!(places(&heard), [0, 1, 2, 3]);
+    assert_eq!(numbers(&heard), [0, 1, 2, 3]);
     let planned: Vec<String> = testbed
         .plan
         .trials()
@@ -46,7 +46,7 @@ fn a_broken_run_is_continued_where_it_was() {
         ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
-    assert_eq!(places(&heard), [1]);
+    assert_eq!(numbers(&heard), [1]);
 }
 
 #[test]
@@ -55,8 +55,8 @@ fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
     testbed.plan.rounds = 2;
     let mut whole = TestJournal::default();
     assert_eq!(testbed.run(&mut whole), RunEnd::Complete);
-    let provisional: Vec<u32> = whole.provisional.iter().map(|record| record.place).collect();
-    assert_eq!((provisional, places(&whole)), (vec![0, 1], vec![0, 1]));
+    let provisional: Vec<u32> = whole.provisional.iter().map(|record| record.number).collect();
+    assert_eq!((provisional, numbers(&whole)), (vec![0, 1], vec![0, 1]));
     let [first, second] = [&whole.provisional[0], &whole.records[0]];
     let measured = |record: &TrialRecord| record.result.clone().expect("measured").recording;
     assert_eq!(measured(first), measured(second));
@@ -66,7 +66,7 @@ fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
         ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
-    assert_eq!(places(&heard), [1]);
+    assert_eq!(numbers(&heard), [1]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn asking_once_ends_after_the_trial() {
         ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
-    assert_eq!(places(&heard), [0]);
+    assert_eq!(numbers(&heard), [0]);
     assert!(heard.records[0].result.is_ok());
 }
 
@@ -101,7 +101,7 @@ fn asking_twice_ends_now() {
         ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
-    assert_eq!(places(&heard), Vec::<u32>::new());
+    assert_eq!(numbers(&heard), Vec::<u32>::new());
     assert_eq!(leftovers(&testbed), Vec::<String>::new());
 }
 
@@ -114,7 +114,7 @@ fn precise_enough_is_the_end() {
         ..TestJournal::default()
     };
     assert_eq!(testbed.run(&mut heard), RunEnd::Precise);
-    assert_eq!(places(&heard), [0, 1]);
+    assert_eq!(numbers(&heard), [0, 1]);
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn no_round_begins_after_the_budget() {
     testbed.plan.budget_ns = Some(1);
     let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::BudgetSpent);
-    assert_eq!(places(&heard), Vec::<u32>::new());
+    assert_eq!(numbers(&heard), Vec::<u32>::new());
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn what_was_not_built_is_a_row_in_each_round() {
         .for_each(|built| *built = Err(excluded.clone()));
     let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
-    assert_eq!(places(&heard), [0, 1]);
+    assert_eq!(numbers(&heard), [0, 1]);
     assert!(
         heard
             .records
@@ -206,7 +206,7 @@ fn a_service_that_fails_twice_in_two_rounds_is_not_started_again() {
     testbed.plan.rounds = 4;
     let mut heard = TestJournal::default();
     testbed.run(&mut heard);
-    assert_eq!(places(&heard), [0, 0, 1, 1, 2, 3]);
+    assert_eq!(numbers(&heard), [0, 0, 1, 1, 2, 3]);
     let reason = |attempt: usize| {
         heard.records[attempt]
             .result
@@ -238,7 +238,7 @@ fn a_disturbed_trial_is_repeated_once_and_says_so() {
     });
     let mut heard = TestJournal::default();
     assert_eq!(testbed.run(&mut heard), RunEnd::Complete);
-    assert_eq!(places(&heard), [0, 0]);
+    assert_eq!(numbers(&heard), [0, 0]);
     let kinds = |index: usize| -> Vec<WarningKind> {
         let measurement = heard.records[index].result.as_ref().expect("measured");
         measurement.warnings.iter().map(|warning| warning.kind).collect()
@@ -261,7 +261,7 @@ fn noise_that_stays_is_not_repeated_for_ever() {
     });
     let mut heard = TestJournal::default();
     testbed.run(&mut heard);
-    assert_eq!(places(&heard), [0, 0, 1, 1, 2, 2, 3, 4]);
+    assert_eq!(numbers(&heard), [0, 0, 1, 1, 2, 2, 3, 4]);
     let warnings = heard
         .progress
         .iter()
@@ -275,5 +275,5 @@ fn a_quiet_trial_is_not_repeated() {
     testbed.options.noise = Some(quiet());
     let mut heard = TestJournal::default();
     testbed.run(&mut heard);
-    assert_eq!(places(&heard), [0]);
+    assert_eq!(numbers(&heard), [0]);
 }

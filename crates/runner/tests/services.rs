@@ -117,7 +117,7 @@ fn crashing_shows_its_log() {
     assert_eq!(excluded.stage, TrialStage::Start);
     assert_eq!(
         excluded.reason,
-        "the service ended with exit code 1, before it was ready"
+        "the service ended with exit code 1 before it was ready"
     );
     assert_eq!(excluded.log_tail, ["no configuration found"]);
 }
@@ -193,7 +193,8 @@ fn needing_too_much_memory_under_load_is_named() {
     if let Some(reason) = skip::without_control_groups() {
         return skip::skipped(reason);
     }
-    // More requests than the check sends; and a load so long that every machine comes to them: the trial ends with the service.
+    // More requests than the check sends, and a load that is long enough for every machine to reach them: the trial ends when the
+    // service ends.
     let mut testbed = Testbed::new(&["hogs 1000"]);
     testbed.plan.groups[0].warm_up = WarmUpChoice::FixedNs(120_000_000_000);
     testbed.plan.limits = Limits {

@@ -53,7 +53,7 @@ fn a_start_serves_every_load_of_its_round_and_says_so() {
     for (first, trials) in starts {
         let served: Vec<u32> = trials.iter().map(|trial| start(trial).served).collect();
         assert_eq!(served, [0, 1, 2]);
-        assert_eq!(trials[0].place, first);
+        assert_eq!(trials[0].number, first);
         let same =
             |trial: &&TrialRecord| (&trial.service, trial.round) == (&trials[0].service, trials[0].round);
         assert!(trials.iter().all(same));
@@ -183,8 +183,8 @@ fn what_one_load_does_to_a_service_leaves_the_others_their_chance() {
             .all(|reason| reason.starts_with("the service ended")),
         "{reasons:?}"
     );
-    let places: Vec<u32> = heard.records.iter().map(|record| record.place).collect();
-    assert_eq!(places, [0, 0, 1, 1, 2, 2]);
+    let numbers: Vec<u32> = heard.records.iter().map(|record| record.number).collect();
+    assert_eq!(numbers, [0, 0, 1, 1, 2, 2]);
 }
 
 #[test]
@@ -201,7 +201,7 @@ fn a_start_that_was_broken_off_is_continued_by_another_one() {
     let found: Vec<(u32, SharedStart)> = heard
         .records
         .iter()
-        .map(|record| (record.place, start(record)))
+        .map(|record| (record.number, start(record)))
         .collect();
     assert_eq!(
         found,

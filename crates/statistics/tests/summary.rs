@@ -118,7 +118,7 @@ fn a_failed_repeat_replaces_no_valid_trial() {
 fn a_fault_of_the_bench_excludes_nobody() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
     let mut void = trials(&[TrialSpec::failing("a", TrialStage::Check)]).remove(0);
-    void.place = 2;
+    void.number = 2;
     if let Err(failed) = &mut void.result {
         failed.fault = Fault::Infrastructure;
     }

@@ -58,7 +58,7 @@ impl Store {
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
                 params![
                     run,
-                    trial.place,
+                    trial.number,
                     trial.round,
                     trial.service.service,
                     trial.service.variant,

@@ -25,10 +25,10 @@ fn run(id: &str, started_at: &str) -> RunRecord {
     }
 }
 
-fn trial(place: u32, service: &str) -> TrialRecord {
+fn trial(number: u32, service: &str) -> TrialRecord {
     TrialRecord {
-        place,
-        round: place / 2,
+        number,
+        round: number / 2,
         build: None,
         start: None,
         provisional: false,
@@ -88,9 +88,9 @@ fn figures_come_back_to_the_last_digit() {
     assert_eq!(store.run("r").expect("reads"), record);
     let trials: Vec<TrialRecord> = (0..)
         .zip(figures(200))
-        .map(|(place, took_s)| TrialRecord {
+        .map(|(number, took_s)| TrialRecord {
             took_s,
-            ..trial(place, "a")
+            ..trial(number, "a")
         })
         .collect();
     for trial in &trials {
@@ -236,9 +236,9 @@ fn a_reader_sees_what_another_handle_appends() {
             let path = &path;
             scope.spawn(move || {
                 let store = Store::open(path).expect("opens next to others");
-                for place in 0..25 {
+                for number in 0..25 {
                     store
-                        .append_trial("r", &trial(thread * 25 + place, "a"))
+                        .append_trial("r", &trial(thread * 25 + number, "a"))
                         .expect("appends next to others");
                 }
             });
@@ -386,9 +386,9 @@ fn writer_that_never_ends() {
     store
         .begin_run(&run("r", "2026-11-20T00:00:00Z"))
         .expect("begins");
-    for place in 0.. {
-        store.append_trial("r", &trial(place, "a")).expect("appends");
-        println!("appended {place}");
+    for number in 0.. {
+        store.append_trial("r", &trial(number, "a")).expect("appends");
+        println!("appended {number}");
     }
 }
 

@@ -74,8 +74,8 @@ fn every_kept_store_is_read_and_says_the_same() {
             let again = Store::open(&path).expect("opens again");
             let trials = again.trials(&run).expect("reads");
             assert_eq!(
-                trials.last().map(|last| (last.place, &last.service)),
-                Some((trial.place, &trial.service))
+                trials.last().map(|last| (last.number, &last.service)),
+                Some((trial.number, &trial.service))
             );
         }
     }
@@ -133,7 +133,7 @@ fn heads_are_trials_without_their_series() {
         let heads = store.heads(&run.id).expect("reads");
         assert_eq!(heads.len(), trials.len());
         for (head, trial) in heads.iter().zip(&trials) {
-            assert_eq!((head.place, &head.service), (trial.place, &trial.service));
+            assert_eq!((head.number, &head.service), (trial.number, &trial.service));
             let (Ok(head), Ok(whole)) = (&head.result, &trial.result) else {
                 assert_eq!(head, trial, "nothing was measured");
                 continue;

@@ -86,7 +86,8 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     /// Number of the trial in the plan, from 0.
-    pub place: u32,
+    #[serde(rename = "place")]
+    pub number: u32,
     /// Round, from 0.
     pub round: u32,
     /// Index into [`Plan::entries`].
@@ -199,7 +200,7 @@ impl Plan {
         let first = round * self.entries.len() as u32;
         (first..)
             .zip(order)
-            .map(|(place, entry)| PlannedTrial { place, round, entry })
+            .map(|(number, entry)| PlannedTrial { number, round, entry })
             .collect()
     }
 

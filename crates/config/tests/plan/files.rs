@@ -117,8 +117,8 @@ fn a_plan_holds_every_service_once_a_round() {
         let entries: BTreeSet<usize> = plan.round(round).iter().map(|trial| trial.entry).collect();
         assert_eq!(entries.len(), 3, "round {round}");
     }
-    let places: Vec<u32> = plan.trials().map(|trial| trial.place).collect();
-    assert_eq!(places, (0..9).collect::<Vec<u32>>());
+    let numbers: Vec<u32> = plan.trials().map(|trial| trial.number).collect();
+    assert_eq!(numbers, (0..9).collect::<Vec<u32>>());
 }
 
 /// Compared trials are measured within minutes of each other, and no workload always comes first.

@@ -264,7 +264,7 @@ fn point(trial: &TrialRecord) -> Point {
     };
     let measured = trial.result.as_ref().ok();
     Point {
-        order: trial.place,
+        order: trial.number,
         start: trial.start,
         steal_ns: measured.and_then(|measured| measured.steal_ns),
         other_cpu_ns: measured.and_then(|measured| measured.other_cpu_ns),

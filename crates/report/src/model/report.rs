@@ -117,8 +117,8 @@ impl Report {
 
 /// A repeated trial counts once.
 fn ended(trials: &[TrialRecord]) -> u32 {
-    let places: BTreeSet<u32> = trials.iter().map(|trial| trial.place).collect();
-    places.len() as u32
+    let numbers: BTreeSet<u32> = trials.iter().map(|trial| trial.number).collect();
+    numbers.len() as u32
 }
 
 /// The trials of a round run in random order; readers expect the order of the plan.

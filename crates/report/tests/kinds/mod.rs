@@ -138,7 +138,7 @@ fn several_numbers_of_connections_are_one_table() {
     let one = "by number of connections";
     let alone = report_of(&sample::run(), &trials, 0.95, None);
     trials.extend(closed().into_iter().map(|trial| TrialRecord {
-        place: trial.place + 100,
+        number: trial.number + 100,
         ..trial
     }));
     let several = report_of(&sample::run(), &trials, 0.95, None);
@@ -311,7 +311,7 @@ fn the_workloads_of_a_contract_are_a_radar_chart() {
     {
         for mut trial in closed() {
             workload.clone_into(&mut trial.workload);
-            trial.place += 100 * index as u32;
+            trial.number += 100 * index as u32;
             all.push(trial);
         }
     }

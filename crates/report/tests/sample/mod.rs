@@ -204,15 +204,15 @@ pub(crate) fn trials() -> Vec<TrialRecord> {
     for round in 0..ROUNDS {
         for (group, load) in [&closed, &open].into_iter().enumerate() {
             for (index, made) in SERVICES.iter().enumerate() {
-                let place = round * 8 + group as u32 * 4 + index as u32;
-                all.push(trial(made, load, place, round));
+                let number = round * 8 + group as u32 * 4 + index as u32;
+                all.push(trial(made, load, number, round));
             }
         }
     }
     all
 }
 
-fn trial(made: &SampleService, load: &Value, place: u32, round: u32) -> TrialRecord {
+fn trial(made: &SampleService, load: &Value, number: u32, round: u32) -> TrialRecord {
     let result = if made.throughput == 0.0 {
         Err(Exclusion {
             stage: TrialStage::Check,
@@ -221,10 +221,10 @@ fn trial(made: &SampleService, load: &Value, place: u32, round: u32) -> TrialRec
             fault: Fault::Service,
         })
     } else {
-        Ok(measurement(made, load, place, round))
+        Ok(measurement(made, load, number, round))
     };
     TrialRecord {
-        place,
+        number,
         round,
         build: None,
         start: None,
@@ -243,9 +243,9 @@ fn trial(made: &SampleService, load: &Value, place: u32, round: u32) -> TrialRec
     }
 }
 
-fn measurement(made: &SampleService, load: &Value, place: u32, round: u32) -> Measurement {
+fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> Measurement {
     // A spread of a few per mille that depends only on the number of the trial.
-    let wobble = 1.0 + (f64::from(place * 37 % 11) - 5.0) / 1000.0;
+    let wobble = 1.0 + (f64::from(number * 37 % 11) - 5.0) / 1000.0;
     let throughput = if load["kind"] == "open" {
         20_000.0
     } else {

@@ -1,3 +1,3 @@
-# It goes away for a moment: nobody removes its data meanwhile.
+# The service stops for a moment; the mark `away` keeps the clean-up from removing its data meanwhile.
 mine=$(mine)
 touch "$mine/away"

@@ -1,5 +1,4 @@
-//! What is looked at behind the server: numbers of its backing services before a load, and what must have become of them after it;
-//! and what was seen there meanwhile.
+//! Invariants in the backing services: numbers that are queried before and after a load, and the connections counted in between.
 
 use super::process::BackingProcesses;
 use crate::{Cancel, Failure};
@@ -8,34 +7,34 @@ use prony_records::{AfterLoad, Answers, BackingUsage, TrialStage};
 use std::thread;
 use std::time::Duration;
 
-/// Looks at a number that is not right, and the pause between them: a service may still be busy with what it was sent.
-const LOOKS: u32 = 3;
+/// Queries of a value that violates an invariant, and the pause between them: a service may still be processing requests.
+const QUERIES: u32 = 3;
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// What was found behind a service, in the order of the contract.
+/// The `[[after]]` values of a contract, in its order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Invariants {
-    /// Before its load.
+    /// Values before the load.
     before: Vec<i64>,
-    /// After it: what is right.
+    /// Values after the load, which fulfil the invariants.
     pub(crate) found: Vec<AfterLoad>,
 }
 
 impl Invariants {
-    /// Asks all that the contract wants to know again after the load.
+    /// Queries all values before the load.
     pub(crate) fn before(
         backing_services: &mut BackingProcesses,
         contract: &Contract,
     ) -> Result<Self, Failure> {
-        let asked = contract.after().iter();
-        let asked = asked.map(|after| number(backing_services, after, TrialStage::WarmUp));
+        let rules = contract.after().iter();
+        let values = rules.map(|after| number(backing_services, after, TrialStage::WarmUp));
         Ok(Self {
-            before: asked.collect::<Result<_, _>>()?,
+            before: values.collect::<Result<_, _>>()?,
             found: Vec::new(),
         })
     }
 
-    /// Asks again after the load, of which `answers` came, and judges. The error says which rule is broken.
+    /// Queries all values after a load with these `answers`, and judges them. The error names the violated invariant.
     pub(crate) fn judge(
         &mut self,
         backing_services: &mut BackingProcesses,
@@ -49,16 +48,16 @@ impl Invariants {
         }
         let uncounted = "the generator did not count the replies that `[[after]]` needs";
         let answers = answers.ok_or_else(|| Failure::infrastructure(TrialStage::Recheck, uncounted))?;
-        let judged = rules
+        let results = rules
             .iter()
             .zip(&self.before)
-            .map(|(after, &before)| judged(backing_services, after, before, answers, cancel));
-        self.found = judged.collect::<Result<_, _>>()?;
+            .map(|(after, &before)| check_invariant(backing_services, after, before, answers, cancel));
+        self.found = results.collect::<Result<_, _>>()?;
         Ok(())
     }
 }
 
-/// Judges what was seen behind a service while its load went on. The error says which rule is broken.
+/// Judges the number of connections during the load. The error names the violated limit.
 pub(crate) fn judge_during(
     backing_services: &BackingProcesses,
     contract: &Contract,
@@ -71,13 +70,13 @@ pub(crate) fn judge_during(
                 format!("`during` `{}`: {reason}", during.name()),
             )
         };
-        let most = backing_services.number(during.backing_service(), during.connections());
+        let most = backing_services.limit(during.backing_service(), during.connections());
         let most = most.map_err(failed)?;
         let one = used.iter().find(|one| one.name == during.backing_service());
-        let seen = one.and_then(|one| Some((one, one.watched.as_ref()?.connections_most)));
-        if let Some((one, seen)) = seen.filter(|(_, seen)| *seen > most) {
+        let peak = one.and_then(|one| Some((one, one.watched.as_ref()?.connections_most)));
+        if let Some((one, peak)) = peak.filter(|(_, peak)| *peak > most) {
             let text = format!(
-                "under the load it breaks its contract: `{}`: {seen} connections to backing service `{}` ({}) at one time, where {most} are allowed",
+                "under the load it breaks its contract: `{}`: {peak} connections to backing service `{}` ({}) at one time, where {most} are allowed",
                 during.name(),
                 one.name,
                 one.title
@@ -88,7 +87,7 @@ pub(crate) fn judge_during(
     Ok(())
 }
 
-/// The replies of a load as the rules of a contract read them.
+/// The replies of a load: the input of the invariants.
 struct ReplyCounts<'a>(&'a Answers);
 
 impl ReplyCounter for ReplyCounts<'_> {
@@ -101,7 +100,7 @@ impl ReplyCounter for ReplyCounts<'_> {
     }
 }
 
-fn judged(
+fn check_invariant(
     backing_services: &mut BackingProcesses,
     after: &FinalInvariant,
     before: i64,
@@ -109,11 +108,11 @@ fn judged(
     cancel: &Cancel,
 ) -> Result<AfterLoad, Failure> {
     let expected = after.expected(before, &ReplyCounts(answers));
-    let mut looks = 0;
+    let mut queries = 0;
     let found = loop {
         let found = number(backing_services, after, TrialStage::Recheck)?;
-        looks += 1;
-        if (expected.low..=expected.high).contains(&found) || looks == LOOKS {
+        queries += 1;
+        if (expected.low..=expected.high).contains(&found) || queries == QUERIES {
             break found;
         }
         if cancel.is_now() {
@@ -121,7 +120,7 @@ fn judged(
         }
         thread::sleep(PAUSE);
     };
-    let looked = AfterLoad {
+    let result = AfterLoad {
         name: after.name().to_owned(),
         backing_service: after.backing_service().to_owned(),
         equals: after.equals().to_owned(),
@@ -132,15 +131,15 @@ fn judged(
         uncertain: expected.uncertain,
     };
     if (expected.low..=expected.high).contains(&found) {
-        return Ok(looked);
+        return Ok(result);
     }
     Err(Failure::new(
         TrialStage::Recheck,
-        broken(&looked, &expected.numbers),
+        violation(&result, &expected.numbers),
     ))
 }
 
-fn broken(looked: &AfterLoad, numbers: &str) -> String {
+fn violation(result: &AfterLoad, numbers: &str) -> String {
     let AfterLoad {
         name,
         backing_service,
@@ -150,12 +149,12 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
         found,
         uncertain,
         ..
-    } = looked;
+    } = result;
     let wanted = if low == high {
         format!("`{equals}`: {numbers} = {low}")
     } else {
         format!(
-            "`{equals}`: {numbers}, from {low} to {high} since nobody knows what became of {uncertain} requests"
+            "`{equals}`: {numbers}, from {low} to {high} because the outcome of {uncertain} requests is unknown"
         )
     };
     format!(
@@ -163,7 +162,7 @@ fn broken(looked: &AfterLoad, numbers: &str) -> String {
     )
 }
 
-/// The one whole number that a query finds. That there is none is no fault of the service.
+/// The single integer that a query returns. Anything else is an infrastructure failure.
 fn number(
     backing_services: &mut BackingProcesses,
     after: &FinalInvariant,
@@ -172,7 +171,7 @@ fn number(
     let failed =
         |reason: String| Failure::infrastructure(stage, format!("`after` `{}`: {reason}", after.name()));
     let (_, rows) = backing_services
-        .ask(after.backing_service(), after.query())
+        .query(after.backing_service(), after.query())
         .map_err(failed)?;
     let one = match rows.as_slice() {
         [row] => match row.as_slice() {
@@ -181,5 +180,5 @@ fn number(
         },
         _ => None,
     };
-    one.ok_or_else(|| failed(format!("`{}` gives no single whole number", after.query())))
+    one.ok_or_else(|| failed(format!("`{}` does not return a single integer", after.query())))
 }

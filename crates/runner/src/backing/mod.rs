@@ -1,50 +1,47 @@
-//! What stands beside a service while it is checked and loaded: databases, caches, slow backends.
+//! The backing services of a service while it is checked and loaded: databases, caches, slow backends.
 //!
 //! A backing service is started for each start of a service, on a copy of data that is made once for its files and the run's seed.
-//! All that touches its host goes through [`prony_host::Host`], as scripts and processes, so that it may be any host of a testbed.
-//! What fails here is the bench's fault, never the service's.
+//! Everything on its host is done through [`prony_host::Host`], by scripts and processes, so it may be any host of a testbed. Failures
+//! here are infrastructure failures, never those of the service.
 
 mod invariants;
 mod process;
 mod query;
 mod recipe;
 mod seed;
-mod seeded_contracts;
 mod usage;
 
-use crate::Failure;
-use crate::{RunContext, TrialPlacement};
-use prony_config::contract::{Contract, RowTable};
-use prony_records::TrialStage;
-use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-
+use crate::{Failure, Progress, RunContext, TrialPlacement};
 pub(crate) use invariants::{Invariants, judge_during};
 pub use process::{BackingProcess, BackingProcesses};
-pub(crate) use seeded_contracts::SeededContracts;
+use prony_config::contract::{Contract, RowTable};
+use prony_config::{Catalogue, Plan};
+use prony_records::{Exclusion, TrialStage};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
-/// Time for a query of prony's own.
+/// Timeout of prony's own queries.
 const ANSWER: std::time::Duration = std::time::Duration::from_secs(20);
 
-/// Makes the data that a contract's backing services begin with, where it is not there yet. Gives the contract with the rows that
-/// stand in it, where it asks for some.
+/// Generates the initial data of a contract's backing services, unless it exists. Returns the contract with the rows that it reads from
+/// that data.
 pub fn prepare<'c>(
     bench: &RunContext<'_>,
     contract: &'c Contract,
     seed: u64,
 ) -> Result<Cow<'c, Contract>, Failure> {
-    let seat = TrialPlacement::alone(bench.testbed, contract, None);
-    for wanted in contract.backing_services() {
-        seed::make(bench, contract, wanted, seed, &seat)?;
+    let placement = TrialPlacement::alone(bench.testbed, contract, None);
+    for requirement in contract.backing_services() {
+        seed::make(bench, contract, requirement, seed, &placement)?;
     }
     if contract.rows().is_empty() {
         return Ok(Cow::Borrowed(contract));
     }
-    let mut backing_services = BackingProcesses::start(bench, contract, seed, &seat)?;
+    let mut backing_services = BackingProcesses::start(bench, contract, seed, &placement)?;
     let mut tables = BTreeMap::new();
     for rows in contract.rows() {
-        let table = backing_services.ask(rows.backing_service(), rows.query());
+        let table = backing_services.query(rows.backing_service(), rows.query());
         let failed =
             |reason| Failure::infrastructure(TrialStage::Build, format!("`rows.{}`: {reason}", rows.name()));
         let (columns, values) = table.map_err(failed)?;
@@ -57,12 +54,50 @@ pub fn prepare<'c>(
         );
     }
     drop(backing_services);
-    let given = contract.clone().give_rows(tables);
-    given
+    let contract_with_rows = contract.clone().give_rows(tables);
+    contract_with_rows
         .map(Cow::Owned)
         .map_err(|error| Failure::infrastructure(TrialStage::Build, error.to_string()))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The contracts of a plan, with the rows of their data.
+pub(crate) struct SeededContracts<'a> {
+    catalogue: &'a Catalogue,
+    /// Contracts with backing services, or why they cannot be used.
+    seeded: BTreeMap<String, Result<Cow<'a, Contract>, Failure>>,
+}
+
+impl<'a> SeededContracts<'a> {
+    /// Generates the data of backing services before the first trial. `None` if the run was cancelled.
+    pub(crate) fn prepare(
+        plan: &Plan,
+        context: &RunContext<'a>,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Option<Self> {
+        let catalogue = context.catalogue;
+        let names: BTreeSet<&str> = plan.groups.iter().map(|group| group.contract.as_str()).collect();
+        let contracts = names.into_iter().filter_map(|name| catalogue.contracts.get(name));
+        let with_data = contracts.filter(|contract| !contract.backing_services().is_empty());
+        let seeded: BTreeMap<_, _> = with_data
+            .map(|contract| {
+                watch(Progress::Seeds(contract.name.clone()));
+                (contract.name.clone(), prepare(context, contract, plan.seed))
+            })
+            .collect();
+        let is_interrupted = |one: &Result<_, Failure>| one.as_ref().is_err_and(Failure::is_interrupted);
+        (!seeded.values().any(is_interrupted)).then_some(Self { catalogue, seeded })
+    }
+
+    /// A contract, or why it cannot be used; `None` if there is no such contract.
+    pub(crate) fn get(&self, name: &str) -> Option<Result<&Contract, Exclusion>> {
+        match self.seeded.get(name) {
+            Some(Ok(contract)) => Some(Ok(contract)),
+            Some(Err(failed)) => Some(Err(failed.clone().with_log(Vec::new()))),
+            None => self.catalogue.contracts.get(name).map(Ok),
+        }
+    }
 }

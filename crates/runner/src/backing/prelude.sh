@@ -1,7 +1,7 @@
 # How every script of a companion begins. Given: BASE, where data lies; OTHERWISE, where it lies if the user of the companion
 # may not enter BASE; USERS, as whom it runs where this is root. It sets AS (runs a command as that user), OWNER, and DATA in a
 # folder LIVE, whose name is this process and its start: what `exec`s from here is the same process, and when it is gone the
-# folder is nobody's, unless it is away for less than a minute. `mine` prints the folder that bears TOKEN.
+# folder has no owner, unless it is away for less than a minute. `mine` prints the folder that bears TOKEN.
 born() {
   read -r stat 2>/dev/null <"/proc/$1/stat" || return 0
   # shellcheck disable=SC2086

@@ -1,4 +1,4 @@
-//! Backing services that run.
+//! Running backing services.
 
 use super::ANSWER;
 use super::query::{self, Table};
@@ -17,56 +17,59 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Tries with another port when the one that was free is taken by the time it binds it.
+/// Attempts to start with another port, if the chosen one was taken before the backing service bound it.
 const PORTS: u32 = 3;
-/// Time between two looks at one that starts.
+/// Interval at which readiness is checked.
 const LOOK: Duration = Duration::from_millis(5);
-/// Time for its folder to be removed.
+/// Time to remove its folder.
 const REMOVAL: Duration = Duration::from_secs(30);
-/// Lines of its log that are looked through for what it says of itself.
+/// Log lines that are searched for faults.
 const LINES: usize = 200;
 
-/// All that stands beside one service, in the order of its contract.
+/// The running backing services of one service, in the order of its contract.
 #[derive(Default)]
 pub struct BackingProcesses {
     all: Vec<BackingProcess>,
 }
 
-/// One that runs.
+/// A running backing service.
 pub struct BackingProcess {
     recipe: Recipe,
     port: u16,
-    /// `None` only while it is started anew.
+    /// `None` only while it is restarted.
     process: Option<Box<dyn Process>>,
-    /// How long it took to start.
+    /// Time that it took to start.
     took: Duration,
-    /// What looks at it while a load goes on; `None`: nothing yet, or nothing can.
-    watch: Option<UsageSampler>,
+    /// Samples its connections during a load; `None` before the first load, or if it has no `watch` query.
+    sampler: Option<UsageSampler>,
 }
 
 impl BackingProcesses {
-    /// Starts all that a contract needs, and waits until each is ready.
+    /// Starts the backing services of a contract, and waits until each is ready.
     pub fn start(
         bench: &RunContext<'_>,
         contract: &Contract,
         seed: u64,
-        seat: &TrialPlacement,
+        trial_placement: &TrialPlacement,
     ) -> Result<Self, Failure> {
         let mut all = Vec::new();
-        for wanted in contract.backing_services() {
+        for requirement in contract.backing_services() {
             all.push(BackingProcess::start(Recipe::new(
-                bench, contract, wanted, seed, seat,
+                bench,
+                contract,
+                requirement,
+                seed,
+                trial_placement,
             )?)?);
         }
         Ok(Self { all })
     }
 
-    /// Whether there are none.
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// What they add to the environment of the service.
+    /// The variables that they add to the environment of the service.
     pub fn exports(&self) -> BTreeMap<String, String> {
         let exports = |one: &BackingProcess| {
             let exports = one.recipe.definition.exports.iter();
@@ -76,13 +79,13 @@ impl BackingProcesses {
         self.all.iter().flat_map(exports).collect()
     }
 
-    fn named(&mut self, name: &str) -> Option<&mut BackingProcess> {
+    fn find(&mut self, name: &str) -> Option<&mut BackingProcess> {
         self.all.iter_mut().find(|one| one.recipe.name == name)
     }
 
-    /// What a query finds at one of them.
-    pub(crate) fn ask(&mut self, name: &str, query: &str) -> Result<Table, String> {
-        let one = self.named(name);
+    /// Runs a query at one of them.
+    pub(crate) fn query(&mut self, name: &str, query: &str) -> Result<Table, String> {
+        let one = self.find(name);
         let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
         let Some(asked_at) = &one.recipe.definition.asked_at else {
             return Err(format!("{} answers no queries", one.recipe.label()));
@@ -90,54 +93,54 @@ impl BackingProcesses {
         query::query(&one.recipe.address(asked_at, one.port), query, ANSWER)
     }
 
-    /// The number that a contract bounds by at one of them.
-    pub(crate) fn number(&self, name: &str, most: &UpperLimit) -> Result<u64, String> {
+    /// The value of a limit that a contract sets for one of them.
+    pub(crate) fn limit(&self, name: &str, most: &UpperLimit) -> Result<u64, String> {
         let one = self.all.iter().find(|one| one.recipe.name == name);
         let one = one.ok_or_else(|| format!("there is no backing service `{name}`"))?;
         one.recipe.definition.number(most)
     }
 
-    /// Gives all of them the data with which they began. Says whether one was started anew for it: then what the service has
-    /// open there is cut off.
+    /// Resets all of them to their initial data. Returns whether one was restarted for this, which closes the connections of the
+    /// service.
     pub(crate) fn reset(&mut self) -> Result<bool, Failure> {
-        let mut anew = false;
+        let mut restarted = false;
         for one in &mut self.all {
-            anew |= one.reset()?;
+            restarted |= one.reset()?;
         }
-        Ok(anew)
+        Ok(restarted)
     }
 
-    /// Why one of them failed, where one did: nothing is known of the service then.
+    /// Why one of them failed, if one did: then the service is not to blame.
     pub(crate) fn fault(&mut self) -> Option<String> {
         self.all.iter_mut().find_map(BackingProcess::fault)
     }
 
-    /// The same without a look at their logs.
+    /// Like [`Self::fault`], without reading their logs.
     pub(crate) fn ended(&mut self) -> Option<String> {
         self.all.iter_mut().find_map(BackingProcess::ended)
     }
 
-    /// What they say that the service asked too much of.
+    /// What a log says about a limit that the service exceeded.
     pub(crate) fn blames(&self) -> Option<String> {
         self.all.iter().find_map(BackingProcess::blame)
     }
 
-    /// Gets ready to see what the service's connections do in them.
+    /// Prepares sampling of the service's connections.
     pub(crate) fn watch(&mut self) -> Result<(), Failure> {
         self.all.iter_mut().try_for_each(BackingProcess::watch)
     }
 
-    /// From here on their resources count, and what the service's connections do there is seen.
+    /// Begins counting their resources and sampling the service's connections.
     pub(crate) fn begin_window(&mut self) {
         for one in &mut self.all {
             let _ = one.process.as_mut().map(|process| process.begin_window());
-            if let Some(watch) = &mut one.watch {
+            if let Some(watch) = &mut one.sampler {
                 watch.begin();
             }
         }
     }
 
-    /// What they used since then.
+    /// Their resource usage since [`Self::begin_window`].
     pub(crate) fn end_window(&mut self) -> Vec<(BackingUsage, Option<GeneratorUsage>)> {
         self.all.iter_mut().map(BackingProcess::end_window).collect()
     }
@@ -145,12 +148,11 @@ impl BackingProcesses {
 
 impl BackingControl<Failure> for BackingProcesses {
     fn stop(&mut self, backing_service: &str) -> Result<(), Failure> {
-        self.named(backing_service)
-            .map_or(Ok(()), BackingProcess::go_away)
+        self.find(backing_service).map_or(Ok(()), BackingProcess::suspend)
     }
 
     fn start(&mut self, backing_service: &str) -> Result<(), Failure> {
-        self.named(backing_service).map_or(Ok(()), BackingProcess::run)
+        self.find(backing_service).map_or(Ok(()), BackingProcess::run)
     }
 }
 
@@ -159,14 +161,14 @@ impl BackingProcess {
         let mut one = Self {
             process: None,
             took: Duration::ZERO,
-            watch: None,
+            sampler: None,
             port: 0,
             recipe,
         };
         let mut last = one.recipe.failed("did not start");
         for attempt in 0..PORTS {
             if attempt > 0 {
-                seed::again(&one.recipe)?;
+                seed::restore(&one.recipe)?;
             }
             let port = one.recipe.member.host.free_port();
             one.port = port.map_err(|error| Recipe::host_failed(&error))?;
@@ -227,7 +229,7 @@ impl BackingProcess {
             }
             ReadinessCheck::Get(path) => {
                 let status = query::get(
-                    &self.recipe.place.address,
+                    &self.recipe.placement.address,
                     self.port,
                     path,
                     definition.start_timeout,
@@ -238,10 +240,10 @@ impl BackingProcess {
         })
     }
 
-    /// Runs a command of its file on its host; the error is what it printed.
+    /// Runs a command of its definition on its host; the inner error is its output.
     fn command(&self, what: &str, command: &str) -> Result<Result<(), Vec<String>>, Failure> {
         let environment = BTreeMap::from([
-            ("HOST".to_owned(), self.recipe.place.address.clone()),
+            ("HOST".to_owned(), self.recipe.placement.address.clone()),
             ("PORT".to_owned(), self.port.to_string()),
         ]);
         let text = self.recipe.filled(command, self.port);
@@ -256,7 +258,7 @@ impl BackingProcess {
             return match done {
                 Ok(()) => Ok(false),
                 Err(log) => Err(self.recipe.failed(&format!(
-                    "cannot forget what the check wrote: {}",
+                    "cannot remove what the check wrote: {}",
                     log.join(" | ")
                 ))),
             };
@@ -267,13 +269,13 @@ impl BackingProcess {
         if let Some(fault) = self.fault() {
             return Err(Failure::backing_service(TrialStage::Start, fault));
         }
-        // Its port is free when it is gone.
-        self.watch = None;
+        // Dropping the process frees its port.
+        self.sampler = None;
         self.process = None;
         match self.run() {
             Err(failure) if !failure.is_interrupted() => {
                 self.process = None;
-                seed::again(&self.recipe)?;
+                seed::restore(&self.recipe)?;
                 self.run()?;
             }
             done => done?,
@@ -281,8 +283,8 @@ impl BackingProcess {
         Ok(true)
     }
 
-    /// Ends it in order; it finds its data when it runs again.
-    fn go_away(&mut self) -> Result<(), Failure> {
+    /// Stops it and keeps its data for the next [`Self::run`].
+    fn suspend(&mut self) -> Result<(), Failure> {
         if let Some(fault) = self.fault() {
             return Err(Failure::backing_service(TrialStage::Check, fault));
         }
@@ -291,9 +293,9 @@ impl BackingProcess {
             .script(("away", include_str!("away.sh")), Vec::new(), BTreeMap::new());
         recipe::run(&self.recipe, &spec, REMOVAL)?.map_err(|log| {
             self.recipe
-                .failed(&format!("cannot go away: {}", log.join(" | ")))
+                .failed(&format!("cannot be stopped: {}", log.join(" | ")))
         })?;
-        self.watch = None;
+        self.sampler = None;
         if let Some(mut process) = self.process.take() {
             process.stop().map_err(|error| Recipe::host_failed(&error))?;
         }
@@ -302,7 +304,7 @@ impl BackingProcess {
 
     fn watch(&mut self) -> Result<(), Failure> {
         let definition = &self.recipe.definition;
-        let (None, Some(query), Some(asked_at)) = (&self.watch, &definition.watch, &definition.asked_at)
+        let (None, Some(query), Some(asked_at)) = (&self.sampler, &definition.watch, &definition.asked_at)
         else {
             return Ok(());
         };
@@ -311,7 +313,7 @@ impl BackingProcess {
             stage: TrialStage::WarmUp,
             ..self.recipe.failed(&format!("cannot be watched: {reason}"))
         })?;
-        self.watch = Some(watch);
+        self.sampler = Some(watch);
         Ok(())
     }
 
@@ -349,14 +351,14 @@ impl BackingProcess {
     }
 
     fn end_window(&mut self) -> (BackingUsage, Option<GeneratorUsage>) {
-        let watched = self.watch.as_mut().and_then(UsageSampler::end);
+        let watched = self.sampler.as_mut().and_then(UsageSampler::end);
         let recipe = &self.recipe;
         let usage = self
             .process
             .as_mut()
             .and_then(|process| process.end_window().ok());
-        let beside = recipe.place.host == recipe.seat.placement.service.host;
-        let spent = usage.map(|usage| GeneratorUsage::of(usage, beside));
+        let is_on_service_host = recipe.placement.host == recipe.trial_placement.placement.service.host;
+        let spent = usage.map(|usage| GeneratorUsage::of(usage, is_on_service_host));
         let resources: Option<Resources> = spent.as_ref().map(|spent| spent.resources.clone());
         let used = BackingUsage {
             name: recipe.name.clone(),
@@ -364,7 +366,7 @@ impl BackingProcess {
             title: recipe.definition.title.clone(),
             version: recipe.tools.version.clone(),
             settings: recipe.settings.clone(),
-            cpus: recipe.place.cpus.as_slice().to_vec(),
+            cpus: recipe.placement.cpus.as_slice().to_vec(),
             start_s: Some(self.took.as_secs_f64()),
             resources,
             watched,
@@ -374,12 +376,12 @@ impl BackingProcess {
 }
 
 impl Drop for BackingProcess {
-    /// Ends it, and removes what it wrote.
+    /// Ends it and removes its data.
     fn drop(&mut self) {
-        self.watch = None;
+        self.sampler = None;
         self.process = None;
-        // What goes wrong here is found by the next one that starts: it removes what is nobody's, too.
-        // A user who has had enough wants nothing to stay either.
+        // If this fails, the next backing service that starts removes the data, which then has no owner.
+        // The data is removed after a cancel, too.
         self.recipe.cancel = Cancel::new();
         let log = format!("left-{}", self.recipe.name);
         let spec = self

@@ -1,39 +1,39 @@
-//! Asking a backing service: queries by the protocol of `postgres`, and one GET over HTTP.
+//! Queries of a backing service: the simple query protocol of PostgreSQL, and GET over HTTP.
 
 use prony_load::{Body, ConnectOptions, Header, Protocol, Request, Target, Template};
 use prony_protocols::client::Client;
 use std::time::{Duration, Instant};
 use tokio_postgres::{NoTls, SimpleQueryMessage};
 
-/// Names of columns, and rows of texts; what is missing is `null`.
+/// Column names, and rows of values as text; a NULL is `null`.
 pub(super) type Table = (Vec<String>, Vec<Vec<String>>);
 
-/// What a query finds. Statements are simple ones, so every value comes as its text.
+/// Runs a query by the simple query protocol, which returns every value as text.
 pub(super) fn query(url: &str, query: &str, within: Duration) -> Result<Table, String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| error.to_string())?;
-    let asked = runtime.block_on(async {
+    let result = runtime.block_on(async {
         let answer = async {
             let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
             let driven = tokio::spawn(connection);
             let messages = client.simple_query(query).await?;
             drop(client);
-            // The session is over when this returns: it is none of those that are counted.
+            // Waits until the session has ended: its connection must not be counted.
             let _ = driven.await;
             Ok::<_, tokio_postgres::Error>(messages)
         };
         tokio::time::timeout(within, answer).await
     });
-    match asked {
+    match result {
         Err(_) => Err(format!("`{query}` was not answered within {within:?}")),
-        Ok(Err(error)) => Err(format!("`{query}`: {}", told(&error))),
+        Ok(Err(error)) => Err(format!("`{query}`: {}", error_text(&error))),
         Ok(Ok(messages)) => Ok(table(&messages)),
     }
 }
 
-pub(super) fn told(error: &tokio_postgres::Error) -> String {
+pub(super) fn error_text(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => error.message().to_owned(),
         None => error.to_string(),
@@ -48,7 +48,7 @@ fn table(messages: &[SimpleQueryMessage]) -> Table {
                 columns = described.iter().map(|column| column.name().to_owned()).collect();
             }
             SimpleQueryMessage::Row(row) => {
-                let values = (0..row.len()).map(|place| row.get(place).unwrap_or("null").to_owned());
+                let values = (0..row.len()).map(|column| row.get(column).unwrap_or("null").to_owned());
                 rows.push(values.collect());
             }
             _ => {}

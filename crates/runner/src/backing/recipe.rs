@@ -1,4 +1,4 @@
-//! How one backing service of a contract is made and run on its host: the words of its scripts, without running them.
+//! The commands that seed and run one backing service of a contract on its host.
 
 use super::lock;
 use crate::Seeds;
@@ -19,19 +19,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 const PRELUDE: &str = include_str!("prelude.sh");
-/// Most bytes of a log.
+/// Maximum size of a log in bytes.
 const LOG_BYTES: u64 = 1 << 20;
-/// Time between the signal that ends it and KILL.
+/// Time between its stop signal and SIGKILL.
 const GRACE: Duration = Duration::from_secs(10);
-/// Time between two samples of its resources: some have a process for each connection.
+/// Interval of resource samples; long, because some backing services have a process for each connection.
 const SAMPLE_EVERY: Duration = Duration::from_millis(500);
-/// Numbers of seeds that every language of a seed file can hold.
+/// Bits of a seed that every language of a seed file can represent.
 const SEED_BITS: u32 = 31;
 
 /// One backing service of a contract, on its host.
 #[derive(Clone)]
 pub(super) struct Recipe {
-    /// The contract's word for it.
+    /// Its name in the contract.
     pub(super) name: String,
     pub(super) definition: Definition,
     pub(super) member: Member,
@@ -39,28 +39,28 @@ pub(super) struct Recipe {
     pub(super) tools: Tools,
     base: PathBuf,
     pub(super) settings: BTreeMap<String, String>,
-    /// The number that its seed files are told.
+    /// The seed that its seed files receive.
     pub(super) number: u64,
     /// Names of its seed files in the contract's folder.
     files: Vec<PathBuf>,
     contract: PathBuf,
-    pub(super) seat: TrialPlacement,
-    /// Where it runs.
-    pub(super) place: RolePlacement,
-    /// What its data is called where it is kept; `None`: it begins with none.
+    pub(super) trial_placement: TrialPlacement,
+    /// Host and CPUs.
+    pub(super) placement: RolePlacement,
+    /// The key of its data in the cache; `None` if it begins without data.
     pub(super) key: Option<String>,
-    /// By this it finds its own data among that of others.
+    /// Identifies its own data folder.
     token: String,
 }
 
-/// What its host has for it.
+/// The toolchains of a backing service on its host.
 #[derive(Clone, Default)]
 pub(super) struct Tools {
-    /// Shell commands that find them there.
+    /// Shell commands that find them on another host.
     locates: String,
-    /// Where they were found here.
+    /// Variables with their folders on this machine.
     environment: BTreeMap<String, String>,
-    /// The version of the first, as far as this machine tells.
+    /// The version of the first toolchain, if it can be found on this machine.
     pub(super) version: Option<String>,
 }
 
@@ -68,14 +68,14 @@ impl Recipe {
     pub(super) fn new(
         bench: &RunContext<'_>,
         contract: &Contract,
-        wanted: &prony_config::contract::BackingRequirement,
+        requirement: &prony_config::contract::BackingRequirement,
         seed: u64,
-        seat: &TrialPlacement,
+        trial_placement: &TrialPlacement,
     ) -> Result<Self, Failure> {
         let failed = |reason: String| Failure::infrastructure(TrialStage::Start, reason);
-        let definition = bench.catalogue.backing_services.get(wanted.uses()).cloned();
-        let definition =
-            definition.ok_or_else(|| failed(format!("there is no backing service `{}`", wanted.uses())))?;
+        let definition = bench.catalogue.backing_services.get(requirement.uses()).cloned();
+        let definition = definition
+            .ok_or_else(|| failed(format!("there is no backing service `{}`", requirement.uses())))?;
         let member = bench.testbed.backing_service().clone();
         let base = match &member.remote {
             None => bench.seeds.folder.clone(),
@@ -83,15 +83,15 @@ impl Recipe {
         };
         let tools = tools(bench, &definition, member.is_here());
         let tools = tools.map_err(|reason| failed(format!("{} cannot run: {reason}", definition.title)))?;
-        let settings = definition.settings_with(wanted.settings());
+        let settings = definition.settings_with(requirement.settings());
         let settings = settings.map_err(|name| failed(format!("`{}` has no `{name}`", definition.name)))?;
-        let files = wanted.seed().iter();
+        let files = requirement.seed().iter();
         let mut recipe = Self {
             member,
             cancel: bench.cancel.clone(),
             tools,
             base,
-            name: wanted.name().to_owned(),
+            name: requirement.name().to_owned(),
             definition,
             settings,
             number: seed & ((1 << SEED_BITS) - 1),
@@ -99,16 +99,20 @@ impl Recipe {
                 .map(|file| file.strip_prefix(&contract.folder).unwrap_or(file).to_owned())
                 .collect(),
             contract: contract.folder.clone(),
-            seat: seat.clone(),
-            place: seat.placement.backing_service.clone().unwrap_or_default(),
+            trial_placement: trial_placement.clone(),
+            placement: trial_placement
+                .placement
+                .backing_service
+                .clone()
+                .unwrap_or_default(),
             key: None,
             token: token(),
         };
-        recipe.key = recipe.name_of_data()?;
+        recipe.key = recipe.data_key()?;
         Ok(recipe)
     }
 
-    /// The contract's word for it, and what it is.
+    /// Its name in the contract, and its title.
     pub(super) fn label(&self) -> String {
         format!("backing service `{}` ({})", self.name, self.definition.title)
     }
@@ -121,8 +125,8 @@ impl Recipe {
         Failure::host(TrialStage::Start, error)
     }
 
-    /// It says what the data is made of: equal data is made once.
-    fn name_of_data(&self) -> Result<Option<String>, Failure> {
+    /// A key derived from everything that determines the data: equal data is generated once.
+    fn data_key(&self) -> Result<Option<String>, Failure> {
         let Some(seed) = &self.definition.seed else {
             return Ok(None);
         };
@@ -136,7 +140,7 @@ impl Recipe {
             let read = read.map_err(|error| {
                 self.failed(&format!(
                     "cannot be seeded: {} cannot be read: {error}",
-                    self.told(file)
+                    self.shown_path(file)
                 ))
             })?;
             digest.update(file.as_os_str().as_encoded_bytes());
@@ -147,8 +151,8 @@ impl Recipe {
         Ok(Some(format!("{}-{digits}-{}", self.definition.name, self.number)))
     }
 
-    /// A seed file as a person finds it.
-    pub(super) fn told(&self, file: &Path) -> String {
+    /// The path of a seed file for messages.
+    pub(super) fn shown_path(&self, file: &Path) -> String {
         let contract = self.contract.file_name().unwrap_or_default().to_string_lossy();
         format!("contracts/{contract}/{}", file.display())
     }
@@ -158,7 +162,7 @@ impl Recipe {
     }
 
     /// The folder of the seed files on its host.
-    pub(super) fn folder_there(&self) -> Result<PathBuf, Failure> {
+    pub(super) fn seed_folder(&self) -> Result<PathBuf, Failure> {
         match &self.member.remote {
             None => Ok(std::path::absolute(&self.contract).unwrap_or_else(|_| self.contract.clone())),
             Some(reached) => {
@@ -169,7 +173,7 @@ impl Recipe {
         }
     }
 
-    /// A script on its host, after the beginning of all scripts.
+    /// A process that runs a script on its host, after the common prelude.
     pub(super) fn script(
         &self,
         (log, text): (&str, &str),
@@ -178,7 +182,7 @@ impl Recipe {
     ) -> ProcessSpec {
         let there = &self.member;
         let mut all = self.tools.environment.clone();
-        all.extend(self.places());
+        all.extend(self.data_environment());
         all.extend(environment);
         let script = format!("{}{PRELUDE}{text}", self.tools.locates);
         let words = ["sh", "-euc", script.as_str(), "backing_service"].map(str::to_owned);
@@ -188,13 +192,13 @@ impl Recipe {
             container: None,
             folder: there.logs.clone(),
             environment: all,
-            cpus: self.place.cpus.clone(),
-            supervisor_cpus: self.place.keepers.clone(),
+            cpus: self.placement.cpus.clone(),
+            supervisor_cpus: self.placement.keepers.clone(),
             limits: Limits::default(),
             isolation: Isolation::WherePossible,
             network: None,
             stdio: Stdio::Logged,
-            log: there.logs.join(self.seat.log(log)),
+            log: there.logs.join(self.trial_placement.log(log)),
             log_bytes: LOG_BYTES,
             grace: GRACE,
             stop_signal: None,
@@ -203,12 +207,12 @@ impl Recipe {
         }
     }
 
-    /// The process itself, on this port.
+    /// The process of the backing service itself, on this port.
     pub(super) fn running(&self, port: u16) -> ProcessSpec {
-        let workers = self.place.cpus.len().max(1);
+        let workers = self.placement.cpus.len().max(1);
         let environment = BTreeMap::from([
             ("KEY".to_owned(), self.key.clone().unwrap_or_default()),
-            ("HOST".to_owned(), self.place.address.clone()),
+            ("HOST".to_owned(), self.placement.address.clone()),
             ("PORT".to_owned(), port.to_string()),
             ("WORKERS".to_owned(), workers.to_string()),
             ("RUNNING".to_owned(), self.filled(&self.definition.run, port)),
@@ -228,14 +232,14 @@ impl Recipe {
         }
     }
 
-    /// A text of its file with the places filled, as words of a shell.
+    /// A text of its file with its placeholders filled, quoted for a shell.
     pub(super) fn filled(&self, text: &str, port: u16) -> String {
         let program = self.member.prony(&[]);
         let program: Vec<String> = program.iter().map(|word| quoted(word)).collect();
         let mut filled = text
             .replace("{prony}", &program.join(" "))
             .replace("{settings}", &self.setting_words())
-            .replace("{host}", &self.place.address)
+            .replace("{host}", &self.placement.address)
             .replace("{port}", &port.to_string());
         for (name, value) in &self.settings {
             filled = filled.replace(&format!("{{{name}}}"), &quoted(value));
@@ -243,9 +247,9 @@ impl Recipe {
         filled
     }
 
-    /// An address of its file with the places filled.
+    /// An address of its definition with its placeholders filled.
     pub(super) fn address(&self, text: &str, port: u16) -> String {
-        text.replace("{host}", &self.place.address)
+        text.replace("{host}", &self.placement.address)
             .replace("{port}", &port.to_string())
     }
 
@@ -257,8 +261,8 @@ impl Recipe {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Where its host keeps data, and as whom it runs there.
-    fn places(&self) -> BTreeMap<String, String> {
+    /// Variables with the data folders of its host and the users that it may run as.
+    fn data_environment(&self) -> BTreeMap<String, String> {
         let digest = Sha256::digest(self.base.as_os_str().as_encoded_bytes());
         let digits = short(&digest);
         BTreeMap::from([
@@ -270,7 +274,7 @@ impl Recipe {
     }
 }
 
-/// Nobody else's, not of another prony nor of another machine that uses the same host.
+/// A token that no other prony process has, not even one on another machine that uses the same host.
 fn token() -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
@@ -282,20 +286,20 @@ fn token() -> String {
     )
 }
 
-/// What finds the toolchains of a backing service on its host, and, where that is this machine, what was found.
+/// Finds the toolchains of a backing service on this machine, or returns the commands that find them on another host.
 fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Result<Tools, String> {
     let (mut tools, mut path) = (Tools::default(), Vec::new());
     for requirement in &definition.toolchains {
         let name = &requirement.toolchain;
         let toolchain = bench.catalogue.toolchains.get(name);
-        let toolchain = toolchain.ok_or_else(|| format!("nobody knows toolchain `{name}`"))?;
+        let toolchain = toolchain.ok_or_else(|| format!("unknown toolchain `{name}`"))?;
         if !is_here {
             if let Some((locate, variable)) = &toolchain.locate {
                 let _ = writeln!(tools.locates, "{variable}=$(\n{locate}\n)\nexport {variable}");
             }
             continue;
         }
-        let found = found(bench.seeds, toolchain);
+        let found = probe_once(bench.seeds, toolchain);
         let found = found.map_err(|what| format!("{what}; {}", toolchain.how_to_install(system())))?;
         if let Some(minimum) = requirement
             .minimum
@@ -318,15 +322,15 @@ fn tools(bench: &RunContext<'_>, definition: &Definition, is_here: bool) -> Resu
     Ok(tools)
 }
 
-/// Asked once.
-fn found(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<InstalledToolchain, String> {
+/// Probes a toolchain on the first call.
+fn probe_once(seeds: &Seeds, toolchain: &prony_config::Toolchain) -> Result<InstalledToolchain, String> {
     let cache = seeds.folder.parent().unwrap_or(&seeds.folder).join("cache");
     let mut known = lock(&seeds.found);
     let found = known.entry(toolchain.name.clone());
     found.or_insert_with(|| probe(toolchain, &cache)).clone()
 }
 
-/// How a script ended that was to end by itself, with the last lines of its log; `None`: the user had enough.
+/// Runs a script to its end. Returns its exit status and the last lines of its log; `None` if the run was cancelled.
 pub(super) fn run(
     recipe: &Recipe,
     spec: &ProcessSpec,
@@ -338,7 +342,7 @@ pub(super) fn run(
     if matches!(ended, ScriptExit::Cancelled) {
         return Err(Failure::interrupted(TrialStage::Start));
     }
-    // What it left behind ends with it.
+    // Ends processes that it left running.
     let _ = process.stop();
     Ok(match ended {
         ScriptExit::Itself(ending) if ending.code == Some(0) => Ok(()),

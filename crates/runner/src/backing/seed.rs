@@ -1,42 +1,41 @@
-//! Data of backing services, made once and kept.
+//! Generated data of backing services, which is cached.
 
-use super::lock;
-use super::recipe::{self, Recipe};
-use crate::Failure;
-use crate::{RunContext, TrialPlacement};
+use super::recipe::Recipe;
+use super::{lock, recipe};
+use crate::{Failure, RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_host::ProcessSpec;
 use prony_records::TrialStage;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Longest that data may take to be made.
+/// Timeout of generating data.
 const LONGEST: Duration = Duration::from_mins(5);
-/// Data that is kept: that of the newest runs.
+/// Number of data sets that stay in the cache, the newest ones.
 const KEPT: u32 = 4;
 
-/// Makes the data of a backing service, unless it is there.
+/// Generates the data of a backing service, unless it exists.
 pub(super) fn make(
     bench: &RunContext<'_>,
     contract: &Contract,
-    wanted: &prony_config::contract::BackingRequirement,
+    requirement: &prony_config::contract::BackingRequirement,
     seed: u64,
-    seat: &TrialPlacement,
+    placement: &TrialPlacement,
 ) -> Result<(), Failure> {
-    let recipe = Recipe::new(bench, contract, wanted, seed, seat)?;
+    let recipe = Recipe::new(bench, contract, requirement, seed, placement)?;
     let Some(key) = &recipe.key else {
         return Ok(());
     };
     if lock(&bench.seeds.made).contains(key) {
         return Ok(());
     }
-    again(&recipe)?;
+    restore(&recipe)?;
     lock(&bench.seeds.made).insert(key.clone());
     Ok(())
 }
 
-/// The same where it was there once: other runs on this host may have kept newer data in its place.
-pub(super) fn again(recipe: &Recipe) -> Result<(), Failure> {
+/// Generates the data again if other runs on this host have removed it from the cache.
+pub(super) fn restore(recipe: &Recipe) -> Result<(), Failure> {
     let Some(key) = &recipe.key else {
         return Ok(());
     };
@@ -44,7 +43,7 @@ pub(super) fn again(recipe: &Recipe) -> Result<(), Failure> {
     let made = recipe::run(recipe, &spec, LONGEST)?;
     made.map_err(|log| Failure {
         stage: TrialStage::Build,
-        ..recipe.failed(&format!("cannot be seeded: {}", why(recipe, &log)))
+        ..recipe.failed(&format!("cannot be seeded: {}", error_lines(recipe, &log)))
     })
 }
 
@@ -55,7 +54,7 @@ fn spec(recipe: &Recipe, key: &str) -> Result<ProcessSpec, Failure> {
         ("SEED".to_owned(), recipe.number.to_string()),
         (
             "FILES".to_owned(),
-            recipe.folder_there()?.to_string_lossy().into_owned(),
+            recipe.seed_folder()?.to_string_lossy().into_owned(),
         ),
         (
             "SEEDING".to_owned(),
@@ -68,8 +67,8 @@ fn spec(recipe: &Recipe, key: &str) -> Result<ProcessSpec, Failure> {
     Ok(recipe.script((&log, include_str!("seed.sh")), files.collect(), environment))
 }
 
-/// The first line that names a seed file and a line of it, with the path that a person finds it by; else the last lines.
-fn why(recipe: &Recipe, log: &[String]) -> String {
+/// The first log line with a position in a seed file, with the path of the file in the project; else the last lines.
+fn error_lines(recipe: &Recipe, log: &[String]) -> String {
     let at = |line: &String| {
         recipe.files().iter().find_map(|file| {
             let name = file.to_string_lossy();
@@ -79,7 +78,7 @@ fn why(recipe: &Recipe, log: &[String]) -> String {
             number
                 .bytes()
                 .all(|digit| digit.is_ascii_digit())
-                .then(|| format!("{}:{rest}", recipe.told(file)))
+                .then(|| format!("{}:{rest}", recipe.shown_path(file)))
         })
     };
     let last = || {

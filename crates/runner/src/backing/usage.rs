@@ -1,8 +1,8 @@
-//! Watching what a service's connections do in a backing service while a load goes on: a query, asked a few times a second over one
-//! connection of prony's own, in a thread of its own.
+//! Samples the state of a service's connections in a backing service during a load: a query runs ten times a second, over a separate
+//! connection in a separate thread.
 
 use super::ANSWER;
-use super::query::told;
+use super::query::error_text;
 use prony_records::ConnectionSamples;
 use std::sync::mpsc;
 use std::thread;
@@ -13,12 +13,12 @@ use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, NoTls, Statement};
 
-/// Time between two samples: often enough for a measurement of a second, and below a hundredth of what a busy database uses.
+/// Interval between samples: short enough for a measurement of a second, and less than 1 % of the load of a busy database.
 const EVERY: Duration = Duration::from_millis(100);
-/// Time for the thread to give what it has seen, and to part from the backing service.
-const PARTING: Duration = Duration::from_secs(2);
+/// Timeout for the samples of a window, and for closing the connection.
+const CLOSING: Duration = Duration::from_secs(2);
 
-/// A backing service that is watched: in windows, and not between them.
+/// Samples a backing service in windows, and not between them.
 pub(super) struct UsageSampler {
     /// `None` only when it ends.
     windows: Option<UnboundedSender<SamplingWindow>>,
@@ -26,55 +26,55 @@ pub(super) struct UsageSampler {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// A window as the thread gets it.
+/// A window, for the thread.
 struct SamplingWindow {
     over: oneshot::Receiver<()>,
-    seen: mpsc::Sender<ConnectionSamples>,
+    samples: mpsc::Sender<ConnectionSamples>,
 }
 
-/// The other side of it.
+/// A window, for the caller.
 struct OpenWindow {
     over: oneshot::Sender<()>,
-    seen: mpsc::Receiver<ConnectionSamples>,
+    samples: mpsc::Receiver<ConnectionSamples>,
 }
 
 impl UsageSampler {
-    /// Connects, and asks once. The error says why that is not possible.
+    /// Connects and takes one sample. The error says why this failed.
     pub(super) fn start(url: String, query: String) -> Result<Self, String> {
-        let (windows, given) = unbounded_channel();
+        let (windows, receiver) = unbounded_channel();
         let (tell, ready) = mpsc::channel();
         let thread = thread::Builder::new().name("watch".to_owned());
-        let thread = thread.spawn(move || work(&url, &query, &tell, given));
-        let watch = Self {
+        let thread = thread.spawn(move || run_thread(&url, &query, &tell, receiver));
+        let sampler = Self {
             windows: Some(windows),
             open: None,
             thread: Some(thread.map_err(|error| error.to_string())?),
         };
         let ready = ready.recv().map_err(|_| "its thread ended".to_owned())?;
-        ready.map(|()| watch)
+        ready.map(|()| sampler)
     }
 
-    /// From here on it is watched.
+    /// Begins a window.
     pub(super) fn begin(&mut self) {
         let (over, until) = oneshot::channel();
-        let (tell, seen) = mpsc::channel();
+        let (tell, samples) = mpsc::channel();
         let window = SamplingWindow {
             over: until,
-            seen: tell,
+            samples: tell,
         };
         let begun = self
             .windows
             .as_ref()
             .is_some_and(|windows| windows.send(window).is_ok());
-        self.open = begun.then_some(OpenWindow { over, seen });
+        self.open = begun.then_some(OpenWindow { over, samples });
     }
 
-    /// What was seen since then; `None`: nothing.
+    /// The samples of the window; `None` if there are none.
     pub(super) fn end(&mut self) -> Option<ConnectionSamples> {
         let open = self.open.take()?;
         let _ = open.over.send(());
-        let seen = open.seen.recv_timeout(PARTING).ok()?;
-        (seen.samples > 0).then_some(seen)
+        let samples = open.samples.recv_timeout(CLOSING).ok()?;
+        (samples.samples > 0).then_some(samples)
     }
 }
 
@@ -88,7 +88,7 @@ impl Drop for UsageSampler {
     }
 }
 
-fn work(
+fn run_thread(
     url: &str,
     query: &str,
     ready: &mpsc::Sender<Result<(), String>>,
@@ -109,34 +109,34 @@ async fn watch(
     ready: &mpsc::Sender<Result<(), String>>,
     mut windows: UnboundedReceiver<SamplingWindow>,
 ) {
-    let asked = async {
+    let connected = async {
         let (client, connection) = tokio_postgres::connect(url, NoTls)
             .await
-            .map_err(|error| told(&error))?;
+            .map_err(|error| error_text(&error))?;
         let driven = tokio::spawn(connection);
         let sampler = Sampler::new(client, query).await?;
         sampler.sample().await?;
         Ok::<_, String>((sampler, driven))
     };
-    let asked = timeout(ANSWER, asked).await;
-    let asked = asked.unwrap_or_else(|_| Err(format!("not answered within {ANSWER:?}")));
-    let (sampler, driven) = match asked {
+    let connected = timeout(ANSWER, connected).await;
+    let connected = connected.unwrap_or_else(|_| Err(format!("not answered within {ANSWER:?}")));
+    let (sampler, driven) = match connected {
         Err(reason) => {
             let _ = ready.send(Err(format!("`{query}`: {reason}")));
             return;
         }
-        Ok(asked) => asked,
+        Ok(connected) => connected,
     };
     let _ = ready.send(Ok(()));
     while let Some(window) = windows.recv().await {
-        let _ = window.seen.send(sampler.during(window.over).await);
+        let _ = window.samples.send(sampler.during(window.over).await);
     }
     drop(sampler);
-    // The session is over when this returns, unless the backing service is gone or stuck.
-    let _ = timeout(PARTING, driven).await;
+    // Wait for the end of the session, unless the backing service has ended or does not respond.
+    let _ = timeout(CLOSING, driven).await;
 }
 
-/// The query, prepared: the backing service plans it once.
+/// The prepared query, which the backing service plans once.
 struct Sampler {
     client: Client,
     statement: Statement,
@@ -144,7 +144,7 @@ struct Sampler {
 
 impl Sampler {
     async fn new(client: Client, query: &str) -> Result<Self, String> {
-        let statement = client.prepare(query).await.map_err(|error| told(&error))?;
+        let statement = client.prepare(query).await.map_err(|error| error_text(&error))?;
         let types: Vec<&Type> = statement
             .columns()
             .iter()
@@ -152,9 +152,9 @@ impl Sampler {
             .collect();
         if types != [&Type::TEXT, &Type::INT8] {
             let names: Vec<&str> = types.iter().map(|kind| kind.name()).collect();
-            let gives = names.join(", ");
+            let columns = names.join(", ");
             return Err(format!(
-                "it gives ({gives}): give what is done (text) and by how many connections (bigint)"
+                "its columns are ({columns}); required: a state (text) and the number of connections in it (bigint)"
             ));
         }
         Ok(Self { client, statement })
@@ -162,32 +162,32 @@ impl Sampler {
 
     async fn sample(&self) -> Result<Vec<(String, u64)>, String> {
         let rows = self.client.query(&self.statement, &[]).await;
-        let rows = rows.map_err(|error| told(&error))?;
+        let rows = rows.map_err(|error| error_text(&error))?;
         let sample = rows.iter().map(|row| {
-            let doing = row.try_get::<_, String>(0).map_err(|error| told(&error))?;
-            let connections = row.try_get::<_, i64>(1).map_err(|error| told(&error))?;
+            let doing = row.try_get::<_, String>(0).map_err(|error| error_text(&error))?;
+            let connections = row.try_get::<_, i64>(1).map_err(|error| error_text(&error))?;
             Ok((doing, u64::try_from(connections).unwrap_or(0)))
         });
         sample.collect()
     }
 
-    /// What is seen until it is over. A backing service that fails meanwhile is noticed by whoever runs it.
+    /// Samples until `over`. A failure of the backing service is not an error here: the load monitor notices it.
     async fn during(&self, over: oneshot::Receiver<()>) -> ConnectionSamples {
-        let mut seen = ConnectionSamples::default();
+        let mut samples = ConnectionSamples::default();
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let samples = async {
+        let sampling = async {
             loop {
                 ticks.tick().await;
                 let Ok(sample) = self.sample().await else { return };
-                seen.add(sample);
+                samples.add(sample);
             }
         };
         tokio::select! {
             _ = over => {}
-            () = samples => {}
+            () = sampling => {}
         }
-        seen
+        samples
     }
 }
 
@@ -196,12 +196,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_cannot_be_asked_is_not_watched() {
-        let asked = UsageSampler::start(
+    fn start_fails_without_a_connection() {
+        let started = UsageSampler::start(
             "postgres://prony@127.0.0.1:1/prony".to_owned(),
             "select 1".to_owned(),
         );
-        let reason = asked.err().expect("nobody listens there");
+        let reason = started.err().expect("nothing listens on port 1");
         assert!(reason.starts_with("`select 1`: "), "{reason}");
     }
 }

@@ -206,8 +206,8 @@ fn is_complete(folder: &Path) -> bool {
 
 /// The version that the build reported; it is stored in the mark.
 pub(super) fn version(folder: &Path) -> Option<String> {
-    let kept = fs::read_to_string(folder.join(MARK)).ok()?;
-    (!kept.is_empty()).then_some(kept)
+    let version = fs::read_to_string(folder.join(MARK)).ok()?;
+    (!version.is_empty()).then_some(version)
 }
 
 /// Whether the lock was acquired.

@@ -127,3 +127,9 @@ fn add_file(digest: &mut Sha256, name: &str, path: &Path) {
     digest.update(format!("file {name} {executable} {}\n", content.len()));
     digest.update(&content);
 }
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cache::BuildLock;
 pub(crate) use copy::is_left_behind;
-pub(crate) use digest::short;
+pub(crate) use digest::{hex, short};
 pub use disk_space::{Folders, builds_at_once, room_for};
 pub use image::lacks_image;
 pub use remote::BuildEvent;
@@ -169,7 +169,7 @@ impl<'a> Builder<'a> {
             pulled => pulled,
         };
         let version = cache::version(&folder);
-        is_the_written(service, version.as_deref())?;
+        check_version(service, version.as_deref())?;
         Ok(BuildOutput {
             folder,
             environment: tools.environment(),
@@ -328,11 +328,11 @@ impl<'a> Builder<'a> {
 
 /// A version in the file next to `version_from` must equal the reported one, so that the version in a report is the one that
 /// was built.
-fn is_the_written(service: &Service, told: Option<&str>) -> Result<(), Exclusion> {
-    match (service.written_version(), told) {
-        (Some(written), Some(told)) if written != told => {
+fn check_version(service: &Service, built_version: Option<&str>) -> Result<(), Exclusion> {
+    match (service.written_version(), built_version) {
+        (Some(written), Some(built_version)) if written != built_version => {
             let text = format!(
-                "`version` of {} is `{written}`, but `{told}` was built: correct `version` or remove it",
+                "`version` of {} is `{written}`, but `{built_version}` was built: correct `version` or remove it",
                 service.label()
             );
             Err(Failure::new(TrialStage::Build, text).with_log(Vec::new()))
@@ -347,7 +347,8 @@ fn toolchain_of(service: &Service) -> &str {
     first.map_or("", |needed| needed.toolchain.as_str())
 }
 
-fn id_of(service: &Service) -> ServiceId {
+/// Name and variant of a service.
+pub(crate) fn id_of(service: &Service) -> ServiceId {
     ServiceId {
         service: service.name.clone(),
         variant: service.variant.clone(),

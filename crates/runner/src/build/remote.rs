@@ -1,5 +1,6 @@
 //! Builds on another host: the sources are sent there, and the prony on that host builds them like its own.
 
+use super::id_of;
 use super::{BuildLock, BuildOutput, Folders, Repetition, copy, digest};
 use crate::testbed::json_lines_process::{JsonLinesProcess, Task};
 use crate::testbed::{Member, ReconnectingHost};
@@ -64,7 +65,7 @@ impl RemoteBuild<'_> {
         let mut results = BTreeMap::new();
         let failed = self.try_all(services, watch, &mut results).err();
         for service in services {
-            results.entry(super::id_of(service)).or_insert_with(|| {
+            results.entry(id_of(service)).or_insert_with(|| {
                 let lost = || {
                     Failure::infrastructure(
                         TrialStage::Build,
@@ -83,10 +84,10 @@ impl RemoteBuild<'_> {
         watch: &(dyn Fn(Progress) + Sync),
         results: &mut BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>,
     ) -> Result<(), Failure> {
-        let mut talk = self.start(services, "--hold")?;
+        let mut process = self.start(services, "--hold")?;
         let mut built = Vec::new();
         loop {
-            match self.next(&mut talk)? {
+            match self.next(&mut process)? {
                 BuildEvent::Building { service } => watch(Progress::Building(service)),
                 BuildEvent::NotBuilt { service, excluded } => {
                     let reason = excluded.reason.clone();
@@ -109,7 +110,7 @@ impl RemoteBuild<'_> {
             }
         }
         // The remote prony process protects its builds while it runs.
-        let in_use = BuildLock::kept_by(Mutex::new(talk));
+        let in_use = BuildLock::kept_by(Mutex::new(process));
         results.extend(built.into_iter().map(|(service, one)| {
             let in_use = in_use.clone();
             (service, Ok(BuildOutput { in_use, ..one }))
@@ -122,10 +123,10 @@ impl RemoteBuild<'_> {
         self,
         services: &[&Service],
     ) -> Result<BTreeMap<ServiceId, Option<String>>, Failure> {
-        let mut talk = self.start(services, "--digests")?;
+        let mut process = self.start(services, "--digests")?;
         let mut digests = BTreeMap::new();
         loop {
-            match self.next(&mut talk)? {
+            match self.next(&mut process)? {
                 BuildEvent::Digest { service, digest } => digests.insert(service, digest),
                 BuildEvent::Done => return Ok(digests),
                 _ => None,
@@ -134,9 +135,9 @@ impl RemoteBuild<'_> {
     }
 
     /// The next event of the remote prony process.
-    fn next(self, talk: &mut JsonLinesProcess) -> Result<BuildEvent, Failure> {
+    fn next(self, process: &mut JsonLinesProcess) -> Result<BuildEvent, Failure> {
         loop {
-            match talk.hear(LOOK) {
+            match process.receive(LOOK) {
                 Ok(Some(event)) => return Ok(event),
                 Ok(None) if self.cancel.is_asked() => return Err(Failure::interrupted(TrialStage::Build)),
                 Ok(None) => {}

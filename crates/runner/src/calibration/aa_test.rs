@@ -1,4 +1,4 @@
-//! One service entered twice: what differs is the instrument and the machine.
+//! A/A test: one service under two names. Differences come from prony or the machine.
 
 use crate::RunEnd;
 use crate::error::ErrorContext as _;
@@ -33,12 +33,12 @@ const WARM_UP_NS: u64 = 500_000_000;
 const MEASUREMENT_NS: u64 = 1_500_000_000;
 const TIMEOUT_NS: u64 = 10_000_000_000;
 
-/// Measures the toy server under two names in a run of its own, and gives its trials.
+/// Measures the toy server under two names in a separate run. Returns its trials.
 pub(super) fn measure(
     checkout: &Checkout,
     (store, workbench): (&Store, &LocalTestbed),
     rounds: u32,
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+    observe: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
 ) -> Result<Vec<TrialRecord>, CommandError> {
     let project = Checkout {
         root: checkout.state().join("calibration"),
@@ -53,7 +53,7 @@ pub(super) fn measure(
         store,
         workbench,
     };
-    let (record, end) = session.measure(&plan, None, &mut *shows(&plan))?;
+    let (record, end) = session.measure(&plan, None, &mut *observe(&plan))?;
     if end == RunEnd::Interrupted {
         return Err(CommandError::Interrupted(
             "ended early: nothing was calibrated".to_owned(),
@@ -66,13 +66,13 @@ pub(super) fn measure(
     let failed = trials.iter().find_map(|trial| trial.result.as_ref().err());
     match failed {
         Some(excluded) if trials.iter().all(|trial| trial.result.is_err()) => Err(CommandError::Failed(
-            format!("no trial of the toy server gave numbers: {}", excluded.reason),
+            format!("no trial of the toy server has a result: {}", excluded.reason),
         )),
         _ => Ok(trials),
     }
 }
 
-/// The words of a command as a shell reads them.
+/// A shell command that runs these words.
 fn command(words: &[String]) -> String {
     let quoted = words
         .iter()
@@ -80,7 +80,7 @@ fn command(words: &[String]) -> String {
     format!("exec {}", quoted.collect::<Vec<_>>().join(" "))
 }
 
-/// Makes the toy server, which this command starts, a service of a project: as one it goes to wherever services run.
+/// Writes a service that runs the toy server: as a service it can run on any host.
 fn write(project: &Checkout, name: &str, run: &str) -> Result<(), CommandError> {
     let folder = project.root.join("services").join(name);
     let cannot = || format!("cannot write the folder {}", folder.display());

@@ -47,7 +47,7 @@ pub(super) struct Instrument<'a> {
     pub(super) workbench: &'a LocalTestbed,
     /// Whether its stages take a few seconds only.
     pub(super) short: bool,
-    /// Who hears how it goes.
+    /// Receives progress messages.
     pub(super) tell: &'a dyn Fn(&str),
 }
 
@@ -64,7 +64,7 @@ pub(super) struct ToyLoad {
     pub(super) load: Load,
     pub(super) workload: Workload,
     pub(super) length: Duration,
-    /// What is under way at the end has so long.
+    /// Time that requests in flight have to finish after the end.
     pub(super) drain: Duration,
 }
 

@@ -1,14 +1,13 @@
-//! Proves the instrument on this machine: the generator against known truths, one service entered twice, the noise floor.
+//! Calibrates prony on this machine: the generator against known values, one service compared with itself, and the noise floor.
 
 mod aa_test;
-mod feed;
 mod instrument;
 mod streams;
 pub mod toy;
 
 pub use crate::machine::environment as here;
 
-use crate::clock::now;
+use crate::start_time::now;
 use crate::{Checkout, CommandError, LocalTestbed, SessionObserver};
 use instrument::Instrument;
 use prony_config::Plan;
@@ -21,12 +20,12 @@ use std::time::Instant;
 /// Version of the stored record.
 const SCHEMA: u32 = 1;
 
-/// How it is done.
+/// Options of a calibration.
 #[derive(Debug, Clone, Copy)]
 pub struct CalibrationOptions {
-    /// Rounds of the service that is entered twice.
+    /// Rounds of the A/A test.
     pub rounds: u32,
-    /// Whether every stage takes a few seconds only.
+    /// Whether every stage takes only a few seconds.
     pub short: bool,
 }
 
@@ -43,13 +42,13 @@ pub fn last(store: &Store, environment: &Environment) -> Result<Calibration, Com
     Ok(last.ok_or_else(never)?.value)
 }
 
-/// Calibrates this machine, or the testbed of the workbench, and stores what came of it.
+/// Calibrates this machine, or the testbed of the workbench, and stores the result.
 pub fn calibrate(
-    wish: CalibrationOptions,
+    options: CalibrationOptions,
     store: &Store,
     workbench: &LocalTestbed,
     tell: &dyn Fn(&str),
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+    observe: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
 ) -> Result<Calibration, CommandError> {
     let began = Instant::now();
     let calibrated_at = now();
@@ -61,13 +60,13 @@ pub fn calibrate(
     workbench.links()?;
     let instrument = Instrument {
         workbench,
-        short: wish.short,
+        short: options.short,
         tell,
     };
     let placement = workbench.testbed.place(CpuDemand::default());
     let truth = instrument.truth(&catalogue, &placement)?;
-    let checks = [truth.checks, streams::truths(&instrument, &placement)?].concat();
-    let trials = aa_test::measure(&checkout, (store, workbench), wish.rounds, shows)?;
+    let checks = [truth.checks, streams::check_streams(&instrument, &placement)?].concat();
+    let trials = aa_test::measure(&checkout, (store, workbench), options.rounds, observe)?;
     let (same_twice, noise) = same_twice(&trials, &Options::default())?;
     let passed = same_twice.ties && checks.iter().all(|check| check.passed);
     let calibration = Calibration {
@@ -76,7 +75,7 @@ pub fn calibrate(
         machine: machine.clone(),
         calibrated_at: calibrated_at.clone(),
         took_s: began.elapsed().as_secs_f64(),
-        short: wish.short,
+        short: options.short,
         hosts: environment.hosts.into_keys().collect(),
         checks,
         same_twice,

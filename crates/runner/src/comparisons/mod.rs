@@ -1,32 +1,28 @@
-//! Commands that compare two services or two versions of one: each is a plan of its own, measured by a design.
+//! Commands that compare two services or two versions of one. Each builds a plan and measures it by a design.
 
 pub mod duet;
-mod lines;
 pub mod pair;
 pub mod regression;
 
-pub use lines::ProgressFn;
-
+use crate::build::id_of;
 use crate::project::{SelectedService, find};
-use crate::session::AGAIN;
-use prony_config::Catalogue;
-use prony_records::{Exclusion, ServiceId, TrialRecord, TrialStage};
+use crate::session::COPY;
+use crate::{BuildResults, CommandError, Progress, RunEnd, SessionObserver};
+use prony_config::{Catalogue, Plan};
+use prony_records::{Exclusion, TrialRecord, TrialStage};
 
-/// A service once more under another name: what is compared with itself is in the catalogue twice.
-fn again(catalogue: &mut Catalogue, chosen: &SelectedService) -> SelectedService {
-    let mut again = find(catalogue, chosen).clone();
-    again.variant.push_str(AGAIN);
-    again.default = false;
-    let id = ServiceId {
-        service: again.name.clone(),
-        variant: again.variant.clone(),
-    };
-    catalogue.services.push(again);
+/// Adds a copy of a service to the catalogue under another name, to compare the service with itself.
+fn add_copy(catalogue: &mut Catalogue, chosen: &SelectedService) -> SelectedService {
+    let mut copy = find(catalogue, chosen).clone();
+    copy.variant.push_str(COPY);
+    copy.default = false;
+    let id = id_of(&copy);
+    catalogue.services.push(copy);
     SelectedService { id }
 }
 
-/// Why a trial gave nothing, in a sentence.
-fn failure(trial: &TrialRecord, excluded: &Exclusion) -> String {
+/// Why a trial has no result, as a sentence.
+fn failure_text(trial: &TrialRecord, excluded: &Exclusion) -> String {
     let reason = &excluded.reason;
     match excluded.stage {
         TrialStage::Toolchain | TrialStage::Build => {
@@ -38,4 +34,101 @@ fn failure(trial: &TrialRecord, excluded: &Exclusion) -> String {
         }
         _ => format!("{}: {reason}", trial.service),
     }
+}
+
+/// Fails if both are the same service.
+fn check_distinct(base: &SelectedService, new: &SelectedService) -> Result<(), CommandError> {
+    if base.id == new.id {
+        return Err(CommandError::Input(format!(
+            "both are {}: name another variant or revision",
+            base.id
+        )));
+    }
+    Ok(())
+}
+
+/// Fails if the run did not end, so that there is nothing to compare.
+fn check_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
+    match end {
+        RunEnd::Interrupted => Err(CommandError::Interrupted(format!(
+            "stopped early, so nothing is compared: repeat the command with `--resume {run}` to continue"
+        ))),
+        RunEnd::HostLost(reason) => Err(CommandError::Failed(format!(
+            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {run}` to continue"
+        ))),
+        RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
+    }
+}
+
+/// Receives a line of progress.
+pub type ProgressFn<'a> = &'a (dyn Fn(&str) + Sync);
+
+/// Reports each round of a comparison as a line.
+pub(super) struct ProgressLines<'a> {
+    plan: &'a Plan,
+    tell: ProgressFn<'a>,
+    /// Goodput of the trials of the current round.
+    round: Vec<(u32, f64)>,
+}
+
+impl<'a> ProgressLines<'a> {
+    pub(super) const fn new(plan: &'a Plan, tell: ProgressFn<'a>) -> Self {
+        Self {
+            plan,
+            tell,
+            round: Vec::new(),
+        }
+    }
+
+    fn ended(&mut self, trial: &TrialRecord) {
+        let Ok(measurement) = &trial.result else {
+            let reason = trial
+                .result
+                .as_ref()
+                .err()
+                .map(|excluded| excluded.reason.as_str());
+            (self.tell)(&format!("{}: {}", trial.service, reason.unwrap_or_default()));
+            return;
+        };
+        self.round.retain(|(round, _)| *round == trial.round);
+        self.round
+            .push((trial.round, measurement.recording.goodput_per_s));
+        if let [(round, first), (_, second)] = self.round[..] {
+            let rounds = self.plan.rounds;
+            (self.tell)(&format!(
+                "[{}/{rounds}] {first:.0}/s and {second:.0}/s",
+                round + 1
+            ));
+            self.round.clear();
+        }
+    }
+}
+
+impl SessionObserver for ProgressLines<'_> {
+    fn message(&self, text: &str) {
+        (self.tell)(text);
+    }
+
+    fn build_progress(&self, progress: &Progress) {
+        if let Some(text) = progress.waits() {
+            (self.tell)(&text);
+        } else if let Progress::Building(service) = progress {
+            (self.tell)(&format!("building {service}"));
+        }
+    }
+
+    fn builds_done(&self, _: &BuildResults) {}
+
+    fn stored_trials(&mut self, _: &[TrialRecord]) {}
+
+    fn progress(&mut self, progress: &Progress) {
+        match progress {
+            Progress::Ended(trial) => self.ended(trial),
+            Progress::Repeats { reason } => (self.tell)(&format!("repeated: {reason}")),
+            Progress::Warning(warning) => (self.tell)(&warning.text),
+            _ => {}
+        }
+    }
+
+    fn trials_done(&mut self) {}
 }

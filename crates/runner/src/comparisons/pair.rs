@@ -1,7 +1,5 @@
-//! Two services, or git revisions of one, and what both are measured under; a comparison measures them side by side in the
-//! same rounds.
+//! A comparison of two services, or of two git revisions of one, side by side in the same rounds.
 
-use crate::RunEnd;
 use crate::error::ErrorContext as _;
 use crate::project::{SelectedService, ServiceSelector, choose, common, find};
 use crate::{Checkout, CommandError, LocalTestbed, ResumedRun, Session, SessionObserver};
@@ -17,30 +15,30 @@ const WARM_UP: WarmUpChoice = WarmUpChoice::Steady {
     least_ns: 1_000_000_000,
     most_ns: 10_000_000_000,
 };
-/// A request without a complete reply after this long has failed.
+/// Timeout of requests.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Who is measured against whom, and under what.
+/// The two services and the load of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub struct ComparisonPair<'a> {
-    /// One of them; in a comparison what to compare with.
+    /// One service; in a comparison the base.
     pub first: &'a ServiceSelector,
-    /// The other; in a comparison what to judge.
+    /// The other service; in a comparison the one to judge.
     pub second: &'a ServiceSelector,
-    /// Rounds.
+    /// Number of rounds.
     pub rounds: u32,
     /// Length of each measurement.
     pub duration: Duration,
-    /// The contract; the first that both fulfil where absent.
+    /// The contract; `None`: the first that both implement.
     pub contract: Option<&'a str>,
-    /// The workload of the contract; its first where absent.
+    /// The workload of the contract; `None`: its first.
     pub workload: Option<&'a str>,
     /// The run to continue, which was stopped early; `None`: a new run.
     pub resume: Option<&'a str>,
 }
 
 impl ComparisonPair<'_> {
-    /// Both of them in the catalogue, which takes a revision in.
+    /// Finds both in the catalogue, and adds revisions to it.
     pub(crate) fn choose(
         &self,
         checkout: &Checkout,
@@ -69,7 +67,7 @@ impl ComparisonPair<'_> {
         )))
     }
 
-    /// What both are measured under: this load, or the workload's own.
+    /// The group of both: this load, or the default load of the workload.
     pub(crate) fn group(
         &self,
         contract: &Contract,
@@ -90,23 +88,18 @@ impl ComparisonPair<'_> {
     }
 }
 
-/// Measures both in the same rounds, stores the run, and compares; gives the run's name as well.
+/// Measures both in the same rounds, stores the run and compares them. Returns the change and the name of the run.
 pub fn compare_side_by_side(
     pair: &ComparisonPair<'_>,
     store: &Store,
     workbench: &LocalTestbed,
     options: &ChangeOptions,
-    shows: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
+    observe: &mut dyn FnMut(&Plan) -> Box<dyn SessionObserver>,
 ) -> Result<(RunChange, String), CommandError> {
     let checkout = Checkout::find()?;
     let mut catalogue = checkout.catalogue()?;
     let [base, new] = pair.choose(&checkout, &mut catalogue)?;
-    if base.id == new.id {
-        return Err(CommandError::Input(format!(
-            "both are {}: name another variant or revision",
-            base.id
-        )));
-    }
+    super::check_distinct(&base, &new)?;
     let mut plan = plan(&catalogue, &base, &new, pair, options)?;
     let resumed = pair.resumed(store, &mut plan)?;
     let session = Session {
@@ -115,19 +108,8 @@ pub fn compare_side_by_side(
         store,
         workbench,
     };
-    let (record, end) = session.measure(&plan, resumed, &mut *shows(&plan))?;
-    if end == RunEnd::Interrupted {
-        return Err(CommandError::Interrupted(format!(
-            "stopped early, so nothing is compared: repeat the command with `--resume {}` to continue",
-            record.id
-        )));
-    }
-    if let RunEnd::HostLost(reason) = end {
-        return Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {}` to continue",
-            record.id
-        )));
-    }
+    let (record, end) = session.measure(&plan, resumed, &mut *observe(&plan))?;
+    super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
     let change = compare_in_run(&trials, &base.id, &new.id, options)?;
     Ok((change, record.id))

@@ -1,10 +1,10 @@
-//! Two versions loaded at the same time, and a verdict: the gate of a pull request.
+//! The regression test of a pull request: two versions are loaded at the same time and compared.
 
-use super::lines::{ProgressFn, ProgressLines};
+use super::{ProgressFn, ProgressLines};
 use crate::designs::{Judgement, Regression};
 use crate::error::ErrorContext as _;
 use crate::project::{choose, common, find};
-use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, RunEnd, Session};
+use crate::{Checkout, CommandError, ComparisonPair, LocalTestbed, Session};
 use prony_config::{Design, Plan, WarmUpChoice};
 use prony_load::Load;
 use prony_records::TrialRecord;
@@ -13,41 +13,41 @@ use prony_store::Store;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// The suite of such a run in the store.
+/// Name of the suite in the store.
 pub const SUITE: &str = "compare-at-once";
 
-/// Under what, and for how long.
+/// Options of a regression test.
 #[derive(Debug, Clone, Copy)]
 pub struct RegressionOptions<'a> {
-    /// Load before each measurement.
+    /// Warm-up before each measurement.
     pub warm_up: Duration,
-    /// Connections of a closed load to each; `None`: the workload's own load.
+    /// Connections of a closed load to each version; `None`: the default load of the workload.
     pub connections: Option<u32>,
-    /// The time that all of it may take.
+    /// Maximum total time.
     pub budget: Option<Duration>,
-    /// How to judge.
+    /// Options of the statistics.
     pub options: &'a ChangeOptions,
 }
 
 /// The result of a regression test.
 #[derive(Debug)]
 pub struct RegressionResult {
-    /// What changed.
+    /// The change between the versions.
     pub change: RunChange,
-    /// The difference of the base from itself, in the same way on the same machine.
+    /// The A/A result: the base compared with itself.
     pub itself: RunChange,
-    /// The smallest change that this comparison could have found.
+    /// The smallest changes that this test could have detected.
     pub smallest: Vec<DetectableChange>,
-    /// Rounds of the comparison.
+    /// Number of rounds.
     pub rounds: u32,
-    /// How many of them came from further looks, which only the suspicious get.
+    /// Number of those rounds that were added because the first ones indicated a regression.
     pub again: u32,
-    /// The run that it is stored as.
+    /// Name of the stored run.
     pub run: String,
 }
 
-/// Loads both at the same time, round by round; then the base against itself; then both again, look by look, as long as the new
-/// seems slower and that is not proven.
+/// Loads both versions at the same time, round by round; then the base against itself; then adds rounds as long as the new version
+/// seems slower without proof.
 pub fn compare_at_once(
     pair: &ComparisonPair<'_>,
     how: RegressionOptions<'_>,
@@ -59,13 +59,8 @@ pub fn compare_at_once(
     let mut catalogue = checkout.catalogue()?;
     let base = choose(pair.first, &checkout, &mut catalogue)?;
     let new = choose(pair.second, &checkout, &mut catalogue)?;
-    if base.id == new.id {
-        return Err(CommandError::Input(format!(
-            "both are {}: name another variant or revision",
-            base.id
-        )));
-    }
-    let again = super::again(&mut catalogue, &base);
+    super::check_distinct(&base, &new)?;
+    let copy = super::add_copy(&mut catalogue, &base);
     let (contract, protocol) = common(&catalogue, &base, &new, pair.contract)?;
     let contract = catalogue.contract(&contract)?;
     let (_, own) = contract.load_of(pair.workload).input()?;
@@ -74,7 +69,7 @@ pub fn compare_at_once(
         .map_or(own, |connections| Load::closed(connections, 1));
     let warm_up = WarmUpChoice::FixedNs(how.warm_up.as_nanos() as u64);
     let group = pair.group(contract, Some(&load), warm_up)?;
-    let services = [&base, &new, &again].map(|chosen| find(&catalogue, chosen));
+    let services = [&base, &new, &copy].map(|chosen| find(&catalogue, chosen));
     let mut plan = Plan {
         title: format!("{} against {} at once", new.id, base.id),
         confidence: how.options.confidence,
@@ -91,24 +86,12 @@ pub fn compare_at_once(
         workbench,
     };
     let (record, end) = session.measure_by(&design, &plan, resumed, &mut ProgressLines::new(&plan, tell))?;
-    is_complete(&end, &record.id)?;
+    super::check_complete(&end, &record.id)?;
     let trials = store.trials(&record.id)?;
-    judged(&design, &trials, record.id)
+    result_of(&design, &trials, record.id)
 }
 
-fn is_complete(end: &RunEnd, run: &str) -> Result<(), CommandError> {
-    match end {
-        RunEnd::Interrupted => Err(CommandError::Interrupted(format!(
-            "stopped early, so nothing is compared: repeat the command with `--resume {run}` to continue"
-        ))),
-        RunEnd::HostLost(reason) => Err(CommandError::Failed(format!(
-            "a host is lost, so nothing is compared: {reason}; repeat the command with `--resume {run}` to continue"
-        ))),
-        RunEnd::Complete | RunEnd::Precise | RunEnd::BudgetSpent => Ok(()),
-    }
-}
-
-fn judged(
+fn result_of(
     design: &Regression<'_>,
     trials: &[TrialRecord],
     run: String,
@@ -119,7 +102,7 @@ fn judged(
             .find_map(|trial| Some((trial, trial.result.as_ref().err()?)));
         return Err(CommandError::Failed(first.map_or_else(
             || "no round was measured".to_owned(),
-            |(trial, excluded)| super::failure(trial, excluded),
+            |(trial, excluded)| super::failure_text(trial, excluded),
         )));
     }
     let Judgement {

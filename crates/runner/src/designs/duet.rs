@@ -1,6 +1,6 @@
 //! Two services are loaded at the same time, round by round, in fresh starts.
 //!
-//! The order of starts and the CPUs that services and generators have alternate, so that over four rounds neither counts.
+//! The order of starts and the placement on CPUs alternate: over four rounds both cancel out.
 
 use crate::history::History;
 use crate::schedule::{
@@ -86,7 +86,7 @@ impl PairedRounds<'_> {
             load: pair[slot].entry,
             rate: None,
             length: Duration::from_nanos(group.duration_ns),
-            purpose: Purpose::Record(pair[slot].place),
+            purpose: Purpose::Record(pair[slot].number),
             window: None,
         };
         let runs = vec![run(0), run(1)];

@@ -1,8 +1,8 @@
 //! All services of a group are started and warmed up, then loaded one after the other in short windows, in a random order, many
 //! times. A service that has no window is paused.
 //!
-//! Windows of one cycle are within seconds of each other, so that the state of the machine meets all of them alike. The unit of
-//! every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
+//! The windows of one cycle are within seconds of each other: a change of the machine's state affects all services alike. The unit
+//! of every estimate stays the fresh start: `prony_statistics` makes one value of the windows of a start.
 
 use crate::history::History;
 use crate::schedule::{
@@ -15,11 +15,11 @@ use rand::{SeedableRng as _, rngs::SmallRng};
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
-/// Load before each window: connections are made, and what was paused is awake again.
+/// Load before each window, in which connections are opened and paused processes resume.
 const RAMP: Duration = Duration::from_millis(50);
-/// Cycles below which a round that the user ended early gives no result.
+/// A cancelled round with fewer cycles has no result.
 const FEWEST_CYCLES: u32 = 3;
-/// Memory that is left free on the machine, bytes: services grow under load.
+/// Memory that stays free on the machine, bytes: services grow under load.
 const SPARE_BYTES: u64 = 1 << 30;
 
 /// The groups of a plan, round by round.
@@ -34,8 +34,7 @@ pub struct Interleaved<'a> {
 }
 
 impl Design for Interleaved<'_> {
-    /// The services of a group. Windows of one cycle are compared, so a group that was left in the middle is done again as a
-    /// whole.
+    /// The services of a group. Windows are compared within a cycle, so an interrupted group is repeated as a whole.
     fn next_block(&self, history: &History<'_>) -> Option<Block> {
         let rounds = 0..self.plan.rounds;
         let mut groups =
@@ -59,12 +58,12 @@ impl Design for Interleaved<'_> {
     }
 
     fn next_step(&self, block: &Block, results: &[StepResult]) -> Option<Step> {
-        let mut course = BlockProgress::new(self, block);
+        let mut progress = BlockProgress::new(self, block);
         for result in results {
-            course.next();
-            course.take(result);
+            progress.next();
+            progress.take(result);
         }
-        course.next()
+        progress.next()
     }
 }
 
@@ -75,38 +74,38 @@ fn start(planned: PlannedTrial) -> ServiceStart {
     }
 }
 
-/// What the services do next.
+/// The phase of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// They are started and warmed up, as many as memory allows.
+    /// Services are started and warmed up, as many as memory allows.
     Entering,
-    /// They have their windows.
+    /// Services have their windows.
     Cycling,
-    /// They are checked again and stopped.
+    /// Services are checked again and stopped.
     Leaving,
-    /// The user ended it before there was enough to judge.
+    /// The run was cancelled before there were enough cycles.
     Over,
 }
 
-/// The block as far as its results go.
+/// The state of a block, derived from its results.
 struct BlockProgress<'a> {
     design: &'a Interleaved<'a>,
     block: &'a Block,
     phase: Phase,
-    /// Steps that come next.
+    /// The next steps.
     queue: VecDeque<Step>,
     /// Services that have not been started yet.
     waiting: VecDeque<Slot>,
-    /// Services that are up together, also those that have failed since.
+    /// Services that are up at the same time, including those that have failed since.
     up: Vec<Slot>,
     failed: BTreeSet<Slot>,
     /// Services that were started a second time.
-    again: BTreeSet<Slot>,
-    /// Services that were started since the last ones left.
+    restarted: BTreeSet<Slot>,
+    /// Number of services that were started since the last ones left.
     entered: usize,
     largest_bytes: u64,
     available_bytes: Option<u64>,
-    /// How often services have left to make room.
+    /// Number of times that services have left to make room.
     blocks: u32,
     cycle: u32,
     random: SmallRng,
@@ -123,7 +122,7 @@ impl<'a> BlockProgress<'a> {
             waiting: (0..block.slots.len()).collect(),
             up: Vec::new(),
             failed: BTreeSet::new(),
-            again: BTreeSet::new(),
+            restarted: BTreeSet::new(),
             entered: 0,
             largest_bytes: 0,
             available_bytes: None,
@@ -134,7 +133,7 @@ impl<'a> BlockProgress<'a> {
         }
     }
 
-    /// The next step; `None`: all have left.
+    /// The next step; `None` if the block is over.
     fn next(&mut self) -> Option<Step> {
         while self.queue.is_empty() {
             match self.phase {
@@ -171,7 +170,7 @@ impl<'a> BlockProgress<'a> {
             if self.phase == Phase::Entering
                 && matches!(result.outcome, Outcome::Failed(_))
                 && !self.is_ending
-                && self.again.insert(slot)
+                && self.restarted.insert(slot)
             {
                 self.queue.extend(self.entering(slot));
             } else {
@@ -196,7 +195,7 @@ impl<'a> BlockProgress<'a> {
         self.queue.extend(self.entering(slot));
     }
 
-    /// The same for all services of a round.
+    /// Seed of the round; the same for all of its services.
     fn seed(&self) -> u64 {
         let round = u64::from(self.block.round);
         self.design
@@ -232,7 +231,7 @@ impl<'a> BlockProgress<'a> {
             load: planned.entry,
             rate: None,
             length: self.design.window,
-            purpose: Purpose::Record(planned.place),
+            purpose: Purpose::Record(planned.number),
             window,
         }
     }
@@ -259,7 +258,7 @@ impl<'a> BlockProgress<'a> {
                 slot,
                 Some(WindowPosition {
                     block: self.blocks,
-                    // Cycles of different blocks are different cycles.
+                    // Cycle numbers are unique across blocks.
                     cycle: self.blocks * self.design.cycles + self.cycle,
                     place,
                 }),
@@ -274,7 +273,7 @@ impl<'a> BlockProgress<'a> {
         self.cycle += 1;
     }
 
-    /// The first service stays for all blocks: by it they are put at one level.
+    /// The first service stays for all blocks. It is the control that makes them comparable.
     fn leave(&mut self) {
         let control = usize::from(!self.waiting.is_empty()).min(self.up.len());
         for slot in self.up.split_off(control) {

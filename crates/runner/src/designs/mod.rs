@@ -1,4 +1,4 @@
-//! How services are compared: which trials there are, and in which order. Each design is a function of the plan and the results.
+//! The designs: which trials a plan has, and in which order. Each design is a function of the plan and the results.
 
 pub mod capacity;
 mod duet;

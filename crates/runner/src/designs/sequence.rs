@@ -41,7 +41,7 @@ impl Sequence<'_> {
             load: planned.entry,
             rate: None,
             length: Duration::from_nanos(group.duration_ns),
-            purpose: Purpose::Record(planned.place),
+            purpose: Purpose::Record(planned.number),
             window: None,
         };
         Block {
@@ -86,32 +86,32 @@ mod tests {
         let plan = plan(&["a", "b"], &[1, 2], 2);
         let design = Sequence { plan: &plan };
         let mut history = history(&plan);
-        let mut places = Vec::new();
+        let mut numbers = Vec::new();
         while let Some(block) = design.next_block(&history) {
             let planned = block.slots[0].trials[0];
-            places.push(planned.place);
+            numbers.push(planned.number);
             history.add(attempt(&plan, planned, None));
         }
-        assert_eq!(places, (0..8).collect::<Vec<u32>>());
+        assert_eq!(numbers, (0..8).collect::<Vec<u32>>());
     }
 
-    /// Adds what became of each attempt; returns the places in the order in which they were tried.
+    /// Adds an attempt at each pending trial; returns the numbers of the trials in their order.
     fn tried(rounds: u32, failed: impl Fn(usize) -> Option<(Fault, TrialStage)>) -> Vec<u32> {
         let plan = plan(&["a"], &[1], rounds);
         let design = Sequence { plan: &plan };
         let mut history = history(&plan);
-        let mut places = Vec::new();
+        let mut numbers = Vec::new();
         while let Some(block) = design.next_block(&history) {
             history.begin_round(block.round);
             let planned = block.slots[0].trials[0];
             let failed = history.exclusion(planned.entry).map_or_else(
-                || failed(places.len()),
+                || failed(numbers.len()),
                 |_| Some((Fault::Service, TrialStage::Start)),
             );
-            places.push(planned.place);
+            numbers.push(planned.number);
             history.add(attempt(&plan, planned, failed));
         }
-        places
+        numbers
     }
 
     #[test]

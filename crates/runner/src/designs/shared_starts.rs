@@ -1,7 +1,7 @@
 //! One process start serves all loads of a contract, one after the other.
 //!
-//! What differs between starts (memory layout, hash seeds, what was compiled) is then the same in all workloads of a round; within
-//! a workload each round still has a start of its own, so that the unit of every interval stays the start.
+//! What differs between starts (memory layout, hash seeds, compiled code) is then the same in all workloads of a round. Within a
+//! workload each round has its own start, which remains the unit of every interval.
 
 use super::capacity::{Capacity, CapacitySteps};
 use crate::history::History;
@@ -21,13 +21,13 @@ pub struct SharedStarts<'a> {
 }
 
 impl Design for SharedStarts<'_> {
-    /// What is pending of a start. What a killed run or a failure left of one is done by another one.
+    /// The pending trials of one start. If a start was interrupted or failed, another one serves its remaining trials.
     fn next_block(&self, history: &History<'_>) -> Option<Block> {
         let starts = (0..self.plan.rounds).flat_map(|round| self.plan.starts(round));
         let mut pending = starts.map(|start| history.pending(&start));
         let trials = pending.find(|trials| !trials.is_empty())?;
         let capacity = Capacity { plan: self.plan };
-        // A search is one long load, which has a start of its own.
+        // A capacity search is one long load, which has its own start.
         let (searching, plain): (Vec<_>, Vec<_>) =
             trials.into_iter().partition(|planned| capacity.searches(planned));
         Some(match searching.first() {
@@ -84,7 +84,7 @@ impl SharedStarts<'_> {
             );
         }
         for planned in &trials {
-            let run = self.run(planned, Purpose::Record(planned.place));
+            let run = self.run(planned, Purpose::Record(planned.number));
             steps.extend([self.warm_up(run), Step::Measure(vec![run]), Step::Recheck(0)]);
         }
         steps.push(Step::Stop(0));

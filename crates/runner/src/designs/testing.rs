@@ -1,4 +1,4 @@
-//! Designs are judged by plain data: results go in, steps come out.
+//! Helpers for tests of designs, which are pure functions from results to steps.
 
 use crate::history::{Attempt, History};
 use crate::schedule::{Block, Design, Outcome, Step, StepResult};
@@ -7,7 +7,7 @@ use prony_load::{Load, Protocol};
 use prony_records::{Classification, Exclusion, Fault, Recording, TrialStage};
 use std::collections::BTreeMap;
 
-/// Services under closed loads of these numbers of connections.
+/// A plan of these services, under a closed load for each number of connections.
 pub(super) fn plan(services: &[&str], loads: &[u32], rounds: u32) -> Plan {
     let group = |connections: &u32| GroupPlan {
         contract: "hello".to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn history(plan: &Plan) -> History<'_> {
     History::new(plan, Vec::new(), None, 2)
 }
 
-/// An attempt at a trial; `failed`: by whose fault, and in which step.
+/// An attempt at a trial; `failed` is the fault and the stage of its failure.
 pub(super) fn attempt(plan: &Plan, planned: PlannedTrial, failed: Option<(Fault, TrialStage)>) -> Attempt {
     let result = match failed {
         None => Ok(measurement()),
@@ -53,7 +53,7 @@ pub(super) fn attempt(plan: &Plan, planned: PlannedTrial, failed: Option<(Fault,
     Attempt {
         record: crate::trial::record(plan, planned, None, result),
         planned,
-        is_told: false,
+        is_shown: false,
     }
 }
 
@@ -83,7 +83,7 @@ pub(super) fn recording(due: u64, valid: u64) -> Recording {
     serde_json::from_value(recording).expect("a recording")
 }
 
-/// The outcome of a step that nothing disturbs.
+/// The outcome of a successful step.
 pub(super) fn good(step: &Step) -> Outcome {
     match step {
         Step::WarmUp(runs, _) => Outcome::Warm(vec![Classification::WarmedUp; runs.len()]),
@@ -96,18 +96,18 @@ pub(super) fn good(step: &Step) -> Outcome {
     }
 }
 
-/// The steps of a block, where each has this outcome; the user asks to end during the step of this number.
+/// The steps of a block with these outcomes. The run is cancelled during the step with the number `cancel_at`.
 pub(super) fn steps(
     design: &dyn Design,
     block: &Block,
-    asks_at: Option<usize>,
+    cancel_at: Option<usize>,
     outcome: &mut dyn FnMut(&Step) -> Outcome,
 ) -> Vec<Step> {
     let mut results: Vec<StepResult> = Vec::new();
     while let Some(step) = design.next_step(block, &results) {
         assert!(results.len() < 2_000, "no end");
         let outcome = outcome(&step);
-        let is_ending = asks_at.is_some_and(|at| results.len() >= at);
+        let is_ending = cancel_at.is_some_and(|at| results.len() >= at);
         results.push(StepResult {
             step,
             outcome,
@@ -117,7 +117,7 @@ pub(super) fn steps(
     results.into_iter().map(|result| result.step).collect()
 }
 
-/// A step in a word: `start 0`, `measure 1`.
+/// A step as text: `start 0`, `measure 1`.
 pub(super) fn word(step: &Step) -> String {
     let name = match step {
         Step::Start(_) => "start",

@@ -1,6 +1,5 @@
 //! The generator: a process on each worker that receives a [`Job`] and reports [`Event`]s.
 
-mod parallel;
 mod share;
 mod worker;
 mod worker_group;

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub(super) struct WorkerGenerator {
-    talk: JsonLinesProcess,
+    process: JsonLinesProcess,
     /// Whether the service runs on the same host.
-    beside: bool,
+    is_on_service_host: bool,
     /// Whether there is a testbed, so that the state of the worker is reported.
     in_testbed: bool,
     doing: WorkerActivity,
@@ -23,13 +23,13 @@ pub(super) struct WorkerGenerator {
 }
 
 impl WorkerGenerator {
-    /// Starts the process and sends the job. `turns` limits how many workers of one load send long results at the same time.
+    /// Starts the process and sends the job. `semaphore` limits how many workers of one load send long results at the same time.
     pub(super) fn begin(
         (member, place): (&Member, &RolePlacement),
-        beside: bool,
+        is_on_service_host: bool,
         job: &Job,
         log: &Path,
-        turns: Option<Arc<MemorySemaphore>>,
+        semaphore: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let what = Task {
             name: "the generator",
@@ -38,11 +38,11 @@ impl WorkerGenerator {
             place: Some(place),
             log,
         };
-        let mut talk = JsonLinesProcess::among(member, what, turns)?;
-        talk.say(job);
+        let mut process = JsonLinesProcess::among(member, what, semaphore)?;
+        process.send(job);
         Ok(Self {
-            talk,
-            beside,
+            process,
+            is_on_service_host,
             in_testbed: !place.host.is_empty(),
             doing: WorkerActivity::new(&place.host),
             roster: WorkerStates::default(),
@@ -51,14 +51,14 @@ impl WorkerGenerator {
 
     /// The name of the worker for messages.
     pub(super) fn who(&self) -> &str {
-        self.talk.who()
+        self.process.who()
     }
 
     /// The next event of the generator.
-    pub(super) fn hear(&mut self, within: Duration) -> GeneratorMessage {
-        match self.talk.hear(within) {
+    pub(super) fn receive(&mut self, within: Duration) -> GeneratorMessage {
+        match self.process.receive(within) {
             Ok(Some(event)) => {
-                self.doing.hear(&event);
+                self.doing.record(&event);
                 GeneratorMessage::Event(event)
             }
             Ok(None) => GeneratorMessage::Nothing,
@@ -79,20 +79,20 @@ impl RunningLoad for WorkerGenerator {
         {
             return GeneratorMessage::Event(news);
         }
-        self.hear(within)
+        self.receive(within)
     }
 
     fn tell(&mut self, command: Command) {
-        self.talk.say(&command);
+        self.process.send(&command);
     }
 
     fn begin_window(&mut self) {
         // Missing resource figures of a generator leave a gap in the record and are not a failure.
-        let _ = self.talk.process().begin_window();
+        let _ = self.process.process().begin_window();
     }
 
     fn end_window(&mut self) -> Option<GeneratorUsage> {
-        let usage = self.talk.process().end_window().ok()?;
-        Some(GeneratorUsage::of(usage, self.beside))
+        let usage = self.process.process().end_window().ok()?;
+        Some(GeneratorUsage::of(usage, self.is_on_service_host))
     }
 }

@@ -2,10 +2,9 @@
 
 use super::worker::WorkerGenerator;
 use super::worker_states::WorkerStates;
-use super::{GeneratorMessage, GeneratorUsage, RunningLoad, parallel, share};
-use crate::testbed::Member;
-use crate::testbed::clocks;
+use super::{GeneratorMessage, GeneratorUsage, RunningLoad, share};
 use crate::testbed::json_lines_process::MemorySemaphore;
+use crate::testbed::{Member, clocks};
 use prony_host::{HostError, RolePlacement};
 use prony_load::{Job, WarmUp};
 use prony_merge::clock::{Clock, Start, common_start};
@@ -14,6 +13,8 @@ use prony_records::{Command, Event, Phase, Recording, Resources, Warning, Warnin
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// Interval at which the workers are polled.
@@ -33,7 +34,7 @@ pub(super) struct WorkerGroup {
     /// Merged events that were not returned yet.
     ready: VecDeque<Event>,
     /// Whether the workers received the command to start measuring.
-    told: bool,
+    is_commanded: bool,
     /// When the first worker entered the phase that some workers have not reached.
     waits_since: Option<Instant>,
     roster: WorkerStates,
@@ -63,17 +64,23 @@ impl WorkerGroup {
     ) -> Result<Self, HostError> {
         let places: Vec<&RolePlacement> = workers.iter().map(|(_, place)| *place).collect();
         let shares = share::jobs(job, &places);
-        let turns = MemorySemaphore::new(PARTS);
+        let semaphore = MemorySemaphore::new(PARTS);
         let begun: Vec<((&Member, &RolePlacement), bool, &Job)> = workers
             .iter()
             .zip(&shares)
             .map(|(&worker, share)| (worker, is_beside(&worker.1.host), share))
             .collect();
-        let fleet = parallel::each(&begun, |&((member, place), beside, share)| {
+        let fleet = for_each(&begun, |&((member, place), is_on_service_host, share)| {
             Ok(Worker {
                 clock: clocks::of(member)?,
                 member: member.clone(),
-                line: WorkerGenerator::begin((member, place), beside, share, log, Some(Arc::clone(&turns)))?,
+                line: WorkerGenerator::begin(
+                    (member, place),
+                    is_on_service_host,
+                    share,
+                    log,
+                    Some(Arc::clone(&semaphore)),
+                )?,
                 begun: 0,
                 established: 0,
                 is_done: false,
@@ -86,7 +93,7 @@ impl WorkerGroup {
             job: job.clone(),
             workers: fleet,
             ready: VecDeque::new(),
-            told: false,
+            is_commanded: false,
             waits_since: None,
             roster: WorkerStates::default(),
         })
@@ -140,7 +147,7 @@ impl WorkerGroup {
     /// Commands all workers to start measuring at the same time, in `ns` or as soon as all of them can have received the
     /// command.
     fn start_in(&mut self, ns: u64) {
-        if std::mem::replace(&mut self.told, true) {
+        if std::mem::replace(&mut self.is_commanded, true) {
             return;
         }
         let now = clocks::now_ns();
@@ -184,7 +191,7 @@ impl WorkerGroup {
             .collect();
         // A worker that is lost by now has already sent its complete part; its clock keeps the earlier measurement.
         let members: Vec<&Member> = self.workers.iter().map(|worker| &worker.member).collect();
-        let later = parallel::each(&members, |member| clocks::of(member).ok());
+        let later = for_each(&members, |member| clocks::of(member).ok());
         for (Worker { member, clock, .. }, later) in self.workers.iter().zip(later) {
             let Some(&at_ns) = at.get(member.name.as_str()) else {
                 continue;
@@ -202,22 +209,22 @@ impl WorkerGroup {
     }
 
     /// Polls all workers once; returns whether any event was received.
-    fn listen(&mut self) -> Result<bool, GeneratorMessage> {
-        let mut heard = false;
+    fn poll(&mut self) -> Result<bool, GeneratorMessage> {
+        let mut received = false;
         for number in 0..self.workers.len() {
             loop {
                 if self.workers[number].is_done {
                     break;
                 }
-                match self.workers[number].line.hear(Duration::ZERO) {
+                match self.workers[number].line.receive(Duration::ZERO) {
                     GeneratorMessage::Event(event) => self.take(number, event)?,
                     GeneratorMessage::Nothing => break,
                     gone @ GeneratorMessage::Gone(_) => return Err(gone),
                 }
-                heard = true;
+                received = true;
             }
         }
-        Ok(heard)
+        Ok(received)
     }
 
     /// Names the workers for which the others have waited too long.
@@ -252,7 +259,7 @@ impl RunningLoad for WorkerGroup {
             if let Some(event) = self.ready.pop_front() {
                 return GeneratorMessage::Event(event);
             }
-            match self.listen() {
+            match self.poll() {
                 Ok(true) => continue,
                 Ok(false) => {}
                 Err(end) => return end,
@@ -269,7 +276,7 @@ impl RunningLoad for WorkerGroup {
             if left.is_zero() {
                 return GeneratorMessage::Nothing;
             }
-            std::thread::sleep(left.min(LOOK));
+            thread::sleep(left.min(LOOK));
         }
     }
 
@@ -301,5 +308,48 @@ impl RunningLoad for WorkerGroup {
             resources: Resources::together(&resources),
             beside_service_ns: spent.iter().map(|spent| spent.beside_service_ns).sum(),
         })
+    }
+}
+
+/// Number of workers that are handled one after the other. In parallel they would compete for the CPUs of the controller, and
+/// clocks are measured best on an idle machine.
+const IN_TURN: usize = 8;
+/// Maximum number of threads.
+const MOST: usize = 16;
+
+/// Runs an action for each item and returns the results in order. A few items are handled one after the other; hundreds, each
+/// of which takes some round trips, by several threads.
+fn for_each<T: Sync, R: Send>(all: &[T], what: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let lanes = (all.len() / IN_TURN).clamp(1, MOST);
+    let what = &what;
+    thread::scope(|scope| {
+        let begun: Vec<ScopedJoinHandle<'_, Vec<R>>> = all
+            .chunks(all.len().div_ceil(lanes).max(1))
+            .map(|some| scope.spawn(move || some.iter().map(what).collect()))
+            .collect();
+        let ended = begun.into_iter().map(ScopedJoinHandle::join);
+        ended
+            .flat_map(|lane| lane.expect("invariant: the action does not panic"))
+            .collect()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn what_came_of_each_is_in_order_and_few_are_done_in_turn() {
+        for (many, lanes) in [(0, 0), (1, 1), (8, 1), (15, 1), (16, 2), (100, 12), (500, 16)] {
+            let all: Vec<usize> = (0..many).collect();
+            let done = for_each(&all, |&number| {
+                (number * 2, format!("{:?}", thread::current().id()))
+            });
+            let numbers: Vec<usize> = done.iter().map(|(number, _)| *number).collect();
+            assert_eq!(numbers, (0..many).map(|number| number * 2).collect::<Vec<_>>());
+            let threads: BTreeSet<&String> = done.iter().map(|(_, thread)| thread).collect();
+            assert_eq!(threads.len(), lanes, "{many}");
+        }
     }
 }

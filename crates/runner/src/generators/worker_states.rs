@@ -15,7 +15,7 @@ const SILENT: Duration = Duration::from_secs(2);
 /// The state of one worker, derived from its events.
 pub(super) struct WorkerActivity {
     now: WorkerNow,
-    heard: Instant,
+    last_event: Instant,
     /// Replies since the last rate, and the seconds since then.
     since: (u64, f64),
 }
@@ -28,13 +28,13 @@ impl WorkerActivity {
                 state: WorkerState::Starting,
                 throughput_per_s: None,
             },
-            heard: Instant::now(),
+            last_event: Instant::now(),
             since: (0, 0.0),
         }
     }
 
-    pub(super) fn hear(&mut self, event: &Event) {
-        self.heard = Instant::now();
+    pub(super) fn record(&mut self, event: &Event) {
+        self.last_event = Instant::now();
         match event {
             Event::Phase { phase, .. } => self.state(match phase {
                 Phase::WarmUp => WorkerState::WarmUp,
@@ -78,7 +78,7 @@ impl WorkerActivity {
     }
 
     fn at(&self, now: Instant) -> WorkerNow {
-        let is_quiet = now.saturating_duration_since(self.heard) > SILENT;
+        let is_quiet = now.saturating_duration_since(self.last_event) > SILENT;
         if !is_quiet || !makes_load(self.now.state) {
             return self.now.clone();
         }
@@ -97,9 +97,9 @@ const fn makes_load(state: WorkerState) -> bool {
 /// The states that were last reported, and when.
 #[derive(Default)]
 pub(super) struct WorkerStates {
-    told: Vec<WorkerNow>,
-    told_at: Option<Instant>,
-    looked_at: Option<Instant>,
+    reported: Vec<WorkerNow>,
+    reported_at: Option<Instant>,
+    checked_at: Option<Instant>,
 }
 
 impl WorkerStates {
@@ -107,20 +107,20 @@ impl WorkerStates {
     pub(super) fn news(&mut self, workers: impl FnOnce() -> Vec<WorkerNow>) -> Option<Event> {
         let now = Instant::now();
         let is_past = |then: Option<Instant>, wait| then.is_none_or(|then| now.duration_since(then) >= wait);
-        if !is_past(self.looked_at, LOOK) {
+        if !is_past(self.checked_at, LOOK) {
             return None;
         }
-        self.looked_at = Some(now);
+        self.checked_at = Some(now);
         let workers = workers();
         let states = |workers: &[WorkerNow]| -> Vec<WorkerState> {
             workers.iter().map(|worker| worker.state).collect()
         };
-        let is_due = states(&workers) != states(&self.told) || is_past(self.told_at, EVERY);
-        if !is_due || workers == self.told {
+        let is_due = states(&workers) != states(&self.reported) || is_past(self.reported_at, EVERY);
+        if !is_due || workers == self.reported {
             return None;
         }
-        self.told_at = Some(now);
-        self.told.clone_from(&workers);
+        self.reported_at = Some(now);
+        self.reported.clone_from(&workers);
         Some(Event::Workers { workers })
     }
 }
@@ -156,25 +156,25 @@ mod tests {
     #[test]
     fn a_worker_is_followed_through_its_load() {
         let mut doing = WorkerActivity::new("one");
-        let seen = |doing: &WorkerActivity| (doing.now().state, doing.now().throughput_per_s);
-        assert_eq!(seen(&doing), (WorkerState::Starting, None));
-        doing.hear(&phase(Phase::Measurement));
+        let state_of = |doing: &WorkerActivity| (doing.now().state, doing.now().throughput_per_s);
+        assert_eq!(state_of(&doing), (WorkerState::Starting, None));
+        doing.record(&phase(Phase::Measurement));
         for _ in 0..5 {
-            assert_eq!(seen(&doing), (WorkerState::Measurement, None));
-            doing.hear(&part(20));
+            assert_eq!(state_of(&doing), (WorkerState::Measurement, None));
+            doing.record(&part(20));
         }
-        assert_eq!(seen(&doing), (WorkerState::Measurement, Some(200.0)));
+        assert_eq!(state_of(&doing), (WorkerState::Measurement, Some(200.0)));
         let later = doing.at(Instant::now() + 2 * SILENT);
         assert_eq!((later.state, later.throughput_per_s), (WorkerState::Silent, None));
-        doing.hear(&phase(Phase::Drain));
-        assert_eq!(seen(&doing), (WorkerState::Drain, None));
+        doing.record(&phase(Phase::Drain));
+        assert_eq!(state_of(&doing), (WorkerState::Drain, None));
         assert_eq!(
             doing.at(Instant::now() + 2 * SILENT).state,
             WorkerState::Drain,
             "nothing to report"
         );
-        doing.hear(&Event::Part { part: String::new() });
-        assert_eq!(seen(&doing), (WorkerState::Done, None));
+        doing.record(&Event::Part { part: String::new() });
+        assert_eq!(state_of(&doing), (WorkerState::Done, None));
     }
 
     #[test]
@@ -182,8 +182,8 @@ mod tests {
         let mut roster = WorkerStates::default();
         let workers = || vec![WorkerActivity::new("one").now()];
         assert!(matches!(roster.news(workers), Some(Event::Workers { workers }) if workers.len() == 1));
-        roster.looked_at = None;
-        roster.told_at = None;
+        roster.checked_at = None;
+        roster.reported_at = None;
         assert_eq!(roster.news(workers), None);
     }
 }

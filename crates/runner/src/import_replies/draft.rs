@@ -1,4 +1,4 @@
-//! Drafts of contracts, written whole or not at all, and replies of a server that runs as expectations.
+//! Drafts of contracts, which are written completely or not at all, and replies of a running server as expectations.
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
@@ -9,14 +9,14 @@ use prony_load::{Protocol, Target};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// The two rounds of a recording are so far apart, so that what a server tells in whole seconds differs.
+/// Time between the two rounds of a recording: values that a server gives in whole seconds then differ.
 const APART: Duration = Duration::from_millis(1_100);
-/// Decides the values of the check after a recording.
+/// Seed of the check after a recording.
 const SEED: u64 = 1;
-/// The case that asks each operation as it stands: what it finds is no matter of taste.
+/// Cases that send each operation unchanged: if one fails, the server itself is inconsistent.
 const AS_WRITTEN: [&str; 2] = ["keep-alive", "many connections"];
 
-/// A folder in which a draft stands until it is right.
+/// A temporary folder for a draft until it is valid.
 struct StagedDraft {
     root: PathBuf,
     contract: PathBuf,
@@ -28,29 +28,29 @@ impl Drop for StagedDraft {
     }
 }
 
-/// Writes a draft beside the contracts, and reads it back as a contract.
-fn staged(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
+/// Writes a draft into the folder of the contracts, and reads it back as a contract.
+fn stage(contracts: &Path, name: &str, draft: &Draft) -> Result<(StagedDraft, Contract), CommandError> {
     let root = contracts.join(format!(".draft-{}", std::process::id()));
-    let staged = StagedDraft {
+    let stage = StagedDraft {
         contract: root.join(name),
         root,
     };
-    let _ = std::fs::remove_dir_all(&staged.root);
+    let _ = std::fs::remove_dir_all(&stage.root);
     let cannot = || format!("cannot write below {}", contracts.display());
-    std::fs::create_dir_all(&staged.contract).failed(cannot)?;
+    std::fs::create_dir_all(&stage.contract).failed(cannot)?;
     for (file, text) in draft.files(name) {
-        std::fs::write(staged.contract.join(file), text).failed(cannot)?;
+        std::fs::write(stage.contract.join(file), text).failed(cannot)?;
     }
-    let contract = Contract::load(&staged.contract).map_err(|error| {
+    let contract = Contract::load(&stage.contract).map_err(|error| {
         CommandError::Input(format!(
-            "the draft is no contract that prony understands, and was not kept ({error}): take what this is from out of {}",
+            "the draft is not a valid contract and was not stored ({error}): remove the part of {} that it comes from",
             draft.source
         ))
     })?;
-    Ok((staged, contract))
+    Ok((stage, contract))
 }
 
-/// The name must be one of a folder, and free.
+/// Fails unless the name is valid and unused.
 pub fn is_free(contracts: &Path, name: &str) -> Result<(), CommandError> {
     let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
     if !name.chars().all(plain) || !name.starts_with(|letter: char| letter.is_ascii_lowercase()) {
@@ -61,23 +61,24 @@ pub fn is_free(contracts: &Path, name: &str) -> Result<(), CommandError> {
     let folder = contracts.join(name);
     if folder.exists() {
         return Err(CommandError::Input(format!(
-            "{} is there already: choose another name, or remove it",
+            "{} exists already: choose another name, or remove it",
             folder.display()
         )));
     }
     Ok(())
 }
 
-/// Makes the draft a contract of the project; gives its folder. Nothing is there if it fails.
-pub fn keep(contracts: &Path, name: &str, draft: &Draft) -> Result<PathBuf, CommandError> {
+/// Writes the draft as a contract of the project and returns its folder. On failure nothing is written.
+pub fn write(contracts: &Path, name: &str, draft: &Draft) -> Result<PathBuf, CommandError> {
     is_free(contracts, name)?;
-    let (staged, _) = staged(contracts, name, draft)?;
+    let (stage, _) = stage(contracts, name, draft)?;
     let folder = contracts.join(name);
-    std::fs::rename(&staged.contract, &folder).failed(|| format!("cannot make {}", folder.display()))?;
+    std::fs::rename(&stage.contract, &folder).failed(|| format!("cannot create {}", folder.display()))?;
     Ok(folder)
 }
 
-/// Sends each request of the draft twice, and makes of what comes what must come. Gives what differs between the two.
+/// Sends each request of the draft twice and turns the replies into expectations. Returns remarks about differences between the two
+/// replies.
 pub fn record(
     contracts: &Path,
     name: &str,
@@ -86,12 +87,12 @@ pub fn record(
 ) -> Result<Vec<String>, CommandError> {
     let began = Instant::now();
     let (first, second) = {
-        let (_staged, contract) = staged(contracts, name, draft)?;
+        let (_staged, contract) = stage(contracts, name, draft)?;
         let first = replies(&contract, draft, target)?;
         std::thread::sleep(APART.saturating_sub(began.elapsed()));
         (first, replies(&contract, draft, target)?)
     };
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     draft.schemas.clear();
     for ((operation, first), second) in draft.operations.iter_mut().zip(first).zip(second) {
         let learnt = learn(&recorded(first), &recorded(second), &operation.name);
@@ -105,11 +106,11 @@ pub fn record(
             operation
                 .remarks
                 .push(format!("Differs from reply to reply: {difference}."));
-            told.push(format!("{}: {difference}", operation.name));
+            remarks.push(format!("{}: {difference}", operation.name));
         }
     }
-    told.extend(tried(contracts, name, draft, target)?);
-    Ok(told)
+    remarks.extend(drop_failing_cases(contracts, name, draft, target)?);
+    Ok(remarks)
 }
 
 fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<CallReply>, CommandError> {
@@ -119,14 +120,14 @@ fn replies(contract: &Contract, draft: &Draft, target: &Target) -> Result<Vec<Ca
             .single(&operation.name, Protocol::Http1, &[], SEED)
             .map_err(|error| CommandError::Input(error.to_string()))?;
         let reply = call(target, Protocol::Http1, &single).map_err(|fault| {
-            // An error of TLS says what to do itself.
-            let asked = if fault.contains("TLS") {
+            // A TLS error has its own remedy.
+            let hint = if fault.contains("TLS") {
                 "."
             } else {
-                ": is the server there?"
+                ": is the server running?"
             };
             CommandError::Failed(format!(
-                "{} {} of {}: {fault}{asked} Nothing was written",
+                "{} {} of {}: {fault}{hint} Nothing was written",
                 operation.method, operation.path, target.authority
             ))
         })?;
@@ -144,14 +145,14 @@ fn recorded(reply: CallReply) -> RecordedReply {
     }
 }
 
-/// Checks the server against the draft: common cases that it does not pass are left out by name, and told.
-fn tried(
+/// Checks the server against the draft and excludes the common cases that it fails. Returns remarks about them.
+fn drop_failing_cases(
     contracts: &Path,
     name: &str,
     draft: &mut Draft,
     target: &Target,
 ) -> Result<Vec<String>, CommandError> {
-    let (_staged, contract) = staged(contracts, name, draft)?;
+    let (_staged, contract) = stage(contracts, name, draft)?;
     let report = check(&CheckRequest {
         contract: &contract,
         target,
@@ -159,21 +160,21 @@ fn tried(
         seed: SEED,
         thorough: false,
     });
-    let mut told = Vec::new();
+    let mut remarks = Vec::new();
     for case in report.cases.iter().filter(|case| case.failed > 0) {
         let reason = case.failures.first().map(ToString::to_string).unwrap_or_default();
         if AS_WRITTEN.contains(&case.name.as_str()) {
-            told.push(format!(
-                "the case `{}` fails already, for the server answered otherwise a third time: {reason}",
+            remarks.push(format!(
+                "the case `{}` fails, because the third reply of the server differs from the first two: {reason}",
                 case.name
             ));
         } else {
-            told.push(format!(
-                "the case `{}` is left out, for the server fails it: {reason}",
+            remarks.push(format!(
+                "the case `{}` is left out, because the server fails it: {reason}",
                 case.name
             ));
             draft.without.push((case.name.clone(), reason));
         }
     }
-    Ok(told)
+    Ok(remarks)
 }

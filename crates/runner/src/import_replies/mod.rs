@@ -1,8 +1,9 @@
-//! What services send for the same request, side by side, and whether they run as a fair comparison wants it: no line of log
-//! per request, no debug mode, and as many workers as they were given.
+//! Compares the replies of services to the same request, and checks the conditions of a fair comparison: no request log, no debug mode,
+//! and the configured number of workers.
 
 pub mod draft;
 
+use crate::build::id_of;
 use crate::{BuildOutput, Builder, Failure, Folders, Progress, ServiceRequest, with_service};
 use crate::{Checkout, CommandError, LocalTestbed};
 use prony_config::contract::Contract;
@@ -16,20 +17,20 @@ use prony_records::{ServiceId, TrialStage};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// The contract whose reply is compared, and its path.
+/// The contract and path whose replies are compared.
 const CONTRACT: &str = "hello";
 const PATH: &str = "/api/test";
-/// Workers that each service is given here, whatever the machine has.
+/// Workers of each service, independent of the machine.
 const WORKERS: u64 = 4;
-/// Requests after which the log is looked at.
+/// Requests before the log is read.
 const REQUESTS: usize = 60;
-/// Connections that are open at once: a server with a thread for each has so many threads.
+/// Connections that are open at once: a server with a thread for each connection has this many threads.
 const CONNECTIONS: usize = 8;
-/// A reply that does not come is not waited for longer.
+/// Timeout for each reply.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Lines of the log that are looked at.
+/// Log lines that are read.
 const LINES: usize = 4 * REQUESTS;
-/// What servers in a debug mode say of themselves.
+/// Texts that servers in a debug mode log.
 const DEBUG_WORDS: [&str; 6] = [
     "debug mode: on",
     "debugger is active",
@@ -38,33 +39,32 @@ const DEBUG_WORDS: [&str; 6] = [
     "developmentmode",
     "running in debug mode",
 ];
-/// Builds at once.
 const BUILDS_AT_ONCE: usize = 2;
 
-/// What a service sent, or why it sent nothing.
+/// The reply of a service.
 pub struct Row {
     /// The service.
     pub id: ServiceId,
-    /// What came.
+    /// The observed reply, or why there is none.
     pub seen: Result<ObservedReply, String>,
 }
 
-/// What a service sent.
+/// An observed reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObservedReply {
-    /// Bytes of a whole reply.
+    /// Size of the whole reply in bytes.
     pub bytes: usize,
-    /// Names of its headers, as sent, in their order.
+    /// Header names in the order and case in which they were sent.
     pub headers: Vec<String>,
-    /// Whether the connection took a second request.
+    /// Whether the connection accepted a second request.
     pub keep_alive: bool,
     /// What ends the body.
     pub framing: Framing,
-    /// What a fair comparison forbids.
+    /// Violations of the conditions of a fair comparison.
     pub faults: Vec<String>,
 }
 
-/// Builds and starts each service and looks at its reply; `tell` hears what happens.
+/// Builds and starts each service and examines its reply. `tell` receives progress messages.
 pub fn replies(
     services: &[&Service],
     (checkout, catalogue): (&Checkout, &Catalogue),
@@ -94,16 +94,13 @@ pub fn replies(
     for service in services {
         if workbench.cancel.is_asked() {
             return Err(CommandError::Interrupted(
-                "ended by the user before every service was asked".to_owned(),
+                "cancelled before every service was examined".to_owned(),
             ));
         }
-        let id = ServiceId {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-        };
-        tell(&format!("asking {id}"));
+        let id = id_of(service);
+        tell(&format!("examining {id}"));
         let seen = match &built[&id] {
-            Ok(built) => seen(service, built, contract, (catalogue, workbench)),
+            Ok(built) => observe(service, built, contract, (catalogue, workbench)),
             Err(excluded) => Err(excluded.reason.clone()),
         };
         rows.push(Row { id, seen });
@@ -111,63 +108,63 @@ pub fn replies(
     Ok(rows)
 }
 
-/// Starts one service with so many workers and looks at it.
-fn seen(
+/// Starts one service with this number of workers and examines its reply.
+fn observe(
     service: &Service,
     built: &BuildOutput,
     contract: &Contract,
     (catalogue, workbench): (&Catalogue, &LocalTestbed),
 ) -> Result<ObservedReply, String> {
-    let mut asked = service.clone();
-    if let ServiceOrigin::Run(command) = &mut asked.reached {
+    let mut configured = service.clone();
+    if let ServiceOrigin::Run(command) = &mut configured.reached {
         *command = format!("WORKERS={WORKERS}\nexport WORKERS\n{command}");
     }
     let request = ServiceRequest {
-        service: &asked,
+        service: &configured,
         built,
         contracts: &[(contract, Protocol::Http1)],
         seed: 1,
         thorough: false,
     };
-    // An image is told its WORKERS by the seat alone.
+    // An image receives WORKERS from the trial placement alone.
     let uses = matches!(service.reached, ServiceOrigin::Run(_)).then_some(service.workers.uses);
     with_service(&workbench.bench(catalogue), &request, |ready, subject| {
         let target = &ready[0].target;
         if target.tls.is_some() {
             let text =
-                "its replies are looked at byte by byte, without TLS: `prony call --url` shows one with TLS";
+                "its replies are compared byte by byte, which is not possible with TLS: use `prony call --url`";
             return Err(Failure::new(TrialStage::Check, text));
         }
-        look(target, &mut *subject.service, uses)
+        examine(target, &mut *subject.service, uses)
             .map_err(|error| Failure::new(TrialStage::Check, format!("no reply to GET {PATH}: {error}")))
     })
     .map_err(|excluded| excluded.reason)
 }
 
-fn look(
+fn examine(
     target: &Target,
     process: &mut dyn Process,
     uses: Option<WorkersUse>,
 ) -> Result<ObservedReply, ClientError> {
     let client = Client::new(target, Protocol::Http1)?;
-    let mut line = WorkerGenerator::open(&client)?;
-    let first = line.ask()?;
+    let mut connection = ReplyConnection::open(&client)?;
+    let first = connection.request()?;
     if first.status != 200 {
         return Err(ClientError::Malformed(format!("status {}", first.status)));
     }
-    let keep_alive = !first.closes && line.ask().is_ok();
-    drop(line);
+    let keep_alive = !first.closes && connection.request().is_ok();
+    drop(connection);
     let _ = process.begin_window();
     let before = counts(&process.log_tail(LINES));
-    let connections = ask_often(&client)?;
+    let connections = send_requests(&client)?;
     let usage = process.end_window().ok();
-    // Only now: whoever has answered that the window ended has read, and kept, what was printed before.
+    // Only now: once the host has answered that the window ended, it has read everything printed before.
     let log = process.log_tail(LINES);
     drop(connections);
     let tree = usage.map(|usage| (usage.resources.threads_peak, usage.resources.processes_peak));
     let mut faults = Vec::new();
-    faults.extend(logs(&before, &counts(&log)));
-    faults.extend(debugs(&log));
+    faults.extend(request_log(&before, &counts(&log)));
+    faults.extend(debug_mode(&log));
     faults.extend(uses.and_then(|uses| lacks_workers(uses, tree.unwrap_or_default())));
     Ok(ObservedReply {
         bytes: first.received,
@@ -182,13 +179,13 @@ fn look(
     })
 }
 
-/// A connection on which the same request is sent again and again.
-struct WorkerGenerator {
+/// A connection that sends the same request repeatedly.
+struct ReplyConnection {
     connection: Connection,
     request: PreparedRequest,
 }
 
-impl WorkerGenerator {
+impl ReplyConnection {
     fn open(client: &Client) -> Result<Self, ClientError> {
         let request = Request {
             method: "GET".to_owned(),
@@ -202,7 +199,7 @@ impl WorkerGenerator {
         })
     }
 
-    fn ask(&mut self) -> Result<Reply, ClientError> {
+    fn request(&mut self) -> Result<Reply, ClientError> {
         let token = self
             .connection
             .start(&self.request, Parameters::new(&[], 0).values(0));
@@ -210,20 +207,21 @@ impl WorkerGenerator {
     }
 }
 
-/// Asks over several connections by turns, which stay open; one that the service closes is opened anew.
-fn ask_often(client: &Client) -> Result<Vec<WorkerGenerator>, ClientError> {
-    let all = (0..CONNECTIONS).map(|_| WorkerGenerator::open(client));
-    let mut connections: Vec<WorkerGenerator> = all.collect::<Result<_, _>>()?;
+/// Sends [`REQUESTS`] requests round-robin over several connections, which stay open. A connection that the service closes is
+/// replaced.
+fn send_requests(client: &Client) -> Result<Vec<ReplyConnection>, ClientError> {
+    let all = (0..CONNECTIONS).map(|_| ReplyConnection::open(client));
+    let mut connections: Vec<ReplyConnection> = all.collect::<Result<_, _>>()?;
     for number in 0..REQUESTS {
         let connection = &mut connections[number % CONNECTIONS];
-        if connection.ask()?.closes {
-            *connection = WorkerGenerator::open(client)?;
+        if connection.request()?.closes {
+            *connection = ReplyConnection::open(client)?;
         }
     }
     Ok(connections)
 }
 
-/// How often each line is there, without its digits: lines of log differ by times and ports.
+/// The number of occurrences of each log line, without digits: lines differ by times and ports.
 fn counts(lines: &[String]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for line in lines {
@@ -233,18 +231,18 @@ fn counts(lines: &[String]) -> BTreeMap<String, usize> {
     counts
 }
 
-/// Whether the log grew by a line per request.
-fn logs(before: &BTreeMap<String, usize>, after: &BTreeMap<String, usize>) -> Option<String> {
+/// A fault if the log grew by a line per request.
+fn request_log(before: &BTreeMap<String, usize>, after: &BTreeMap<String, usize>) -> Option<String> {
     let grown: usize = after
         .iter()
         .map(|(line, count)| count.saturating_sub(before.get(line).copied().unwrap_or_default()))
         .sum();
     (grown >= REQUESTS)
-        .then(|| format!("writes {grown} lines of log for {REQUESTS} requests: turn its log of requests off"))
+        .then(|| format!("writes {grown} log lines for {REQUESTS} requests: disable its request log"))
 }
 
-/// Whether it says that it runs in a debug mode.
-fn debugs(log: &[String]) -> Option<String> {
+/// A fault if the log shows a debug mode.
+fn debug_mode(log: &[String]) -> Option<String> {
     let said = log.iter().find(|line| {
         let line = line.to_ascii_lowercase();
         DEBUG_WORDS.iter().any(|word| line.contains(word))
@@ -254,14 +252,15 @@ fn debugs(log: &[String]) -> Option<String> {
     ))
 }
 
-/// Whether it has fewer processes or threads than it was given workers.
+/// A fault if there are fewer processes or threads than configured workers.
 fn lacks_workers(uses: WorkersUse, (threads, processes): (Option<u64>, Option<u64>)) -> Option<String> {
     let (found, of) = match uses {
         WorkersUse::OneCpu => return None,
         WorkersUse::Processes => (processes?, "processes"),
         WorkersUse::Threads | WorkersUse::EventLoops => (threads?, "threads"),
     };
-    (found < WORKERS).then(|| format!("has {found} {of} where WORKERS={WORKERS}: let `run` hand WORKERS on"))
+    (found < WORKERS)
+        .then(|| format!("has {found} {of} where WORKERS={WORKERS}: pass WORKERS to the server in `run`"))
 }
 
 #[cfg(test)]
@@ -275,10 +274,13 @@ mod tests {
                 .map(|number| format!("127.0.0.1:{number} GET /api/test"))
                 .collect()
         };
-        assert_eq!(logs(&counts(&lines(2)), &counts(&lines(2 + REQUESTS / 2))), None);
-        let fault = logs(&counts(&lines(2)), &counts(&lines(2 + REQUESTS))).expect("a fault");
+        assert_eq!(
+            request_log(&counts(&lines(2)), &counts(&lines(2 + REQUESTS / 2))),
+            None
+        );
+        let fault = request_log(&counts(&lines(2)), &counts(&lines(2 + REQUESTS))).expect("a fault");
         assert!(
-            fault.starts_with("writes 60 lines of log for 60 requests"),
+            fault.starts_with("writes 60 log lines for 60 requests"),
             "{fault}"
         );
     }
@@ -286,8 +288,12 @@ mod tests {
     #[test]
     fn a_debug_mode_is_found_by_what_the_server_says() {
         let log = ["listening", " * Debug mode: on"].map(str::to_owned);
-        assert!(debugs(&log).expect("a fault").contains("(` * Debug mode: on`)"));
-        assert_eq!(debugs(&["listening".to_owned()]), None);
+        assert!(
+            debug_mode(&log)
+                .expect("a fault")
+                .contains("(` * Debug mode: on`)")
+        );
+        assert_eq!(debug_mode(&["listening".to_owned()]), None);
     }
 
     #[test]
@@ -297,7 +303,7 @@ mod tests {
         assert!(lacks_workers(WorkersUse::Threads, (Some(1), Some(9))).is_some());
         assert_eq!(lacks_workers(WorkersUse::Processes, (Some(4), Some(4))), None);
         assert_eq!(lacks_workers(WorkersUse::OneCpu, (Some(1), Some(1))), None);
-        // A machine that cannot tell accuses nobody.
+        // Without numbers there is no finding.
         assert_eq!(lacks_workers(WorkersUse::Threads, (None, None)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! The CPUs of this machine, claimed for one run at a time: who has to wait for them, or is refused.
+//! Claims the CPUs of this machine for one run at a time. Another run waits for them or fails.
 
 use crate::Cancel;
 use crate::CommandError;
@@ -6,20 +6,20 @@ use crate::testbed::{Claims, Testbed};
 use prony_host::{CpuLease, Cpus, Host as _, HostError, Local, LockError, Locks};
 use std::time::Duration;
 
-/// Time between two looks whether the CPUs are free.
-const AGAIN: Duration = Duration::from_millis(200);
+/// Interval at which claimed CPUs are tried again.
+const RETRY: Duration = Duration::from_millis(200);
 
-/// Who claims CPUs, and whether it waits for them.
+/// The settings of a claim.
 #[derive(Debug, Clone, Default)]
 pub struct Claim {
-    /// What it runs, for those who find the CPUs taken.
+    /// The command, shown to other runs that find the CPUs taken.
     pub what: String,
-    /// Whether it waits until they are free.
+    /// Whether to wait until the CPUs are free.
     pub waits: bool,
 }
 
 impl Claim {
-    /// Claims these CPUs; `tell` hears what it waits for.
+    /// Claims these CPUs. `tell` receives a message if it has to wait.
     pub(crate) fn take(
         &self,
         cpus: &Cpus,
@@ -29,22 +29,22 @@ impl Claim {
         if let Ok(locks) = Locks::of_this_machine() {
             return self.take_of(&locks, cpus, cancel, tell);
         }
-        tell("no folder for locks can be written: nothing keeps other runs of prony from these CPUs");
+        tell("no folder for locks is writable: other runs of prony may use the same CPUs");
         Ok(CpuLease::default())
     }
 
     /// Claims the CPUs of the other hosts of a testbed.
-    pub(crate) fn take_there(
+    pub(crate) fn take_remote(
         &self,
         testbed: &Testbed,
         cancel: &Cancel,
         tell: &dyn Fn(&str),
     ) -> Result<Claims, CommandError> {
-        let mut told = false;
+        let mut has_reported = false;
         loop {
             match testbed.claim() {
                 Err(error @ HostError::Taken { .. }) if self.waits => {
-                    if !std::mem::replace(&mut told, true) {
+                    if !std::mem::replace(&mut has_reported, true) {
                         tell(&format!("waiting: {error}"));
                     }
                 }
@@ -56,7 +56,7 @@ impl Claim {
                 let text = "ended while waiting for the CPUs of a host".to_owned();
                 return Err(CommandError::Interrupted(text));
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(RETRY);
         }
     }
 
@@ -68,7 +68,7 @@ impl Claim {
         tell: &dyn Fn(&str),
     ) -> Result<CpuLease, CommandError> {
         let mut held = CpuLease::default();
-        // In ascending order, so that two who wait never wait for each other.
+        // In ascending order, so that two waiting runs cannot deadlock.
         for &cpu in cpus.as_slice() {
             held.extend(self.lock(locks, cpu, cancel, tell)?);
         }
@@ -82,14 +82,14 @@ impl Claim {
         cancel: &Cancel,
         tell: &dyn Fn(&str),
     ) -> Result<CpuLease, CommandError> {
-        let mut told = false;
+        let mut has_reported = false;
         loop {
             let holder = match locks.lock(cpu, &self.what) {
                 Ok(held) => return Ok(held),
                 Err(LockError::Unopened(path)) => {
                     let path = path.display();
                     tell(&format!(
-                        "{path} cannot be opened: nothing keeps other runs of prony from CPU {cpu}"
+                        "{path} cannot be opened: other runs of prony may use CPU {cpu} at the same time"
                     ));
                     return Ok(CpuLease::default());
                 }
@@ -100,21 +100,21 @@ impl Claim {
                     "CPU {cpu} is taken by {holder}: two runs on the same CPUs spoil each other's numbers; wait for it with --wait, end it, or give each run its own CPUs (`taskset --cpu-list`)"
                 )));
             }
-            if !told {
+            if !has_reported {
                 tell(&format!("waiting for CPU {cpu}, which is taken by {holder}"));
-                told = true;
+                has_reported = true;
             }
             if cancel.is_asked() {
                 return Err(CommandError::Interrupted(format!(
                     "ended while waiting for CPU {cpu}"
                 )));
             }
-            std::thread::sleep(AGAIN);
+            std::thread::sleep(RETRY);
         }
     }
 }
 
-/// Who measures on a CPU of this process, if anybody does. A single load claims no CPU, and both spoil each other's numbers.
+/// The run that has claimed a CPU of this process, if there is one. A single load claims no CPU, but both distort each other's numbers.
 pub fn who_measures() -> Option<String> {
     let locks = Locks::of_this_machine().ok()?;
     locks.holder(&Local::new(Vec::new()).topology().cpus())
@@ -137,9 +137,9 @@ mod tests {
         };
         let one = take("prony run one", &[0, 1]).expect("free");
         let two = take("prony run two", &[2]).expect("another CPU");
-        let seen = |cpus: &[usize]| locks.holder(&Cpus::from(cpus.to_vec()));
-        assert!(seen(&[1]).is_some_and(|who| who.contains("`prony run one`")));
-        assert_eq!(seen(&[3]), None, "nobody claimed it");
+        let holder = |cpus: &[usize]| locks.holder(&Cpus::from(cpus.to_vec()));
+        assert!(holder(&[1]).is_some_and(|who| who.contains("`prony run one`")));
+        assert_eq!(holder(&[3]), None, "no run claimed it");
         let refused = take("prony run three", &[1, 3]).expect_err("CPU 1 is taken");
         assert!(refused.is_bad_input());
         let text = refused.to_string();
@@ -148,7 +148,7 @@ mod tests {
             assert!(text.contains(part), "{part}: {text}");
         }
         drop((one, two));
-        assert_eq!(seen(&[0, 1, 2]), None, "given back");
+        assert_eq!(holder(&[0, 1, 2]), None, "given back");
         drop(take("prony run three", &[1, 2, 3]).expect("free again"));
     }
 

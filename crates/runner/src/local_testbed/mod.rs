@@ -1,10 +1,10 @@
-//! The bench, set up once: the machine, the generator, the logs, and how it is ended early.
+//! The testbed of a command: hosts, generator, logs and cancellation, set up once.
 
 mod claims;
 
-use crate::clock::now;
 use crate::error::ErrorContext as _;
 use crate::generators::{ProcessGenerator, SILENCE};
+use crate::start_time::now;
 use crate::testbed::{Claims, Controller, Link, Member, Preflight, Testbed, TestbedFile};
 use crate::{Cancel, NoiseLimits, Options, RunContext, Seeds};
 use crate::{Checkout, CommandError};
@@ -16,15 +16,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// This machine, and how trials are done on it. Every part of prony that it starts is this same binary.
+/// The testbed of a command, and the options of its trials. Every prony process that it starts runs this same binary.
 pub struct LocalTestbed {
-    /// The hosts, and what each is for.
+    /// The hosts and their roles.
     pub testbed: Testbed,
-    /// What loads services.
+    /// Starts the loads.
     pub generator: ProcessGenerator,
-    /// How.
+    /// Options of the trials.
     pub options: Options,
-    /// How it is ended early.
+    /// Cancels the command.
     pub cancel: Cancel,
     /// The path of this binary.
     pub program: String,
@@ -35,17 +35,17 @@ pub struct LocalTestbed {
 }
 
 impl LocalTestbed {
-    /// Sets it up with its logs in this folder, which is made. Refuses where no other process can be seen.
+    /// A testbed of this machine, with its logs in this folder, which is created. Fails without `/proc`.
     pub fn new(logs: PathBuf, cancel: &Cancel) -> Result<Self, CommandError> {
         if lacks_proc() {
             return Err(CommandError::Failed(
-                "/proc is not mounted: nothing is known of other processes, so none can be started, measured and ended: mount -t proc proc /proc"
+                "/proc is not mounted, so no process can be started and measured: mount -t proc proc /proc"
                     .to_owned(),
             ));
         }
-        std::fs::create_dir_all(&logs).failed(|| format!("cannot make {}", logs.display()))?;
+        std::fs::create_dir_all(&logs).failed(|| format!("cannot create {}", logs.display()))?;
         let executable =
-            std::env::current_exe().failed(|| "cannot tell where this binary lies".to_owned())?;
+            std::env::current_exe().failed(|| "cannot find the path of this binary".to_owned())?;
         let program = executable.to_str().ok_or_else(|| {
             CommandError::Failed("the path of this binary is not UTF-8: move it elsewhere".to_owned())
         })?;
@@ -69,24 +69,24 @@ impl LocalTestbed {
         })
     }
 
-    /// The same for trials in a checkout, with a folder of logs of its own: others may run in the same checkout. Refuses
-    /// where its state cannot be written.
+    /// A testbed for trials in a checkout. It has its own folder of logs, because other commands may run in the same checkout. Fails
+    /// if the state folder is not writable.
     pub fn of(checkout: &Checkout, cancel: &Cancel) -> Result<Self, CommandError> {
         writable(&checkout.state()).map_err(CommandError::Input)?;
-        let begun = now().trim_end_matches('Z').replace(':', "-");
-        let name = format!("{begun}-{}", std::process::id());
+        let time = now().trim_end_matches('Z').replace(':', "-");
+        let name = format!("{time}-{}", std::process::id());
         Ok(Self {
             seeds: Seeds::new(&checkout.state().join("backing-services")),
             ..Self::new(checkout.state().join("log").join(name), cancel)?
         })
     }
 
-    /// Where services run.
+    /// The host of the services.
     pub fn host(&self) -> &dyn Host {
         &*self.testbed.service().host
     }
 
-    /// The same on the hosts of a testbed file, where one is given; `tell` hears what takes long.
+    /// The same on the hosts of a testbed file, if one is given. `tell` receives progress messages.
     pub fn in_testbed(
         mut self,
         file: Option<&TestbedFile>,
@@ -113,7 +113,7 @@ impl LocalTestbed {
         Ok(self)
     }
 
-    /// What the machine is like on which services run, and the hosts where there are several.
+    /// The environment of the host of the services, and all hosts if there are several.
     pub fn environment(&self) -> Environment {
         Environment {
             prony: String::from(env!("CARGO_PKG_VERSION")),
@@ -122,7 +122,7 @@ impl LocalTestbed {
         }
     }
 
-    /// What the network between hosts that are apart carries, measured once. Refuses what would give no numbers.
+    /// The measured network between different machines; measured once. Fails if the preflight finds that no run is possible.
     pub(crate) fn links(&self) -> Result<&[Link], CommandError> {
         if let Some(known) = self.links.get() {
             return Ok(known);
@@ -134,7 +134,7 @@ impl LocalTestbed {
             let blocks = found.blocks();
             if !blocks.is_empty() {
                 return Err(CommandError::Input(format!(
-                    "the testbed is not fit for a run:\n  {}\n`prony testbed check` looks at it again",
+                    "the testbed is not ready for a run:\n  {}\nuse `prony testbed check` to check it again",
                     blocks.join("\n  ")
                 )));
             }
@@ -143,39 +143,39 @@ impl LocalTestbed {
         Ok(self.links.get_or_init(|| found))
     }
 
-    /// The same, which claims its CPUs in these words before it measures.
+    /// Sets how its CPUs are claimed.
     #[must_use]
     pub fn claiming(mut self, claim: Claim) -> Self {
         self.claim = claim;
         self
     }
 
-    /// From here on until the end nobody else measures on these CPUs; `tell` hears what is waited for.
+    /// Claims the CPUs of the testbed until this is dropped. `tell` receives a message if it has to wait.
     pub(crate) fn hold(&self, tell: &dyn Fn(&str)) -> Result<(), CommandError> {
-        let mut held = self.held.lock().expect("invariant: nobody panics with it");
+        let mut held = self.held.lock().expect("invariant: no holder panics");
         if held.is_none() {
             let here = self.claim.take(&self.testbed.cpus_here(), &self.cancel, tell)?;
-            let there = self.claim.take_there(&self.testbed, &self.cancel, tell)?;
+            let there = self.claim.take_remote(&self.testbed, &self.cancel, tell)?;
             *held = Some((here, there));
         }
         Ok(())
     }
 
-    /// The same with limits that must be kept, or that may be missed.
+    /// Sets whether limits are required.
     #[must_use]
     pub fn isolated(mut self, isolation: Isolation) -> Self {
         self.options.isolation = isolation;
         self
     }
 
-    /// The same, with trials repeated that others disturbed.
+    /// Sets whether disturbed trials are repeated.
     #[must_use]
     pub fn repeating(mut self, repeats: bool) -> Self {
         self.options.noise = repeats.then(NoiseLimits::default);
         self
     }
 
-    /// What trials share.
+    /// The context of its trials.
     pub fn bench<'a>(&'a self, catalogue: &'a Catalogue) -> RunContext<'a> {
         RunContext {
             testbed: &self.testbed,
@@ -188,7 +188,7 @@ impl LocalTestbed {
     }
 }
 
-/// This machine; what it starts is looked after by the same binary.
+/// This machine as a host. Its processes are supervised by the same binary.
 fn local(program: &str) -> Local {
     Local::new(vec![OsString::from(program), OsString::from("supervise")])
 }

@@ -76,21 +76,21 @@ pub struct Entry {
 }
 
 /// Removes the requested entries of a state folder and returns the result for each.
-pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, CommandError> {
+pub fn clean(state: &Path, options: &CleanOptions<'_>) -> Result<Vec<Entry>, CommandError> {
     let users = users(state)?;
     let mut entries = Vec::new();
     let engine = Engine::find().ok();
-    for &kind in wish.kinds {
+    for &kind in options.kinds {
         for path in paths(state, kind)? {
             let Ok(data) = fs::symlink_metadata(&path) else {
                 continue;
             };
-            if age(&data) < wish.unchanged_for {
+            if age(&data) < options.unchanged_for {
                 continue;
             }
             let bytes = size(&path);
-            let fate = forget(kind, &path, &users, wish.dry);
-            if kind == Kind::Builds && fate == CleanOutcome::Removed && !wish.dry {
+            let fate = forget(kind, &path, &users, options.dry);
+            if kind == Kind::Builds && fate == CleanOutcome::Removed && !options.dry {
                 forget_image(engine.as_ref(), name(&path));
             }
             entries.push(Entry {
@@ -105,10 +105,10 @@ pub fn clean(state: &Path, wish: &CleanOptions<'_>) -> Result<Vec<Entry>, Comman
 }
 
 /// Removes containers that a killed prony left on this machine, if leftovers are requested. They have no folder.
-pub fn clean_containers(wish: &CleanOptions<'_>) -> Vec<Entry> {
+pub fn clean_containers(options: &CleanOptions<'_>) -> Vec<Entry> {
     let engine = Engine::find().ok();
-    let engine = engine.filter(|_| wish.kinds.contains(&Kind::Leftovers));
-    let left = engine.map(|engine| sweep_containers(&engine, wish.dry));
+    let engine = engine.filter(|_| options.kinds.contains(&Kind::Leftovers));
+    let left = engine.map(|engine| sweep_containers(&engine, options.dry));
     let left = left.unwrap_or_default().into_iter();
     left.map(|container| Entry {
         kind: Kind::Leftovers,
@@ -309,24 +309,24 @@ mod tests {
             .permissions();
         protected.set_mode(0o555);
         fs::set_permissions(state.path().join("cache/go/deep"), protected).expect("protected");
-        let wish = |dry, unchanged_for| CleanOptions {
+        let options = |dry, unchanged_for| CleanOptions {
             kinds: &KINDS,
             unchanged_for,
             dry,
         };
-        let seen = clean(state.path(), &wish(true, Duration::ZERO)).expect("looked");
-        assert_eq!(seen.len(), 6, "{seen:?}");
+        let entries = clean(state.path(), &options(true, Duration::ZERO)).expect("looked");
+        assert_eq!(entries.len(), 6, "{entries:?}");
         assert!(here("build/go-2c3d") && here("cache/go") && here("store.db-a.lock"));
-        let young = clean(state.path(), &wish(false, Duration::from_hours(1))).expect("looked");
+        let young = clean(state.path(), &options(false, Duration::from_hours(1))).expect("looked");
         assert!(young.is_empty(), "{young:?}");
-        let done = clean(state.path(), &wish(false, Duration::ZERO)).expect("cleaned");
-        assert_eq!(done, seen, "a dry run reports the same entries");
-        let kept: Vec<&Entry> = done
+        let done = clean(state.path(), &options(false, Duration::ZERO)).expect("cleaned");
+        assert_eq!(done, entries, "a dry run reports the same entries");
+        let left: Vec<&Entry> = done
             .iter()
             .filter(|entry| entry.fate != CleanOutcome::Removed)
             .collect();
-        assert_eq!(kept.len(), 1, "{kept:?}");
-        assert!(kept[0].path.ends_with("build/go-0a1b"));
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert!(left[0].path.ends_with("build/go-0a1b"));
         assert!(done.iter().all(|entry| entry.bytes >= 10_000), "{done:?}");
         for (path, stays) in [
             ("build/go-0a1b", true),

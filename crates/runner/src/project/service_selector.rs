@@ -2,6 +2,7 @@
 
 use super::Checkout;
 use crate::CommandError;
+use crate::build::id_of;
 use crate::error::ErrorContext as _;
 use prony_config::{Catalogue, Service};
 use prony_load::Protocol;
@@ -110,10 +111,7 @@ pub fn choose(
             service
         }
     };
-    let id = ServiceId {
-        service: service.name.clone(),
-        variant: service.variant.clone(),
-    };
+    let id = id_of(&service);
     if !catalogue
         .services
         .iter()
@@ -222,11 +220,11 @@ fn put_in_place(aside: &Path, root: &Path) -> Result<(), CommandError> {
 fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Result<(), CommandError> {
     let folder = format!("services/{service}");
     // A project may have no toolchains, contracts or backing services of its own.
-    let beside = ["services/toolchains.toml", "contracts", "backing-services"];
-    let beside = beside.into_iter().filter(|path| holds(checkout, commit, path));
+    let paths = ["services/toolchains.toml", "contracts", "backing-services"];
+    let paths = paths.into_iter().filter(|path| holds(checkout, commit, path));
     let mut archive = git(checkout)
         .args(["archive", "--format=tar", commit, "--", &folder])
-        .args(beside)
+        .args(paths)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -259,11 +257,11 @@ fn take_out(checkout: &Checkout, commit: &str, service: &str, root: &Path) -> Re
 
 /// Whether a revision contains a file or folder.
 fn holds(checkout: &Checkout, commit: &str, path: &str) -> bool {
-    let asked = git(checkout)
+    let found = git(checkout)
         .args(["cat-file", "-e", &format!("{commit}:./{path}")])
         .stderr(Stdio::null())
         .status();
-    asked.is_ok_and(|status| status.success())
+    found.is_ok_and(|status| status.success())
 }
 
 fn git(checkout: &Checkout) -> Command {
@@ -325,8 +323,8 @@ mod tests {
         assert_eq!(main.expect("there"), "services/toy/main.c");
         let again = taken_out(&checkout, &commit, "toy").expect("there");
         assert_eq!(again, taken);
-        let beside = fs::read_dir(taken.parent().expect("a folder")).expect("there");
-        assert_eq!(beside.count(), 1, "nothing is left over");
+        let paths = fs::read_dir(taken.parent().expect("a folder")).expect("there");
+        assert_eq!(paths.count(), 1, "nothing is left over");
     }
 
     #[test]

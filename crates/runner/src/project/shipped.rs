@@ -2,8 +2,8 @@
 //! embedded in the binary and written once into the user's cache, from where they are read like files of a project.
 
 use crate::CommandError;
+use crate::build::hex;
 use crate::error::ErrorContext as _;
-use crate::hex::hex;
 use include_dir::{Dir, include_dir};
 use sha2::{Digest as _, Sha256};
 use std::path::{Path, PathBuf};

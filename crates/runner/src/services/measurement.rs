@@ -1,4 +1,4 @@
-//! The record of a measurement: what was recorded, used and found, in the one place where it is put together.
+//! Assembles the measurement of a trial from its windows.
 
 use super::ready_service::ReadyService;
 use crate::bottleneck::backing_service_bound;
@@ -19,21 +19,21 @@ use std::time::Duration;
 pub(super) struct MeasuredWindow {
     pub(super) recording: Recording,
     pub(super) usage: WindowUsage,
-    /// Which one it is, where the trial has several.
+    /// Its position, if the trial is interleaved.
     pub(super) position: Option<WindowPosition>,
 }
 
-/// What is known of a trial next to its windows.
+/// The facts about a trial in addition to its windows.
 pub(super) struct TrialFacts<'a> {
     pub(super) ready: &'a ReadyService,
     pub(super) placement: &'a TrialPlacement,
     pub(super) warmed: Option<&'a WarmUpResult>,
-    /// Whether its start serves other trials, too.
+    /// Whether its start also serves other trials.
     pub(super) is_shared: bool,
 }
 
 impl TrialFacts<'_> {
-    /// The measurement that these windows make.
+    /// The measurement of these windows.
     pub(super) fn measurement(
         &self,
         windows: Vec<MeasuredWindow>,
@@ -44,13 +44,14 @@ impl TrialFacts<'_> {
             self.joined(windows, context)?
         } else {
             let one = windows.into_iter().next_back();
-            let one = one.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "it had no window"))?;
+            let one =
+                one.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "no window was measured"))?;
             self.single(one.recording, Some(one.usage))?
         };
-        let blamed = self.ready.subject.backing_services.blames();
+        let blames = self.ready.subject.backing_services.blames();
         measurement
             .warnings
-            .extend(blamed.map(|text| Warning::new(WarningKind::Errors, text)));
+            .extend(blames.map(|text| Warning::new(WarningKind::Errors, text)));
         Ok(measurement)
     }
 
@@ -66,11 +67,11 @@ impl TrialFacts<'_> {
         measurement.warnings.extend(bound);
         measurement.warnings.extend(self.ready.warnings.iter().cloned());
         if self.placement.slot.is_some() {
-            // What the trials next to it used is not the noise of others.
+            // The CPU time of the other slots is not noise.
             measurement.other_cpu_ns = None;
         }
         if self.is_shared {
-            // Samples from before its own warm-up are of other loads.
+            // Earlier samples belong to other loads.
             measurement
                 .warm_up_samples
                 .retain(|sample| sample.at_s >= -warm_up_s);
@@ -81,7 +82,7 @@ impl TrialFacts<'_> {
     /// All windows of an interleaved trial as one measurement.
     fn joined(&self, windows: Vec<MeasuredWindow>, context: &RunContext<'_>) -> Result<Measurement, Failure> {
         let warmed = self.warmed()?;
-        let turns: Vec<InterleavedWindow> = windows.iter().map(turn).collect();
+        let records: Vec<InterleavedWindow> = windows.iter().map(window_record).collect();
         let (mut recordings, mut service, mut backing_services) = (Vec::new(), Vec::new(), Vec::new());
         for window in windows {
             recordings.push(window.recording);
@@ -93,25 +94,25 @@ impl TrialFacts<'_> {
         let joined =
             joined.map_err(|error| Failure::infrastructure(TrialStage::Measure, error.to_string()))?;
         let joined =
-            joined.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "it had no window"))?;
+            joined.ok_or_else(|| Failure::infrastructure(TrialStage::Measure, "no window was measured"))?;
         let mut measurement = self.single(joined, None)?;
         measurement.service = Resources::join(&service);
         measurement.backing_services = BackingUsage::join(&backing_services);
         add_contradictions(&mut measurement);
         let bound = backing_service_bound(&measurement, &self.placement.placement);
         measurement.warnings.extend(bound);
-        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| turns.iter().map(of).sum::<Option<u64>>();
+        let sum = |of: fn(&InterleavedWindow) -> Option<u64>| records.iter().map(of).sum::<Option<u64>>();
         measurement.other_cpu_ns = sum(|window| window.other_cpu_ns);
         measurement.steal_ns = sum(|window| window.steal_ns);
         let cpus = context.host().topology().cpus().len();
-        measurement.warnings.extend(neighbours(&turns, cpus));
-        if let Some(warning) = unsteady(warmed) {
+        measurement.warnings.extend(neighbours(&records, cpus));
+        if let Some(warning) = warm_up_warning(warmed) {
             warning.replace_in(&mut measurement.warnings);
         }
         measurement.interleaved = Some(InterleavedWindows {
             rested: true,
             warm_up_cpu_ns: warmed.used_ns,
-            windows: turns,
+            windows: records,
         });
         Ok(measurement)
     }
@@ -122,7 +123,7 @@ impl TrialFacts<'_> {
     }
 }
 
-fn turn(window: &MeasuredWindow) -> InterleavedWindow {
+fn window_record(window: &MeasuredWindow) -> InterleavedWindow {
     let MeasuredWindow {
         recording,
         usage,
@@ -145,7 +146,7 @@ fn turn(window: &MeasuredWindow) -> InterleavedWindow {
     }
 }
 
-fn unsteady(warmed: &WarmUpResult) -> Option<Warning> {
+fn warm_up_warning(warmed: &WarmUpResult) -> Option<Warning> {
     let steadiness = &warmed.steadiness;
     let used = Duration::from_nanos(warmed.used_ns?);
     (steadiness.classification == Classification::NoSteadyState).then(|| {
@@ -159,9 +160,9 @@ fn unsteady(warmed: &WarmUpResult) -> Option<Warning> {
     })
 }
 
-/// A recording without a result excludes the service, and one with errors where the suite allows none.
+/// Fails if the recording has no result, or if it has errors and the suite allows none.
 pub(super) fn judge_recording(plan: &Plan, recording: &Recording) -> Result<(), Failure> {
-    let details = || format!("{}{}", counts(recording), first_wrong(recording));
+    let details = || format!("{}{}", counts(recording), first_unexpected(recording));
     if let Some(excluded) = recording.exclusion() {
         let text = format!("{} ({})", excluded.reason, details());
         return Err(Failure {
@@ -185,12 +186,12 @@ fn counts(recording: &Recording) -> String {
         .map(|(outcome, count)| format!("{count} {}", word(outcome)))
         .collect();
     if words.is_empty() {
-        return "nothing was answered".to_owned();
+        return "no reply was received".to_owned();
     }
     words.join(", ")
 }
 
-fn first_wrong(recording: &Recording) -> String {
+fn first_unexpected(recording: &Recording) -> String {
     recording
         .unexpected_replies
         .first()
@@ -202,7 +203,7 @@ fn first_wrong(recording: &Recording) -> String {
         })
 }
 
-/// The word of an outcome in JSON, with spaces.
+/// The JSON name of an outcome, with spaces.
 fn word(outcome: Outcome) -> String {
     let json = serde_json::to_value(outcome).unwrap_or_default();
     json.as_str().unwrap_or_default().replace('_', " ")

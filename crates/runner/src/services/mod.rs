@@ -1,4 +1,4 @@
-//! The services of a block while it is performed: what each step does to them.
+//! The services of a block, and the steps that are performed on them.
 
 mod measurement;
 mod ready_service;
@@ -19,9 +19,9 @@ use slot::ServiceSlot;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Time for a service to answer again after its backing services were started anew.
+/// Time for a service to answer again after its backing services were restarted.
 const RECOVERS: Duration = Duration::from_secs(10);
-/// Tries of the check after the load, and the pause between them: a service may still be busy with what it was sent.
+/// Attempts of the check after the load, and the pause between them: a service may still be processing requests.
 const RECHECKS: u32 = 3;
 const RECHECK_PAUSE: Duration = Duration::from_millis(300);
 
@@ -32,14 +32,14 @@ pub(crate) struct RunningServices<'a, 'j> {
     history: &'a History<'a>,
     journal: &'j mut dyn Journal,
     slots: Vec<ServiceSlot<'a>>,
-    /// Attempts of services that were started anew.
+    /// Failed attempts of services that were started again.
     attempts: Vec<Attempt>,
     /// The cycle of the last window.
     cycle: Option<u32>,
     is_over: bool,
 }
 
-/// A load that was measured.
+/// A measured load.
 struct MeasuredRun {
     run: LoadRun,
     recording: Recording,
@@ -59,7 +59,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
             run,
             block,
             history,
-            // Without one of its services, which was not built or is excluded, such a block is nothing.
+            // Such a block needs all of its services; one that was not built or is excluded ends it.
             is_over: block.on_failure == OnFailure::EndBlock
                 && !slots.iter().all(ServiceSlot::has_open_trial),
             slots,
@@ -69,21 +69,21 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
     }
 
-    /// Whether the block has ended early: the user asked to stop now, or a service failed without which the others are nothing.
+    /// Whether the block has ended early: the run was cancelled, or a service failed that the block needs.
     pub(crate) const fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Starts backing services and service, and waits until it is ready.
     pub(crate) fn start(&mut self, number: Slot) -> Outcome {
-        let archived = self.slots[number].start_anew();
-        self.attempts.extend(archived);
-        let Some(planned) = self.slots[number].begin() else {
+        let failed = self.slots[number].take_failed_attempts();
+        self.attempts.extend(failed);
+        let Some(planned) = self.slots[number].begin_first_trial() else {
             return Outcome::Skipped;
         };
-        self.tell_begun(planned);
-        let done = self.slots[number].start(self.run);
-        self.outcome(number, done)
+        self.show_begin(planned);
+        let result = self.slots[number].start(self.run);
+        self.outcome(number, result)
     }
 
     /// Checks the contract.
@@ -92,13 +92,13 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         if !slot.is_up() {
             return Outcome::Skipped;
         }
-        let done = slot.check(self.run, &mut |progress| self.journal.saw(progress));
-        self.outcome(number, done)
+        let result = slot.check(self.run, &mut |progress| self.journal.progress(progress));
+        self.outcome(number, result)
     }
 
     /// Loads until the services are warm.
     pub(crate) fn warm_up(&mut self, runs: &[LoadRun], until: WarmUp) -> Outcome {
-        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.takes(run)).copied().collect();
+        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.is_runnable(run)).copied().collect();
         if runs.is_empty() {
             return Outcome::Skipped;
         }
@@ -109,7 +109,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 Err(failure) => return self.fail(run.slot, failure),
             }
         }
-        let warmed = match self.until_warm(watches) {
+        let warmed = match self.wait_until_warm(watches) {
             Ok(warmed) => warmed,
             Err((number, failure)) => return self.fail(number, failure),
         };
@@ -123,8 +123,8 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Outcome::Warm(classifications)
     }
 
-    /// Whether a run has a service, and a trial that is to be tried.
-    fn takes(&self, run: &LoadRun) -> bool {
+    /// Whether the service of a run is up and its trial is open.
+    fn is_runnable(&self, run: &LoadRun) -> bool {
         self.slots[run.slot].is_up() && self.slots[run.slot].trial_of(run).is_some()
     }
 
@@ -151,38 +151,38 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(watch)
     }
 
-    /// Says which trial or window begins.
+    /// Shows which trial or window begins.
     fn announce(&mut self, run: &LoadRun) {
-        let Purpose::Record(place) = run.purpose else {
+        let Purpose::Record(number) = run.purpose else {
             return;
         };
-        if let Some(planned) = self.slots[run.slot].begin_trial(place) {
-            self.tell_begun(planned);
+        if let Some(planned) = self.slots[run.slot].begin_trial(number) {
+            self.show_begin(planned);
         }
         let Some(window) = run.window else { return };
         if self.cycle.replace(window.cycle) != Some(window.cycle) {
             let of = cycles(self.run.plan);
-            let number = window.cycle - window.block * of + 1;
-            self.journal.saw(Progress::Cycle { number, of });
+            let cycle = window.cycle - window.block * of + 1;
+            self.journal.progress(Progress::Cycle { number: cycle, of });
         }
-        self.journal.saw(Progress::Turn { place });
+        self.journal.progress(Progress::Turn { number });
     }
 
-    /// Until every generator says that its measurement begins.
-    fn until_warm(
+    /// Waits until every generator reports the start of its measurement.
+    fn wait_until_warm(
         &mut self,
         mut watches: BTreeMap<Slot, WarmUpWatch>,
     ) -> Result<BTreeMap<Slot, WarmUpResult>, (Slot, Failure)> {
         let monitor = LoadMonitor::new(&self.run.context, TrialStage::WarmUp, watches.len());
         let journal = &mut *self.journal;
-        let mut is_told = false;
+        let mut is_commanded = false;
         let mut warmed = BTreeMap::new();
         while !watches.is_empty() {
             for number in watches.keys().copied().collect::<Vec<Slot>>() {
                 let at = |failure| (number, failure);
                 let (load, subject) = self.slots[number].loaded().expect("invariant: it is loaded");
                 let event = monitor
-                    .next(load, subject, &mut |progress| journal.saw(progress))
+                    .next(load, subject, &mut |progress| journal.progress(progress))
                     .map_err(at)?;
                 let watch = watches.get_mut(&number).expect("invariant: its own key");
                 match event {
@@ -193,7 +193,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     }) => watch.push(interval),
                     Some(Event::Phase {
                         phase: Phase::WarmUp, ..
-                    }) => watch.is_loaded(),
+                    }) => watch.set_loaded(),
                     Some(Event::Phase {
                         phase: Phase::Measurement,
                         ..
@@ -211,23 +211,23 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                 }
                 watch.tick(&mut *subject.service).map_err(at)?;
             }
-            if !is_told && !watches.is_empty() && watches.values_mut().all(WarmUpWatch::is_over) {
+            if !is_commanded && !watches.is_empty() && watches.values_mut().all(WarmUpWatch::is_over) {
                 for number in watches.keys() {
                     self.slots[*number].tell(Command::Measure);
                 }
-                is_told = true;
+                is_commanded = true;
             }
         }
         Ok(warmed)
     }
 
-    /// Measures the loads that a warm-up has begun. Every measured window is kept at once.
+    /// Measures the loads that a warm-up has begun. Every measured window is stored at once.
     pub(crate) fn measure(&mut self, runs: &[LoadRun]) -> Result<Outcome, JournalError> {
-        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.takes(run)).copied().collect();
+        let runs: Vec<LoadRun> = runs.iter().filter(|run| self.is_runnable(run)).copied().collect();
         if runs.is_empty() {
             return Ok(Outcome::Skipped);
         }
-        let measured = match self.until_recorded(&runs) {
+        let measured = match self.wait_for_recordings(&runs) {
             Ok(measured) => measured,
             Err((number, failure)) => return Ok(self.fail(number, failure)),
         };
@@ -239,7 +239,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         } in measured
         {
             recordings.push(recording.clone());
-            if let Err(failure) = self.slots[run.slot].keep(&run, (recording, usage), self.run.plan) {
+            if let Err(failure) = self.slots[run.slot].add_window(&run, (recording, usage), self.run.plan) {
                 return Ok(self.fail(run.slot, failure));
             }
             if let Some(record) = self.slots[run.slot].provisional(&self.run.context) {
@@ -249,14 +249,14 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(Outcome::Measured(recordings))
     }
 
-    /// Until the recordings of all are there. Resources count until the drain begins.
-    fn until_recorded(&mut self, runs: &[LoadRun]) -> Result<Vec<MeasuredRun>, (Slot, Failure)> {
+    /// Waits for the recordings of all runs. The resource window ends when the drain begins.
+    fn wait_for_recordings(&mut self, runs: &[LoadRun]) -> Result<Vec<MeasuredRun>, (Slot, Failure)> {
         let monitor = LoadMonitor::new(&self.run.context, TrialStage::Measure, runs.len());
         let journal = &mut *self.journal;
         let mut usages: BTreeMap<Slot, WindowUsage> = BTreeMap::new();
         let mut recordings: BTreeMap<Slot, Recording> = BTreeMap::new();
         for _ in runs {
-            journal.saw(Progress::Phase(Phase::Measurement));
+            journal.progress(Progress::Phase(Phase::Measurement));
         }
         while recordings.len() < runs.len() {
             for run in runs
@@ -274,15 +274,14 @@ impl<'a, 'j> RunningServices<'a, 'j> {
                     ))
                 })?;
                 let event = monitor
-                    .next(load, subject, &mut |progress| journal.saw(progress))
+                    .next(load, subject, &mut |progress| journal.progress(progress))
                     .map_err(at)?;
                 let ends = match event {
                     Some(Event::Phase {
                         phase: Phase::Drain, ..
                     }) => true,
                     Some(Event::Part { .. }) => {
-                        let text =
-                            "the generator ended with a part of a load, where it was asked for a whole one";
+                        let text = "the generator reported a part of a load instead of a whole one";
                         return Err(at(Failure::infrastructure(TrialStage::Measure, text)));
                     }
                     Some(Event::Recording { recording }) => {
@@ -309,15 +308,15 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(measured)
     }
 
-    /// Ends a load that is not measured as a whole one ends, with all replies that are still due: a service that is left with the
-    /// requests of clients that hung up answers them first, and the next load waits.
+    /// Ends a load and waits for all replies in flight. Otherwise the service would process requests of closed connections first, and
+    /// the next load would be delayed.
     fn end_load(&mut self, number: Slot) -> Result<(), Failure> {
         let monitor = LoadMonitor::new(&self.run.context, TrialStage::WarmUp, 1);
         let journal = &mut *self.journal;
         let slot = &mut self.slots[number];
         slot.tell(Command::Stop);
         while let Some((load, subject)) = slot.loaded() {
-            let event = monitor.next(load, subject, &mut |progress| journal.saw(progress))?;
+            let event = monitor.next(load, subject, &mut |progress| journal.progress(progress))?;
             if let Some(Event::Recording { recording }) = event {
                 slot.answers.push(recording.answers);
                 slot.load = None;
@@ -326,7 +325,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Ok(())
     }
 
-    /// From here on the service stands still.
+    /// Pauses the service.
     pub(crate) fn pause(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
@@ -346,35 +345,35 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         }
     }
 
-    /// From here on it runs again.
+    /// Resumes the service.
     pub(crate) fn resume(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
         }
         let service = self.slots[number].service();
-        let done = match service.ended() {
+        let result = match service.ended() {
             Some(ending) => {
-                let text = format!("the service {ending}, while it rested between its windows");
+                let text = format!("the service {ending} while it was paused between its windows");
                 Err(Failure::service_ended(TrialStage::Measure, text))
             }
             None => service
                 .wake()
                 .map_err(|error| Failure::host(TrialStage::Measure, &error)),
         };
-        self.outcome(number, done)
+        self.outcome(number, result)
     }
 
-    /// What must hold after the load: the invariants of backing services, the contract, and a service that still runs.
+    /// Checks after the load: invariants of backing services, the contract, and that the service still runs.
     pub(crate) fn recheck(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() || self.slots[number].measured_trial().is_none() {
             return Outcome::Skipped;
         }
-        let done = self.end_load(number).and_then(|()| {
+        let result = self.end_load(number).and_then(|()| {
             let slot = &mut self.slots[number];
-            slot.recheck(self.run, &mut |progress| self.journal.saw(progress))
+            slot.recheck(self.run, &mut |progress| self.journal.progress(progress))
         });
-        let outcome = self.outcome(number, done);
-        self.tell_ended(number);
+        let outcome = self.outcome(number, result);
+        self.show_ended(number);
         outcome
     }
 
@@ -384,7 +383,7 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         Outcome::Done
     }
 
-    /// The design has no use for the service: its trial has no result.
+    /// Ends the trial without a result.
     pub(crate) fn give_up(&mut self, number: Slot, fault: Fault, reason: &str) -> Outcome {
         let failure = Failure {
             fault,
@@ -393,57 +392,57 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         self.fail(number, failure)
     }
 
-    /// Ends the service. What is found then is true of all that it served.
+    /// Ends the service. A failure found now applies to all of its trials.
     pub(crate) fn stop(&mut self, number: Slot) -> Outcome {
         if !self.slots[number].is_up() {
             return Outcome::Skipped;
         }
-        let done = self.end_load(number);
-        if let Err(failure) = done {
+        let result = self.end_load(number);
+        if let Err(failure) = result {
             return self.fail(number, failure);
         }
-        let told = self.slots[number].stop();
-        for warning in told {
-            self.journal.saw(Progress::Warning(warning));
+        let invalidated = self.slots[number].stop();
+        for warning in invalidated {
+            self.journal.progress(Progress::Warning(warning));
         }
         Outcome::Done
     }
 
-    fn outcome(&mut self, number: Slot, done: Result<(), Failure>) -> Outcome {
-        match done {
+    fn outcome(&mut self, number: Slot, result: Result<(), Failure>) -> Outcome {
+        match result {
             Ok(()) => Outcome::Done,
             Err(failure) => self.fail(number, failure),
         }
     }
 
-    /// Takes a service out of the block whose step failed.
+    /// Removes a service from the block after a failed step.
     fn fail(&mut self, number: Slot, failure: Failure) -> Outcome {
         self.is_over |= failure.is_interrupted() || self.block.on_failure == OnFailure::EndBlock;
         self.slots[number].fail(failure);
-        self.tell_ended(number);
+        self.show_ended(number);
         Outcome::Failed(vec![number])
     }
 
-    /// Shows the trials of a start that serves several as they end.
-    fn tell_ended(&mut self, number: Slot) {
-        for record in self.slots[number].newly_ended() {
-            self.journal.saw(Progress::Ended(Box::new(record)));
+    /// Shows ended trials of a start that serves several.
+    fn show_ended(&mut self, number: Slot) {
+        for record in self.slots[number].take_newly_ended() {
+            self.journal.progress(Progress::Ended(Box::new(record)));
         }
     }
 
-    /// Shows that a trial begins; that it is tried again is shown otherwise.
-    fn tell_begun(&mut self, planned: PlannedTrial) {
-        if self.history.again(planned.place).is_some() {
+    /// Shows that a trial begins. Retries are shown by the executor.
+    fn show_begin(&mut self, planned: PlannedTrial) {
+        if self.history.retry_reason(planned.number).is_some() {
             return;
         }
         let plan = self.run.plan;
         let entry = &plan.entries[planned.entry];
-        let open = self.history.open_from(planned.place);
-        let lengths = open
+        let pending = self.history.pending_from(planned.number);
+        let lengths = pending
             .iter()
             .map(|trial| plan.expected_trial(&plan.entries[trial.entry]));
-        self.journal.saw(Progress::Begins {
-            number: planned.place + 1,
+        self.journal.progress(Progress::Begins {
+            number: planned.number + 1,
             of: plan.len(),
             round: planned.round,
             service: service_id(entry),
@@ -452,18 +451,18 @@ impl<'a, 'j> RunningServices<'a, 'j> {
         });
     }
 
-    /// An attempt for each trial that was done, in the order of the plan; those that the user ended have none.
+    /// An attempt for each trial that was done, in the order of the plan. Cancelled trials have none.
     pub(crate) fn into_attempts(self) -> Vec<Attempt> {
         let mut attempts = self.attempts;
         for slot in self.slots {
             attempts.extend(slot.into_attempts(self.run.plan));
         }
-        attempts.sort_by_key(|attempt| attempt.record.place);
+        attempts.sort_by_key(|attempt| attempt.record.number);
         attempts
     }
 }
 
-/// Windows of each service in a round.
+/// Number of windows of each service in a round.
 const fn cycles(plan: &Plan) -> u32 {
     match plan.design {
         Design::Interleaved { cycles, .. } => cycles,

@@ -1,4 +1,4 @@
-//! One service of a block: what is known of it, and its trials.
+//! One service of a block and its trials.
 
 use super::measurement::{MeasuredWindow, TrialFacts, judge_recording};
 use super::ready_service::{LOG_LINES, ReadyService, request};
@@ -26,7 +26,7 @@ use std::thread;
 pub(super) struct ServiceSlot<'a> {
     pub(super) placement: TrialPlacement,
     trials: Vec<SlotTrial<'a>>,
-    /// `None`: it was not started, has failed or was stopped.
+    /// `None` if it was not started, has failed or was stopped.
     pub(super) ready: Option<ReadyService>,
     pub(super) load: Option<MonitoredLoad>,
     /// Its last warm-up.
@@ -39,16 +39,16 @@ pub(super) struct ServiceSlot<'a> {
 /// One trial of a service.
 pub(super) struct SlotTrial<'a> {
     planned: PlannedTrial,
-    /// What it needs, or why it cannot be tried.
+    /// The trial, or why it cannot be tried.
     parts: Result<Trial<'a>, Exclusion>,
     began: Option<StartTime>,
     windows: Vec<MeasuredWindow>,
-    /// What the design has to say of its measurement.
+    /// Warnings of the design about its measurement.
     warnings: Vec<Warning>,
-    /// When it is over.
+    /// The record of the finished trial.
     record: Option<TrialRecord>,
     /// Whether its end has been shown.
-    is_told: bool,
+    is_shown: bool,
 }
 
 impl<'a> ServiceSlot<'a> {
@@ -68,7 +68,7 @@ impl<'a> ServiceSlot<'a> {
                 windows: Vec::new(),
                 warnings: Vec::new(),
                 record: None,
-                is_told: false,
+                is_shown: false,
             })
             .collect();
         let contract = trials
@@ -91,26 +91,25 @@ impl<'a> ServiceSlot<'a> {
         self.ready.is_some() && !self.has_failed
     }
 
-    /// Whether there is anything to do.
     pub(super) fn has_open_trial(&self) -> bool {
-        self.first().is_some()
+        self.first_open_trial().is_some()
     }
 
-    /// The first trial that is open. The trial for which a service is started.
-    fn first(&self) -> Option<&SlotTrial<'a>> {
+    /// The first open trial, for which the service is started.
+    fn first_open_trial(&self) -> Option<&SlotTrial<'a>> {
         self.trials.iter().find(|one| one.is_open())
     }
 
-    /// That trial begins; `None`: there is none to be tried.
-    pub(super) fn begin(&mut self) -> Option<PlannedTrial> {
-        let place = self.first()?.planned.place;
-        self.begin_trial(place);
-        Some(self.first()?.planned)
+    /// Begins the first open trial; `None` if there is none.
+    pub(super) fn begin_first_trial(&mut self) -> Option<PlannedTrial> {
+        let number = self.first_open_trial()?.planned.number;
+        self.begin_trial(number);
+        Some(self.first_open_trial()?.planned)
     }
 
-    /// A trial begins; `None`: it has begun already.
-    pub(super) fn begin_trial(&mut self, place: TrialId) -> Option<PlannedTrial> {
-        let one = self.trials.iter_mut().find(|one| one.planned.place == place)?;
+    /// Begins a trial; `None` if it has begun already.
+    pub(super) fn begin_trial(&mut self, number: TrialId) -> Option<PlannedTrial> {
+        let one = self.trials.iter_mut().find(|one| one.planned.number == number)?;
         if one.began.is_some() {
             return None;
         }
@@ -118,8 +117,8 @@ impl<'a> ServiceSlot<'a> {
         Some(one.planned)
     }
 
-    /// Before another start: keeps the attempt that failed.
-    pub(super) fn start_anew(&mut self) -> Vec<Attempt> {
+    /// Returns failed attempts and reopens their trials, for another start.
+    pub(super) fn take_failed_attempts(&mut self) -> Vec<Attempt> {
         self.has_failed = false;
         let mut attempts = Vec::new();
         for one in &mut self.trials {
@@ -127,17 +126,17 @@ impl<'a> ServiceSlot<'a> {
                 attempts.push(one.attempt(record));
                 one.began = None;
                 one.windows = Vec::new();
-                one.is_told = false;
+                one.is_shown = false;
             }
         }
         attempts
     }
 
-    /// The trial under whose load a service is, or whose load a probe borrows.
+    /// The trial that a run measures, or whose load a probe uses.
     pub(super) fn trial_of(&self, run: &LoadRun) -> Option<&Trial<'a>> {
         let mut trials = self.trials.iter();
         let one = trials.find(|one| match run.purpose {
-            Purpose::Record(place) => one.planned.place == place && one.is_open(),
+            Purpose::Record(number) => one.planned.number == number && one.is_open(),
             Purpose::Probe => one.planned.entry == run.load,
         });
         one?.parts.as_ref().ok()
@@ -162,12 +161,13 @@ impl<'a> ServiceSlot<'a> {
             .service
     }
 
-    /// Starts it, on another port where its own was taken between the moment at which it was chosen and that at which the
-    /// service bound it.
+    /// Starts the service. Retries with another port if the chosen one was taken before the service bound it.
     pub(super) fn start(&mut self, run: &Run<'_>) -> Result<(), Failure> {
         let context = &run.context;
         reconnect(context)?;
-        let trial = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let trial = self
+            .first_open_trial()
+            .and_then(|one| one.parts.as_ref().ok().copied());
         let trial = trial.expect("invariant: a trial has begun");
         let mut tries = 0;
         loop {
@@ -201,13 +201,15 @@ impl<'a> ServiceSlot<'a> {
         if run.context.cancel.is_now() {
             return Err(Failure::interrupted(TrialStage::Check));
         }
-        let first = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let first = self
+            .first_open_trial()
+            .and_then(|one| one.parts.as_ref().ok().copied());
         let trial = first.expect("invariant: a trial has begun");
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let target = ready.subject.target.clone();
-        // Once in a run: it takes seconds, and what a service does when clients go away is a matter of how it is written.
+        // Only in the first round: these checks take seconds, and their result does not vary between starts.
         let subject = &mut ready.subject;
-        let seen = if trial.planned.round == 0 {
+        let checked = if trial.planned.round == 0 {
             Some(prony_check::CheckedService {
                 backing: &mut subject.backing_services,
                 cpu_time: &mut |window| start::cpu_time(&mut *subject.service, window),
@@ -215,7 +217,7 @@ impl<'a> ServiceSlot<'a> {
         } else {
             None
         };
-        let report = prony_check::check_beside(&request(&trial, &target), seen)?;
+        let report = prony_check::check_beside(&request(&trial, &target), checked)?;
         watch(Progress::Checked(Box::new(
             report.row(&trial::service_id(trial.entry())),
         )));
@@ -234,14 +236,16 @@ impl<'a> ServiceSlot<'a> {
         ready.warnings.extend(one_cpu(trial.service, placement));
         ready
             .warnings
-            .extend(start::doubt(trial.service, trial.plan.limits));
+            .extend(start::external_note(trial.service, trial.plan.limits));
         Ok(())
     }
 
-    /// Every load begins with the data that was seeded. A backing service that was started anew for it cut off what the service
-    /// had open there: it must answer again.
+    /// Resets backing services to the seeded data before each load. A backing service that was restarted for this has closed the
+    /// connections of the service, which must answer again.
     pub(super) fn prepare_data(&mut self, context: &RunContext<'_>) -> Result<(), Failure> {
-        let first = self.first().and_then(|one| one.parts.as_ref().ok().copied());
+        let first = self
+            .first_open_trial()
+            .and_then(|one| one.parts.as_ref().ok().copied());
         let trial = first.expect("invariant: a trial has begun");
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let subject = &mut ready.subject;
@@ -251,10 +255,7 @@ impl<'a> ServiceSlot<'a> {
             let limit = subject.service.age() + RECOVERS;
             let again = wait_until_ready(&mut *subject.service, &request(&trial, &target), limit, context);
             again.map_err(|failure| Failure {
-                reason: format!(
-                    "its backing services were started anew, and then {}",
-                    failure.reason
-                ),
+                reason: format!("after its backing services were restarted: {}", failure.reason),
                 ..failure
             })?;
         }
@@ -263,30 +264,30 @@ impl<'a> ServiceSlot<'a> {
         Ok(())
     }
 
-    /// Takes what was measured.
-    pub(super) fn keep(
+    /// Adds a measured window.
+    pub(super) fn add_window(
         &mut self,
         run: &LoadRun,
         (recording, usage): (Recording, WindowUsage),
         plan: &Plan,
     ) -> Result<(), Failure> {
         self.answers.push(recording.answers.clone());
-        let Purpose::Record(place) = run.purpose else {
+        let Purpose::Record(number) = run.purpose else {
             return Ok(());
         };
-        judge_recording(plan, &recording).map_err(|failure| usage.beside(failure))?;
+        judge_recording(plan, &recording).map_err(|failure| usage.with_waits(failure))?;
         let window = MeasuredWindow {
             recording,
             usage,
             position: run.window,
         };
-        if let Some(one) = self.trials.iter_mut().find(|one| one.planned.place == place) {
+        if let Some(one) = self.trials.iter_mut().find(|one| one.planned.number == number) {
             one.windows.push(window);
         }
         Ok(())
     }
 
-    /// The open trial that has windows.
+    /// Index of the open trial that has windows.
     pub(super) fn measured_trial(&self) -> Option<usize> {
         self.trials
             .iter()
@@ -300,7 +301,7 @@ impl<'a> ServiceSlot<'a> {
         }
     }
 
-    /// What must hold after the load. The measurement is complete then.
+    /// Checks after the load. The measurement is complete then.
     pub(super) fn recheck(&mut self, run: &Run<'_>, watch: &mut dyn FnMut(Progress)) -> Result<(), Failure> {
         let context = &run.context;
         let index = self.measured_trial().expect("invariant: a trial was measured");
@@ -311,7 +312,7 @@ impl<'a> ServiceSlot<'a> {
         let ready = self.ready.as_mut().expect("invariant: the service is up");
         let backing_services = &mut ready.subject.backing_services;
         let answers = Answers::join(self.answers.iter().map(Option::as_ref));
-        // What is checked after it writes, too.
+        // Before the contract is checked again, which writes data.
         ready
             .invariants
             .judge(backing_services, trial.contract, answers.as_ref(), context.cancel)?;
@@ -330,10 +331,10 @@ impl<'a> ServiceSlot<'a> {
             &measurement.backing_services,
         )?;
         if let Some(ending) = ready.subject.service.ended() {
-            let text = format!("the service {ending}, under the load");
+            let text = format!("the service {ending} under the load");
             return Err(Failure::service_ended(TrialStage::Measure, text));
         }
-        self.end(index, Ok(measurement));
+        self.end_trial(index, Ok(measurement));
         Ok(())
     }
 
@@ -346,12 +347,12 @@ impl<'a> ServiceSlot<'a> {
         }
     }
 
-    /// The record of the trial that is measured, as far as its windows go.
+    /// The record of the measured trial with its windows up to now.
     pub(super) fn provisional(&self, context: &RunContext<'_>) -> Option<TrialRecord> {
         let one = &self.trials[self.measured_trial()?];
         let trial = one.parts.as_ref().ok()?;
         let facts = self.facts(self.ready.as_ref()?);
-        // What cannot be put together is told when the trial is complete.
+        // Windows that cannot be joined are reported when the trial is complete.
         let mut measurement = facts.measurement(one.windows.clone(), context).ok()?;
         let text = "prony was killed before this service was checked again and stopped";
         measurement.warnings.push(Warning::new(WarningKind::Note, text));
@@ -365,8 +366,8 @@ impl<'a> ServiceSlot<'a> {
         })
     }
 
-    /// A trial is over.
-    fn end(&mut self, index: usize, result: Result<Measurement, Exclusion>) {
+    /// Ends a trial with its record.
+    fn end_trial(&mut self, index: usize, result: Result<Measurement, Exclusion>) {
         let start = self.shared_start();
         let one = &mut self.trials[index];
         if let Ok(trial) = &one.parts {
@@ -376,24 +377,24 @@ impl<'a> ServiceSlot<'a> {
         }
     }
 
-    /// The start, as the next trial that ends has it.
+    /// The shared start for the next record.
     fn shared_start(&self) -> Option<SharedStart> {
         let first = self.trials.iter().find(|one| one.began.is_some())?;
         let served = self.trials.iter().filter(|one| one.is_measured());
         Some(SharedStart {
-            first: first.planned.place,
+            first: first.planned.number,
             served: served.count() as u32,
         })
     }
 
-    /// The service is ended: a step failed. What failed before any load is true of all its trials; what failed under a load is
-    /// true of that one.
+    /// Ends the service after a failed step. A failure before any load applies to all of its trials; a failure under a load applies to
+    /// that trial.
     pub(super) fn fail(&mut self, failure: Failure) {
         self.load = None;
         self.has_failed = true;
         let is_interrupted = failure.is_interrupted();
         let excluded = match self.ready.take() {
-            Some(ready) => ready.leave(failure),
+            Some(ready) => ready.end_after(failure),
             None => failure.with_log(Vec::new()),
         };
         let Some(index) = self
@@ -414,20 +415,20 @@ impl<'a> ServiceSlot<'a> {
             ),
             ..excluded.clone()
         };
-        self.end(index, Err(excluded));
+        self.end_trial(index, Err(excluded));
         while let Some(next) = self
             .trials
             .iter()
             .position(SlotTrial::is_open)
             .filter(|_| is_of_all)
         {
-            self.end(next, Err(rest.clone()));
-            self.trials[next].not_tried();
+            self.end_trial(next, Err(rest.clone()));
+            self.trials[next].clear_start();
         }
     }
 
-    /// Ends the service in order. What is found only then is true of all that it served: a warning, or why none of it counts;
-    /// returns the latter for those whose end was shown already.
+    /// Stops the service. What is found now applies to all of its trials: a warning, or a failure that invalidates them. Returns notes
+    /// about invalidated trials whose end was already shown.
     pub(super) fn stop(&mut self) -> Vec<Warning> {
         let Some(mut ready) = self.ready.take() else {
             return Vec::new();
@@ -438,43 +439,43 @@ impl<'a> ServiceSlot<'a> {
         let judged = match ended {
             Some(ending) => Err(Failure::service_ended(
                 TrialStage::Measure,
-                format!("the service {ending}, after its last load"),
+                format!("the service {ending} after its last load"),
             )),
             None => judge_stop(stopped),
         };
         let judged = judged.map_err(|failure| failure.with_log(service.log_tail(LOG_LINES)));
-        let mut told = Vec::new();
+        let mut invalidated = Vec::new();
         for one in &mut self.trials {
             let Some(record) = &mut one.record else { continue };
             match (&judged, &mut record.result) {
                 (Ok(warning), Ok(measurement)) => measurement.warnings.extend(warning.clone()),
                 (Err(excluded), result @ Ok(_)) => {
                     *result = Err(excluded.clone());
-                    if one.is_told {
+                    if one.is_shown {
                         let text = format!("{} {}: {}", record.service, record.workload, excluded.reason);
-                        told.push(Warning::new(WarningKind::Note, text));
+                        invalidated.push(Warning::new(WarningKind::Note, text));
                     }
                 }
                 (_, Err(_)) => {}
             }
         }
-        told
+        invalidated
     }
 
-    /// The trials of a start that serves several whose end has not been shown.
-    pub(super) fn newly_ended(&mut self) -> Vec<TrialRecord> {
+    /// Ended trials that were not shown yet, if the start serves several.
+    pub(super) fn take_newly_ended(&mut self) -> Vec<TrialRecord> {
         if self.trials.len() == 1 {
             return Vec::new();
         }
-        let news = self.trials.iter_mut().filter(|one| !one.is_told);
-        news.filter_map(|one| {
-            one.is_told = one.record.is_some();
+        let new = self.trials.iter_mut().filter(|one| !one.is_shown);
+        new.filter_map(|one| {
+            one.is_shown = one.record.is_some();
             one.record.clone()
         })
         .collect()
     }
 
-    /// An attempt for each trial that is over, and for each that could not be tried.
+    /// An attempt for each ended trial, and for each that could not be tried.
     pub(super) fn into_attempts(mut self, plan: &Plan) -> Vec<Attempt> {
         let is_alone = self.trials.len() == 1;
         let mut attempts = Vec::new();
@@ -509,8 +510,8 @@ impl SlotTrial<'_> {
         self.parts.as_ref().map_or("", |trial| &trial.group().workload)
     }
 
-    /// It is over without a start of its own.
-    fn not_tried(&mut self) {
+    /// Removes start and duration from the record of a trial that was not started itself.
+    fn clear_start(&mut self) {
         if let Some(record) = &mut self.record {
             record.start = None;
             record.took_s = 0.0;
@@ -521,16 +522,16 @@ impl SlotTrial<'_> {
         Attempt {
             record,
             planned: self.planned,
-            is_told: self.is_told,
+            is_shown: self.is_shown,
         }
     }
 }
 
-/// How a service that was still there was stopped.
+/// Judges how a running service stopped.
 fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>, Failure> {
     let ending = stopped.map_err(|error| Failure::host(TrialStage::Stop, &error))?;
     if ending.why.is_some() {
-        // One of several processes: the service as a whole went on.
+        // One of several processes; the service as a whole continued.
         return Err(Failure::new(
             TrialStage::Measure,
             format!("one of its processes {ending}"),
@@ -540,7 +541,7 @@ fn judge_stop(stopped: Result<ExitReport, HostError>) -> Result<Option<Warning>,
     Ok(ending.ignored_term.then(|| Warning::new(WarningKind::Note, text)))
 }
 
-/// A service that answers correctly before the load and wrongly after it is excluded as well.
+/// Checks the contract after the load: a service that no longer fulfils it is excluded.
 fn check_again(
     context: &RunContext<'_>,
     trial: &Trial<'_>,
@@ -574,7 +575,7 @@ fn check_again(
     ))
 }
 
-/// A host that was lost is reached again first.
+/// Reconnects to lost hosts.
 fn reconnect(context: &RunContext<'_>) -> Result<(), Failure> {
     let cancel = context.cancel;
     let reached = context.testbed.mend(&|| !cancel.is_asked());
@@ -598,7 +599,7 @@ fn one_cpu(service: &Service, placement: &Placement) -> Option<Warning> {
     })
 }
 
-/// What a trial needs; why there is none where the service was not built or is excluded.
+/// The trial of a plan; the error says why it cannot be tried, for example because the service was not built.
 fn parts<'a>(
     planned: PlannedTrial,
     run: &'a Run<'a>,
@@ -612,13 +613,15 @@ fn parts<'a>(
         log_tail: Vec::new(),
         fault: Fault::Service,
     };
-    let gone = |what: &str| not_built(format!("{what} is no longer in this checkout"));
+    let missing = |what: &str| not_built(format!("{what} is no longer in this checkout"));
     let contract = &plan.group_of(entry).contract;
-    let contract = contracts.get(contract).unwrap_or_else(|| Err(gone(contract)))?;
+    let contract = contracts
+        .get(contract)
+        .unwrap_or_else(|| Err(missing(contract)))?;
     let named = |service: &&Service| service.name == entry.service && service.variant == entry.variant;
     let service = run.context.catalogue.services.iter().find(named);
     let id = trial::service_id(entry);
-    let service = service.ok_or_else(|| gone(&id.to_string()))?;
+    let service = service.ok_or_else(|| missing(&id.to_string()))?;
     let builds = run.built.get(plan.build_of(planned.round) as usize);
     let built = match builds.and_then(|services| services.get(&id)) {
         Some(built) => built.as_ref().map_err(Clone::clone)?,
@@ -636,7 +639,7 @@ fn parts<'a>(
     }
 }
 
-/// Where a service of a block runs.
+/// The placement of a service of a block.
 fn placement(run: &Run<'_>, placing: BlockPlacement, (number, has_backing): (Slot, bool)) -> TrialPlacement {
     let testbed = run.context.testbed;
     let slot = |cpu_speed_probe| {

@@ -1,4 +1,4 @@
-//! What the checks of a run found, trial by trial: one row for each service, contract and protocol.
+//! The check matrix of a run: one row for each service, contract and protocol.
 
 use crate::check_services::unchecked;
 use prony_config::{Catalogue, Plan};
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// Service, variant, contract and protocol.
 type Key = (String, String, String, Option<String>);
 
-/// The matrix as it grows.
+/// The matrix, updated after each trial.
 pub(super) struct Checks<'a> {
     plan: &'a Plan,
     catalogue: &'a Catalogue,
@@ -17,7 +17,7 @@ pub(super) struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    /// Goes on with what is `known` of the run already.
+    /// Continues with the stored matrix of the run, if there is one.
     pub(super) fn new(plan: &'a Plan, catalogue: &'a Catalogue, known: Option<CheckMatrix>) -> Self {
         let rows = known.map(|matrix| matrix.services).unwrap_or_default();
         Self {
@@ -28,7 +28,7 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// A service was checked. What failed once has failed, however often it passes.
+    /// Adds a check. A case that failed once stays failed.
     pub(super) fn add(&mut self, check: &ServiceCheck) {
         let before = self.rows.get(&key(check));
         let after = match before {
@@ -41,8 +41,7 @@ impl<'a> Checks<'a> {
         }
     }
 
-    /// A trial ended. One that did not come as far as the check is a row with the reason, until a check of the service
-    /// says more.
+    /// Adds the end of a trial. If it failed before its check, the row has the reason, until the service is checked.
     pub(super) fn ended(&mut self, record: &TrialRecord) {
         let Err(excluded) = &record.result else {
             return;
@@ -54,7 +53,7 @@ impl<'a> Checks<'a> {
             return;
         }
         let planned = self.plan.round(record.round);
-        let Some(planned) = planned.iter().find(|planned| planned.place == record.place) else {
+        let Some(planned) = planned.iter().find(|planned| planned.number == record.number) else {
             return;
         };
         let entry = &self.plan.entries[planned.entry];
@@ -66,14 +65,14 @@ impl<'a> Checks<'a> {
             excluded,
             named.next(),
         );
-        if let std::collections::btree_map::Entry::Vacant(place) = self.rows.entry(key(&row)) {
-            place.insert(row);
+        if let std::collections::btree_map::Entry::Vacant(entry) = self.rows.entry(key(&row)) {
+            entry.insert(row);
             self.changed = true;
         }
     }
 
-    /// The matrix, if it is another one than last time.
-    pub(super) fn news(&mut self) -> Option<CheckMatrix> {
+    /// The matrix, if it has changed since the last call.
+    pub(super) fn take_changed(&mut self) -> Option<CheckMatrix> {
         std::mem::take(&mut self.changed).then(|| CheckMatrix {
             schema: SCHEMA,
             services: self.rows.values().cloned().collect(),

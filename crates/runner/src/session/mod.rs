@@ -1,22 +1,22 @@
-//! Measuring a plan on this machine: build, begin, measure, finish.
+//! A session measures a plan: it builds the services, begins or resumes a run, executes the design and finishes the run.
 
 mod checks;
-mod environment_warnings;
-mod exclusions;
 mod observer;
 mod plan_record;
 mod resume;
 mod saved_load;
+mod warnings;
 
-pub use plan_record::{add_ceilings, service_infos, summary, wished_precision};
+pub use plan_record::{add_ceilings, precision_of, service_infos, summary};
 pub use resume::ResumedRun;
 pub use saved_load::{ReservedRun, neighbours};
 
 use plan_record::plan_to_keep;
 
-use crate::clock::now;
+use crate::build::id_of;
 use crate::designs::design_of;
 use crate::error::ErrorContext as _;
+use crate::start_time::now;
 use crate::{BuildOutput, Builder, Design, Folders, Noise, Progress, Run, RunEnd, builds_at_once, execute};
 use crate::{Checkout, CommandError, LocalTestbed};
 use checks::Checks;
@@ -27,94 +27,93 @@ use prony_store::{RunLock, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long the machine is watched for the noise of others before the first trial.
+/// How long the noise of the machine is observed before the first trial.
 const IDLE_WINDOW: Duration = Duration::from_secs(1);
 
-/// The end of the variant of a service that is compared with itself: it is in the catalogue twice, and built once.
-pub(crate) const AGAIN: &str = "+again";
+/// Suffix of the variant of a copy, for a service that is compared with itself. The copy uses the same build.
+pub(crate) const COPY: &str = "+again";
 
-/// Every service of a plan, built or not.
+/// The result of building each service of a plan.
 pub type BuildResults = BTreeMap<ServiceId, Result<BuildOutput, Exclusion>>;
 
-/// Where and how a plan is measured.
+/// What is needed to measure plans.
 pub struct Session<'a> {
     /// The checkout.
     pub checkout: &'a Checkout,
     /// Services and contracts.
     pub catalogue: &'a Catalogue,
-    /// Where the trials are kept.
+    /// The store of the trials.
     pub store: &'a Store,
-    /// The machine, and how trials are done on it.
+    /// The testbed, and the options of trials.
     pub workbench: &'a LocalTestbed,
 }
 
-/// Who shows how a session goes.
+/// Receives the events of a session, for the live view.
 pub trait SessionObserver: Sync {
-    /// Something is worth a line.
-    fn says(&self, text: &str);
+    /// A message for the user.
+    fn message(&self, text: &str);
 
-    /// A build goes on.
-    fn building(&self, progress: &Progress);
+    /// An event of a build.
+    fn build_progress(&self, progress: &Progress);
 
-    /// All builds are done.
-    fn built(&self, built: &BuildResults);
+    /// All builds have ended.
+    fn builds_done(&self, built: &BuildResults);
 
-    /// The run has its name, or goes on.
-    fn begins(&mut self, _run: &RunRecord) {}
+    /// The run has begun, or continues.
+    fn run_started(&mut self, _run: &RunRecord) {}
 
-    /// Trials that ended before the run was continued.
-    fn knows(&mut self, trials: &[TrialRecord]);
+    /// Trials that earlier sessions of the run stored.
+    fn stored_trials(&mut self, trials: &[TrialRecord]);
 
-    /// Something happened.
-    fn saw(&mut self, progress: &Progress);
+    /// An event of the run.
+    fn progress(&mut self, progress: &Progress);
 
     /// The last trial has ended.
-    fn done(&mut self);
+    fn trials_done(&mut self);
 }
 
 impl Session<'_> {
-    /// Measures a plan, or what a run left of it. A run that the user ended early, or that
-    /// lost a host, has no end: it can be continued.
+    /// Measures a plan, or the rest of a run. A run that was cancelled, or that lost a host, is not finished and can be resumed.
     pub fn measure(
         &self,
         plan: &Plan,
         resumed: Option<ResumedRun>,
-        shows: &mut dyn SessionObserver,
+        observer: &mut dyn SessionObserver,
     ) -> Result<(RunRecord, RunEnd), CommandError> {
-        self.measure_by(&*design_of(plan), plan, resumed, shows)
+        self.measure_by(&*design_of(plan), plan, resumed, observer)
     }
 
-    /// The same by a design that has more to go by than the plan.
+    /// Like [`Self::measure`], with a design that has more parameters than the plan.
     pub(crate) fn measure_by(
         &self,
         design: &dyn Design,
         plan: &Plan,
         mut resumed: Option<ResumedRun>,
-        shows: &mut dyn SessionObserver,
+        observer: &mut dyn SessionObserver,
     ) -> Result<(RunRecord, RunEnd), CommandError> {
         let folders = Folders::of(&self.checkout.root, &self.checkout.state());
         let bench = self.workbench;
         let builder = Builder::new(&bench.testbed, &self.catalogue.toolchains, folders, &bench.cancel);
         if let Some(resumed) = &mut resumed {
-            resumed.fits(self, plan, &builder)?;
+            resumed.check(self, plan, &builder)?;
         }
         let names = plan.entries.iter().map(|entry| entry.service.as_str());
         self.checkout.has_room(names)?;
-        bench.hold(&|text| shows.says(text))?;
+        bench.hold(&|text| observer.message(text))?;
         bench.links()?;
-        let built = self.build(plan, builder, shows, resumed.is_none())?;
-        // As long as this function goes on nobody else adds to the run.
+        let built = self.build(plan, builder, observer, resumed.is_none())?;
+        // The lock is held until this function returns: no other process may add to the run.
         let (record, _lock) = if let Some(resumed) = resumed {
             resumed.into_parts()
         } else {
             let noise = Noise::before(bench.host(), IDLE_WINDOW);
-            let hint = noise.and_then(|noise| environment_warnings::of(noise, plan, "before the run"));
+            let hint = noise.and_then(|noise| warnings::of(noise, plan, "before the run"));
             if let Some(hint) = &hint {
-                shows.says(&hint.text);
+                observer.message(&hint.text);
             }
-            let tokens = environment_warnings::of_tokens(self.catalogue, plan);
+            let tokens = warnings::of_tokens(self.catalogue, plan);
             if let Some(tokens) = &tokens {
-                shows.says(&tokens.text);
+                observer.message(&tokens.text);
             }
             let warnings = noise
                 .and_then(Noise::warning)
@@ -123,9 +122,9 @@ impl Session<'_> {
                 .chain(tokens);
             self.begin_with(plan, &built[0], warnings.collect())?
         };
-        shows.begins(&record);
+        observer.run_started(&record);
         let trials = self.store.trials(&record.id)?;
-        shows.knows(&trials);
+        observer.stored_trials(&trials);
         let run = Run {
             plan,
             context: self.workbench.bench(self.catalogue),
@@ -133,22 +132,22 @@ impl Session<'_> {
         };
         let checks = Checks::new(plan, self.catalogue, self.store.check_matrix(Some(&record.id))?);
         let cpus = self.workbench.host().topology().cpus().len();
-        let mut watch = RunObserver::new(self.store, (&record, plan), cpus, shows, checks);
-        let end =
-            execute(design, &run, &mut watch).map_err(|error| CommandError::Failed(error.to_string()))?;
-        watch.discard_provisional()?;
-        watch.done();
-        let warnings = watch.warnings()?;
+        let mut run_observer = RunObserver::new(self.store, (&record, plan), cpus, observer, checks);
+        let end = execute(design, &run, &mut run_observer)
+            .map_err(|error| CommandError::Failed(error.to_string()))?;
+        run_observer.discard_provisional()?;
+        run_observer.trials_done();
+        let warnings = run_observer.warnings()?;
         self.finish(&record, &end, warnings)?;
         Ok((record, end))
     }
 
-    /// Builds each service as often as the plan says; several builds are made anew where the run is.
+    /// Builds each service as often as the plan requires. Several builds of a new run are made from scratch (`fresh`).
     fn build(
         &self,
         plan: &Plan,
         mut builder: Builder<'_>,
-        shows: &dyn SessionObserver,
+        observer: &dyn SessionObserver,
         fresh: bool,
     ) -> Result<Vec<BuildResults>, CommandError> {
         let bench = self.workbench;
@@ -159,26 +158,26 @@ impl Session<'_> {
             }
             let at_once = builds_at_once(bench.host().memory_available_bytes());
             let services = self.services_of(plan);
-            let (again, once): (Vec<&Service>, Vec<&Service>) = services
+            let (copies, originals): (Vec<&Service>, Vec<&Service>) = services
                 .into_iter()
-                .partition(|service| service.variant.ends_with(AGAIN));
-            let mut built = builder.build_all(&once, at_once, &|progress| {
-                shows.building(&progress);
+                .partition(|service| service.variant.ends_with(COPY));
+            let mut built = builder.build_all(&originals, at_once, &|progress| {
+                observer.build_progress(&progress);
             });
-            for service in again {
+            for service in copies {
                 let id = |variant: &str| ServiceId {
                     service: service.name.clone(),
                     variant: variant.to_owned(),
                 };
-                let same = built.get(&id(service.variant.trim_end_matches(AGAIN))).cloned();
+                let same = built.get(&id(service.variant.trim_end_matches(COPY))).cloned();
                 built.extend(same.map(|same| (id(&service.variant), same)));
             }
             if bench.cancel.is_asked() {
                 return Err(CommandError::Interrupted(
-                    "ended while building: what was built so far is kept".to_owned(),
+                    "cancelled while building: completed builds are kept".to_owned(),
                 ));
             }
-            shows.built(&built);
+            observer.builds_done(&built);
             all.push(built);
         }
         Ok(all)
@@ -196,7 +195,7 @@ impl Session<'_> {
         self.catalogue.services.iter().filter(is_wanted).collect()
     }
 
-    /// Stores a new run of this plan, with what the machine is like. Nobody else may measure it as long as its lock lives.
+    /// Stores a new run of this plan with the state of the machine. While the lock is held, no other process may measure the run.
     pub fn begin(&self, plan: &Plan, built: &BuildResults) -> Result<(RunRecord, RunLock), CommandError> {
         let noise = Noise::before(self.workbench.host(), IDLE_WINDOW);
         let warning = noise.and_then(Noise::warning);
@@ -247,7 +246,7 @@ impl Session<'_> {
             RunEnd::Interrupted | RunEnd::HostLost(_) => return Ok(()),
             RunEnd::BudgetSpent => Some(Warning::new(
                 WarningKind::BudgetSpent,
-                "the budget of time was spent before all rounds were done or every interval was as tight as wished",
+                "the time budget was spent before all rounds were done or every interval reached the requested precision",
             )),
             RunEnd::Complete | RunEnd::Precise => None,
         };
@@ -256,15 +255,12 @@ impl Session<'_> {
     }
 }
 
-/// The services with the versions that their builds told.
+/// The services, with the versions that their builds reported.
 fn with_built_versions(mut services: Vec<Service>, built: &BuildResults) -> Vec<Service> {
     for service in &mut services {
-        let id = ServiceId {
-            service: service.name.clone(),
-            variant: service.variant.clone(),
-        };
-        let told = built.get(&id).and_then(|built| built.as_ref().ok());
-        if let Some(version) = told.and_then(|built| built.version.as_ref()) {
+        let result = built.get(&id_of(service));
+        let output = result.and_then(|result| result.as_ref().ok());
+        if let Some(version) = output.and_then(|output| output.version.as_ref()) {
             service.version.clone_from(version);
         }
     }

@@ -1,7 +1,7 @@
-//! What a run does with what happens: keeps each trial, shows it, decides after each round whether another one is wanted.
+//! The journal of a session: stores each trial, passes events on, and decides after each round whether there is another one.
 
 use super::checks::Checks;
-use super::{SessionObserver, environment_warnings, exclusions, summary};
+use super::{SessionObserver, summary, warnings};
 use crate::CommandError;
 use crate::testbed::network_bound;
 use crate::{Journal, JournalError, NextRound, Noise, Progress, RunEnd};
@@ -12,27 +12,27 @@ use prony_store::{Progress as StoredProgress, Store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Rounds before a stop for precision is considered.
+/// Minimum number of rounds before a run may stop for precision.
 const FEWEST_ROUNDS: u32 = 5;
-/// Time between two notes of the progress in the store.
-const NOTE_EVERY: Duration = Duration::from_millis(500);
+/// Interval at which the progress is stored.
+const STORE_EVERY: Duration = Duration::from_millis(500);
 
 pub(super) struct RunObserver<'a> {
     store: &'a Store,
     record: &'a RunRecord,
     plan: &'a Plan,
-    shows: &'a mut dyn SessionObserver,
+    observer: &'a mut dyn SessionObserver,
     began: Instant,
-    noted: Option<Instant>,
+    stored_at: Option<Instant>,
     now: StoredProgress,
     checks: Checks<'a>,
-    /// The entries of the plan that were left out of rounds, by their index.
+    /// Indexes of the entries of the plan that were left out of rounds.
     left_out: BTreeSet<usize>,
     /// CPUs of the machine.
     cpus: usize,
-    /// What the first round said of the machine.
+    /// The hint about noise in the first round.
     hint: Option<Warning>,
-    /// The numbers of the provisional records of this session, by the places of their trials.
+    /// Sequence numbers of the provisional records of this session, by trial number.
     provisional: BTreeMap<u32, i64>,
 }
 
@@ -41,7 +41,7 @@ impl<'a> RunObserver<'a> {
         store: &'a Store,
         (record, plan): (&'a RunRecord, &'a Plan),
         cpus: usize,
-        shows: &'a mut dyn SessionObserver,
+        observer: &'a mut dyn SessionObserver,
         checks: Checks<'a>,
     ) -> Self {
         let now = StoredProgress {
@@ -63,9 +63,9 @@ impl<'a> RunObserver<'a> {
             store,
             record,
             plan,
-            shows,
+            observer,
             began: Instant::now(),
-            noted: None,
+            stored_at: None,
             now,
             checks,
             left_out: BTreeSet::new(),
@@ -75,12 +75,12 @@ impl<'a> RunObserver<'a> {
         }
     }
 
-    pub(super) fn done(&mut self) {
-        self.shows.done();
+    pub(super) fn trials_done(&mut self) {
+        self.observer.trials_done();
     }
 
-    /// Keeps up what those see who watch from another process. A note that fails costs nothing but that.
-    fn note(&mut self, progress: &Progress) {
+    /// Updates the stored progress, which other processes show. An error of the store is ignored.
+    fn store_progress(&mut self, progress: &Progress) {
         match progress {
             Progress::Begins {
                 number,
@@ -95,13 +95,13 @@ impl<'a> RunObserver<'a> {
                 self.now.workload = Some(workload.clone());
                 self.now.step = Some("start".to_owned());
                 self.now.phase = None;
-                self.noted = None;
+                self.stored_at = None;
             }
             Progress::Phase(phase) => {
                 self.now.phase = Some(*phase);
                 self.now.step = None;
                 self.now.lost = None;
-                self.noted = None;
+                self.stored_at = None;
             }
             Progress::Interval { interval, .. } => {
                 self.now.throughput_per_s = Some(interval.throughput_per_s());
@@ -110,7 +110,7 @@ impl<'a> RunObserver<'a> {
             Progress::Workers(workers) => self.now.workers.clone_from(workers),
             Progress::HostLost(reason) => {
                 self.now.lost = Some(reason.clone());
-                self.noted = None;
+                self.stored_at = None;
             }
             Progress::Ended(_) => {
                 self.now.done += 1;
@@ -118,15 +118,18 @@ impl<'a> RunObserver<'a> {
             }
             _ => return,
         }
-        if self.noted.is_none_or(|noted| noted.elapsed() >= NOTE_EVERY) {
+        if self
+            .stored_at
+            .is_none_or(|stored_at| stored_at.elapsed() >= STORE_EVERY)
+        {
             self.now.at = humantime::format_rfc3339_millis(SystemTime::now()).to_string();
             let _ = self.store.set_progress(&self.record.id, &self.now);
-            self.noted = Some(Instant::now());
+            self.stored_at = Some(Instant::now());
         }
     }
 
-    /// A trial with the warning that the network was its limit, where it was.
-    fn with_network(&self, record: &TrialRecord) -> TrialRecord {
+    /// The trial with a warning if the network was its limit.
+    fn with_network_warning(&self, record: &TrialRecord) -> TrialRecord {
         let mut record = record.clone();
         let environment = &self.record.environment;
         let mut hosts = environment.hosts.iter();
@@ -138,17 +141,17 @@ impl<'a> RunObserver<'a> {
         record
     }
 
-    /// Keeps a trial, in the place of its provisional record where there is one.
-    fn keep(&mut self, record: &TrialRecord) -> Result<i64, JournalError> {
-        let (run, warned) = (&self.record.id, self.with_network(record));
-        let kept = match self.provisional.remove(&record.place) {
+    /// Stores a trial; replaces its provisional record if there is one.
+    fn store_trial(&mut self, record: &TrialRecord) -> Result<i64, JournalError> {
+        let (run, warned) = (&self.record.id, self.with_network_warning(record));
+        let stored = match self.provisional.remove(&record.number) {
             Some(before) => self.store.replace_trial(run, before, &warned),
             None => self.store.append_trial(run, &warned),
         };
-        kept.map_err(|error| JournalError(error.to_string()))
+        stored.map_err(|error| JournalError(error.to_string()))
     }
 
-    /// Removes what was provisional when the run ended in order: the user ended those trials.
+    /// Removes the provisional records of cancelled trials.
     pub(super) fn discard_provisional(&mut self) -> Result<(), CommandError> {
         for sequence in std::mem::take(&mut self.provisional).into_values() {
             self.store.remove_trial(&self.record.id, sequence)?;
@@ -156,23 +159,25 @@ impl<'a> RunObserver<'a> {
         Ok(())
     }
 
-    /// What a reader must know of the run as a whole.
+    /// Warnings about the run as a whole.
     pub(super) fn warnings(&self) -> Result<Vec<Warning>, CommandError> {
         let trials = self.store.trials(&self.record.id)?;
-        let mut warnings = exclusions::notes(self.plan, &self.left_out, &trials);
+        let mut warnings = warnings::of_left_out(self.plan, &self.left_out, &trials);
         warnings.extend(self.hint.clone());
         Ok(warnings)
     }
 
-    /// Says after the first round that turns would serve, where that was not said before the run.
-    fn look_at_first_round(&mut self) -> Result<(), CommandError> {
-        let known = self.record.warnings.iter().any(environment_warnings::is_one);
+    /// After a noisy first round, recommends an interleaved run, unless that was recommended before the run.
+    fn check_first_round(&mut self) -> Result<(), CommandError> {
+        let known = self.record.warnings.iter().any(warnings::is_hint);
         let trials = self.store.trials(&self.record.id)?;
-        let seen = trials.iter().filter_map(|trial| Noise::of(trial, self.cpus));
-        self.hint = environment_warnings::usual(seen)
+        let noises = trials.iter().filter_map(|trial| Noise::of(trial, self.cpus));
+        self.hint = warnings::median(noises)
             .filter(|_| !known)
-            .and_then(|noise| environment_warnings::of(noise, self.plan, "in the first round"));
-        self.hint.iter().for_each(|hint| self.shows.says(&hint.text));
+            .and_then(|noise| warnings::of(noise, self.plan, "in the first round"));
+        self.hint
+            .iter()
+            .for_each(|hint| self.observer.message(&hint.text));
         Ok(())
     }
 
@@ -200,20 +205,20 @@ impl<'a> RunObserver<'a> {
         })
     }
 
-    /// The entries of the plan without those that are settled: measured, and not among the open ones.
+    /// The entries of the plan that need more rounds: not measured yet, or among the open ones.
     fn unsettled(&self, groups: &[Group], open: &[(usize, ServiceId)]) -> BTreeSet<usize> {
         let settled = |entry: &prony_config::Entry| {
             let planned = self.plan.group_of(entry);
             let load = planned.load_record();
-            let place = groups.iter().position(|group| {
+            let index = groups.iter().position(|group| {
                 group.contract == planned.contract && group.workload == planned.workload && group.load == load
             });
-            place.is_some_and(|place| {
-                let mut rows = groups[place].services.iter();
+            index.is_some_and(|index| {
+                let mut rows = groups[index].services.iter();
                 let row = rows.find(|row| row.id.service == entry.service && row.id.variant == entry.variant);
                 row.is_some_and(|row| {
                     let measured = row.excluded.is_none() && row.trials > 0;
-                    measured && !open.iter().any(|(group, id)| *group == place && *id == row.id)
+                    measured && !open.iter().any(|(group, id)| *group == index && *id == row.id)
                 })
             })
         };
@@ -231,43 +236,43 @@ impl Journal for RunObserver<'_> {
         trials.map_err(|error| JournalError(error.to_string()))
     }
 
-    fn saw(&mut self, progress: Progress) {
-        self.note(&progress);
+    fn progress(&mut self, progress: Progress) {
+        self.store_progress(&progress);
         match &progress {
             Progress::Checked(check) => self.checks.add(check),
             Progress::LeavesOut { entries, .. } => self.left_out.extend(entries),
             _ => {}
         }
-        self.shows.saw(&progress);
+        self.observer.progress(&progress);
     }
 
     fn provisional(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
-        let sequence = self.keep(record)?;
-        self.provisional.insert(record.place, sequence);
+        let sequence = self.store_trial(record)?;
+        self.provisional.insert(record.number, sequence);
         Ok(())
     }
 
     fn append(&mut self, record: &TrialRecord) -> Result<(), JournalError> {
-        self.keep(record)?;
+        self.store_trial(record)?;
         self.checks.ended(record);
-        let Some(matrix) = self.checks.news() else {
+        let Some(matrix) = self.checks.take_changed() else {
             return Ok(());
         };
         let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-        // The trial is kept; a matrix that is not costs a page of the report, and no measurement.
+        // Without the matrix the report lacks a page, but no measurement is lost.
         if let Err(error) = self.store.keep_check_matrix(&self.record.id, &now, &matrix) {
-            self.shows
-                .says(&format!("what the checks found is not kept: {error}"));
+            self.observer
+                .message(&format!("the results of the checks were not stored: {error}"));
         }
         Ok(())
     }
 
     fn next_round(&mut self, done: u32) -> NextRound {
         if done == 0 {
-            // A hint that cannot be given costs nothing but that.
-            let _ = self.look_at_first_round();
+            // A hint is not worth failing for.
+            let _ = self.check_first_round();
         }
-        // Numbers that cannot be computed yet are no reason to stop.
+        // Continue if there are too few results for statistics.
         self.decide(done).unwrap_or(NextRound::All)
     }
 }

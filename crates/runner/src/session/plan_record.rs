@@ -1,8 +1,8 @@
-//! What a run keeps of its plan, and what is read from there again: both stand together.
+//! The plan as stored in a run: writing and reading its additional keys.
 
 use super::BuildResults;
 use crate::CommandError;
-use crate::hex::hex;
+use crate::build::hex;
 use prony_config::Service;
 use prony_config::contract::Contract;
 use prony_load::Load;
@@ -14,13 +14,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Key of a group of a stored plan: the highest rate that any service can reach there, where something bounds it.
+/// Key of a group of a stored plan: the highest rate that a service can reach, if something limits it.
 const CEILING: &str = "ceiling_per_s";
 
-/// Key of a stored plan: what each service's build is told by from others, by its label.
+/// Key of a stored plan: the digest that identifies each service's build, by the label of the service.
 const BUILDS: &str = "build_digests";
 
-/// Key of a stored plan: the same of each contract of its groups, by its name.
+/// Key of a stored plan: the digest of each contract of its groups, by name.
 const CONTRACTS: &str = "contract_digests";
 
 /// Hexadecimal digits of a contract's digest.
@@ -28,24 +28,24 @@ const DIGITS: usize = 12;
 
 /// The summary of a run's trials, with the confidence and the band of a tie of its plan.
 pub fn summary(run: &RunRecord, trials: &[TrialRecord]) -> Result<Summary, CommandError> {
-    let usual = Options::default();
+    let defaults = Options::default();
     let options = Options {
-        confidence: run.plan["confidence"].as_f64().unwrap_or(usual.confidence),
-        tie_band: run.plan["tie"].as_f64().unwrap_or(usual.tie_band),
-        precision: wished_precision(&run.plan),
-        ..usual
+        confidence: run.plan["confidence"].as_f64().unwrap_or(defaults.confidence),
+        tie_band: run.plan["tie"].as_f64().unwrap_or(defaults.tie_band),
+        precision: precision_of(&run.plan),
+        ..defaults
     };
     summarise(trials, &options)
         .map_err(|error| CommandError::Failed(format!("cannot summarise the run {}: {error}", run.id)))
 }
 
-/// The half-width that a plan wishes, else that of the statistics: 0.02 is ±2 %.
-pub fn wished_precision(plan: &Value) -> f64 {
-    let usual = Options::default().precision;
-    plan["precision"].as_f64().unwrap_or(usual)
+/// The half-width that a plan requests, else the default of the statistics: 0.02 is ±2 %.
+pub fn precision_of(plan: &Value) -> f64 {
+    let defaults = Options::default().precision;
+    plan["precision"].as_f64().unwrap_or(defaults)
 }
 
-/// What a report says of services beside their numbers. A run keeps it in its plan.
+/// What a report says about services in addition to their numbers. A run stores it in its plan.
 pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
     let info = |service: &Service| ServiceInfo {
         service: service.name.clone(),
@@ -65,14 +65,14 @@ pub fn service_infos(services: &[Service]) -> Vec<ServiceInfo> {
     services.iter().map(info).collect()
 }
 
-/// The folder of a service from the root of its project, with `/` between its parts.
+/// The folder of a service, relative to the root of its project.
 fn source_of(folder: &Path) -> Option<String> {
     let parts: Vec<&str> = folder.iter().filter_map(OsStr::to_str).collect();
     let at = parts.iter().rposition(|&part| part == "services")?;
     Some(parts[at..].join("/"))
 }
 
-/// The plan as stored, with what is known of its services beside their numbers, so that its report tells what was run.
+/// The plan to store, with a description of its services for the report.
 pub(super) fn plan_to_keep(
     plan: Value,
     services: &[Service],
@@ -95,7 +95,7 @@ pub(super) fn plan_to_keep(
     plan
 }
 
-/// With the images that ran.
+/// Adds the container images.
 fn with_images(mut infos: Vec<ServiceInfo>, built: &BuildResults) -> Vec<ServiceInfo> {
     for info in &mut infos {
         let id = ServiceId {
@@ -110,25 +110,26 @@ fn with_images(mut infos: Vec<ServiceInfo>, built: &BuildResults) -> Vec<Service
     infos
 }
 
-/// The digests of the builds that a run began with, by the labels of their services; empty where it kept none.
+/// The digests of the builds with which a run began, by label of the service; empty if the run has none.
 pub(super) fn builds_of(plan: &Value) -> BTreeMap<String, String> {
-    kept(plan, BUILDS)
+    stored(plan, BUILDS)
 }
 
-/// What the contracts of a stored plan were told by from others, and are told by now, by their names.
+/// The digests of the contracts of a stored plan, and their digests now, by the name of the contract.
 pub(super) fn contracts_of(
     plan: &Value,
     contracts: &BTreeMap<String, Contract>,
 ) -> (BTreeMap<String, String>, BTreeMap<String, String>) {
     (
-        kept(plan, CONTRACTS),
+        stored(plan, CONTRACTS),
         contract_digests(plan.get("groups"), contracts),
     )
 }
 
-fn kept(plan: &Value, key: &str) -> BTreeMap<String, String> {
-    let kept = plan.get(key).cloned();
-    kept.and_then(|kept| serde_json::from_value(kept).ok())
+fn stored(plan: &Value, key: &str) -> BTreeMap<String, String> {
+    let value = plan.get(key).cloned();
+    value
+        .and_then(|value| serde_json::from_value(value).ok())
         .unwrap_or_default()
 }
 
@@ -144,7 +145,7 @@ fn contract_digests(
         .collect()
 }
 
-/// Of the names and contents of all files of a folder. What cannot be read tells nothing.
+/// The digest of names and contents of all files of a folder. Unreadable files count as empty.
 fn digest(folder: &Path) -> String {
     let mut digest = Sha256::new();
     let mut open = vec![folder.to_owned()];
@@ -167,8 +168,8 @@ fn digest(folder: &Path) -> String {
     hex(&bytes[..DIGITS / 2])
 }
 
-/// Puts the ceiling that a slow backing service of the contract sets into each group that does not say it; null where there is none.
-/// Contracts are asked for only there.
+/// Adds to each group the highest rate that a slow backing service of the contract permits; null if there is no limit. Groups that
+/// have the key already stay as they are.
 pub fn add_ceilings<'a>(plan: &mut Value, contract: impl Fn(&str) -> Option<&'a Contract>) {
     let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
     for group in groups.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -202,13 +203,13 @@ mod tests {
         let group =
             |contract: &str| serde_json::json!({ "contract": contract, "workload": "half", "load": load });
         let plan = serde_json::json!({ "groups": [group("relay"), group("another")] });
-        let kept = plan_to_keep(plan, &[], &contracts, &BuildResults::new());
-        let ceiling = kept["groups"][0][CEILING].as_f64().expect("a ceiling");
+        let stored_plan = plan_to_keep(plan, &[], &contracts, &BuildResults::new());
+        let ceiling = stored_plan["groups"][0][CEILING].as_f64().expect("a ceiling");
         assert!((ceiling - 2000.0 / 0.015).abs() < 1e-6, "{ceiling}");
-        assert!(kept["groups"][1].get(CEILING).is_none());
+        assert!(stored_plan["groups"][1].get(CEILING).is_none());
         assert_eq!(
-            plan_to_keep(kept.clone(), &[], &BTreeMap::new(), &BuildResults::new())["groups"],
-            kept["groups"]
+            plan_to_keep(stored_plan.clone(), &[], &BTreeMap::new(), &BuildResults::new())["groups"],
+            stored_plan["groups"]
         );
         assert_eq!(
             plan_to_keep(Value::Null, &[], &contracts, &BuildResults::new()),

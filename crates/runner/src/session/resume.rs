@@ -1,35 +1,33 @@
-//! A run that goes on: nobody else measures it, and it goes on where and with what it began.
+//! A resumed run: it is locked, and continues on the same machine with the same commit and builds.
 
 use super::Session;
 use super::plan_record::{builds_of, contracts_of};
 use crate::Builder;
 use crate::error::ErrorContext as _;
-use crate::{CommandError, clock::now};
+use crate::{CommandError, start_time::now};
 use prony_config::Plan;
 use prony_records::{Environment, RunRecord, Warning, WarningKind};
 use prony_statistics::{Mismatch, RunConditions, mismatches};
 use prony_store::{RunLock, Store, StoreError};
 
-/// A run that goes on.
+/// A run that is resumed.
 #[derive(Debug)]
 pub struct ResumedRun {
-    /// The run.
     pub record: RunRecord,
-    all_the_same: bool,
+    force: bool,
     lock: RunLock,
 }
 
 impl ResumedRun {
-    /// The run of this name, which nobody else may measure as long as this lives. `all_the_same`: it goes on in spite of
-    /// another machine, commit or build, and says so.
-    pub fn of(store: &Store, run: &str, all_the_same: bool) -> Result<Self, CommandError> {
+    /// Locks the run of this name. With `force` it continues in spite of another machine, commit or build, with a warning.
+    pub fn of(store: &Store, run: &str, force: bool) -> Result<Self, CommandError> {
         let lock = store.lock_run(run).map_err(|error| match error {
             StoreError::RunBusy { .. } => CommandError::Input(error.to_string()),
             other => other.into(),
         })?;
         Ok(Self {
             record: store.run(run)?,
-            all_the_same,
+            force,
             lock,
         })
     }
@@ -38,27 +36,27 @@ impl ResumedRun {
     pub fn plan(&self) -> Result<Plan, CommandError> {
         let run = &self.record.id;
         serde_json::from_value(self.record.plan.clone())
-            .failed(|| format!("the plan of run {run} is of another version of prony: begin a new run"))
+            .failed(|| format!("the plan of run {run} is from another version of prony: begin a new run"))
     }
 
     pub(super) fn into_parts(self) -> (RunRecord, RunLock) {
         (self.record, self.lock)
     }
 
-    /// Whether it goes on where and with what it began; a difference that is wanted is told in the run.
-    pub(super) fn fits(
+    /// Checks that machine, commit and builds are those of the run. An accepted difference becomes a warning of the run.
+    pub(super) fn check(
         &mut self,
         session: &Session<'_>,
         plan: &Plan,
         builder: &Builder<'_>,
     ) -> Result<(), CommandError> {
-        self.has_its_services(session, plan)?;
+        self.check_services(session, plan)?;
         let mut here = session.workbench.environment();
         here.commit = session.checkout.commit();
-        self.is_in_a_testbed_again(&here)?;
-        let mut differs = circumstances(&self.record, &here);
-        differs.extend(self.builds(session, plan, builder)?);
-        differs.extend(self.contracts(session));
+        self.check_testbed(&here)?;
+        let mut differs = changed_conditions(&self.record, &here);
+        differs.extend(self.changed_builds(session, plan, builder)?);
+        differs.extend(self.changed_contracts(session));
         if differs.is_empty() {
             return Ok(());
         }
@@ -68,16 +66,16 @@ impl ResumedRun {
                 .map(|found| format!("{}: {} then, {} now", found.what, found.base, found.new));
             each.collect::<Vec<String>>().join(between)
         };
-        if !self.all_the_same {
+        if !self.force {
             return Err(CommandError::Input(format!(
-                "the run {} began under other circumstances, and trials from both do not belong on one board:\n  {}\nbegin a \
-                 new run with `prony run`, or continue all the same with --force: the report will say so",
+                "the run {} began under other conditions, and trials from both must not be in one ranking:\n  {}\nbegin a \
+                 new run with `prony run`, or use --force to continue anyway: the report will say so",
                 self.record.id,
                 then_and_now(&differs, "\n  ")
             )));
         }
         let text = format!(
-            "continued at {} under other circumstances than it began, since --force was given: {}",
+            "continued at {} under other conditions, because --force was given: {}",
             now(),
             then_and_now(&differs, "; ")
         );
@@ -89,24 +87,24 @@ impl ResumedRun {
         Ok(())
     }
 
-    /// What began on several hosts is not continued on this one alone.
-    fn is_in_a_testbed_again(&self, here: &Environment) -> Result<(), CommandError> {
+    /// A run that began in a testbed cannot continue on this machine alone.
+    fn check_testbed(&self, here: &Environment) -> Result<(), CommandError> {
         let then = &self.record.environment.hosts;
         if then.is_empty() || !here.hosts.is_empty() {
             return Ok(());
         }
         let names: Vec<&str> = then.keys().map(String::as_str).collect();
         Err(CommandError::Input(format!(
-            "the run {} began in a testbed of the hosts {}, and this machine alone measures otherwise: give the file of that testbed, as \
-             in `prony run --resume {} --testbed testbed.toml`, or begin a new run",
+            "the run {} began in a testbed of the hosts {}, and the numbers of this machine alone are not comparable: give the file of \
+             that testbed (`prony run --resume {} --testbed testbed.toml`), or begin a new run",
             self.record.id,
             names.join(", "),
             self.record.id
         )))
     }
 
-    /// What was measured is to be measured again: services of a git revision, or that are gone, are not there.
-    fn has_its_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), CommandError> {
+    /// All services of the plan must exist. Services of a git revision do not.
+    fn check_services(&self, session: &Session<'_>, plan: &Plan) -> Result<(), CommandError> {
         let known = &session.catalogue.services;
         let gone = plan.entries.iter().find(|entry| {
             known
@@ -122,29 +120,29 @@ impl ResumedRun {
         }
     }
 
-    /// Builds that are other ones than those that the run began with. A run of an earlier version kept none.
-    fn builds(
+    /// Builds that have changed since the run began. Runs of earlier versions have no digests.
+    fn changed_builds(
         &self,
         session: &Session<'_>,
         plan: &Plan,
         builder: &Builder<'_>,
     ) -> Result<Vec<Mismatch>, CommandError> {
-        let kept = builds_of(&self.record.plan);
+        let stored = builds_of(&self.record.plan);
         let digests = builder.digests(&session.services_of(plan));
-        let digests = digests.failed(|| "cannot tell which builds the services have now".to_owned())?;
+        let digests = digests.failed(|| "cannot compute the digests of the builds".to_owned())?;
         let differs = digests.into_iter().filter_map(|(service, here)| {
-            let then = kept.get(&service.to_string())?;
+            let then = stored.get(&service.to_string())?;
             (here.as_ref() != Some(then)).then(|| Mismatch {
                 what: format!("build of {service}"),
                 base: then.clone(),
-                new: here.unwrap_or_else(|| "none, since a toolchain is missing".to_owned()),
+                new: here.unwrap_or_else(|| "none, because a toolchain is missing".to_owned()),
             })
         });
         Ok(differs.collect())
     }
 
-    /// Contracts that ask for something else than those that the run began with. A run of an earlier version kept none.
-    fn contracts(&self, session: &Session<'_>) -> Vec<Mismatch> {
+    /// Contracts that have changed since the run began. Runs of earlier versions have no digests.
+    fn changed_contracts(&self, session: &Session<'_>) -> Vec<Mismatch> {
         let (then, now) = contracts_of(&self.record.plan, &session.catalogue.contracts);
         let differs = then
             .into_iter()
@@ -159,8 +157,8 @@ impl ResumedRun {
     }
 }
 
-/// In what the machine and the checkout differ. What was not known then or is not known now is no difference.
-fn circumstances(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
+/// Differences of the machine and the checkout. Unknown values are not differences.
+fn changed_conditions(run: &RunRecord, here: &Environment) -> Vec<Mismatch> {
     let of = |environment| RunConditions {
         suite: run.suite.as_str(),
         environment,

@@ -1,9 +1,9 @@
-//! Loads that are kept by a name: each is a trial of the run of that name, so that they are shown and compared as runs are.
+//! Saved loads: each is a trial of the run with its name, and is shown and compared like a run.
 
 use crate::CommandError;
-use crate::clock::now;
-use crate::hex::hex;
+use crate::build::hex;
 use crate::machine::environment;
+use crate::start_time::now;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::{Job, Target, WarmUp};
 use prony_records::{
@@ -23,7 +23,7 @@ const SERVICE: (&str, &str) = ("url", "current");
 const TARGET: &str = "target";
 const SETTINGS: &str = "settings";
 
-/// A place for one more load of a name, found before the load begins. Nobody else may take it as long as this lives.
+/// The trial number of one more load of a name, reserved before the load begins. No other process may take it while this lives.
 pub struct ReservedRun<'a> {
     store: &'a Store,
     run: String,
@@ -83,7 +83,7 @@ impl<'a> ReservedRun<'a> {
         self.store.append_trial(
             &self.run,
             &TrialRecord {
-                place: self.round,
+                number: self.round,
                 round: self.round,
                 build: None,
                 start: None,

@@ -1,4 +1,4 @@
-//! A service that runs already: it is asked and looked at, and nothing else.
+//! An external service, which prony neither starts nor stops.
 
 use super::{SAMPLE_EVERY, Start, StartedService};
 use crate::Failure;
@@ -8,25 +8,25 @@ use prony_config::{ExternalService, Service, ServiceOrigin, UsageSource};
 use prony_host::{AttachSpec, AttachTarget, Cpus, Process, UnmonitoredProcess};
 use prony_records::{StartUp, TrialStage, Warning, WarningKind};
 
-/// The service, with what is known of its process. `supervisor_cpus`: where its resources are read.
+/// Attaches to an external service. `supervisor_cpus` are the CPUs of the process that reads its resource usage.
 pub(super) fn attach(
     bench: &RunContext<'_>,
     start: &Start<'_>,
     there: &ExternalService,
     (backing_services, supervisor_cpus): (BackingProcesses, &Cpus),
 ) -> Result<StartedService, Failure> {
-    let refused = |text: &str| Err(Failure::new(TrialStage::Start, text));
+    let failed = |text: &str| Err(Failure::new(TrialStage::Start, text));
     if !backing_services.is_empty() {
-        return refused(
-            "it runs already, and cannot be told where the backing services of this contract are: give it a `run`",
+        return failed(
+            "it is an external service, which cannot receive the addresses of the contract's backing services: give it a `run`",
         );
     }
     if start.network.is_some() {
-        return refused(
-            "it runs already, and gets no network of its own: leave `[network]` out of this suite",
+        return failed(
+            "it is an external service, which cannot have its own network: remove `[network]` from this suite",
         );
     }
-    let attached = there.counted.as_ref().map(attached).transpose()?;
+    let attached = there.counted.as_ref().map(attach_target).transpose()?;
     let service: Box<dyn Process> = match attached {
         None => Box::new(UnmonitoredProcess::now()),
         Some(attached) => {
@@ -47,47 +47,47 @@ pub(super) fn attach(
     })
 }
 
-fn attached(counted: &UsageSource) -> Result<AttachTarget, Failure> {
+fn attach_target(counted: &UsageSource) -> Result<AttachTarget, Failure> {
     match counted {
         UsageSource::Pid(pid) => Ok(AttachTarget::Pid(*pid as i32)),
         UsageSource::Cgroup(path) => Ok(AttachTarget::Cgroup(path.clone())),
         UsageSource::PidFile(path) => {
-            let refused = |what: String| {
+            let failed = |what: String| {
                 let text = format!("`pid` is the file {}: {what}", path.display());
                 Failure::new(TrialStage::Start, text)
             };
             let text = std::fs::read_to_string(path)
-                .map_err(|error| refused(format!("it cannot be read ({error}); is the service running?")))?;
+                .map_err(|error| failed(format!("it cannot be read ({error}); is the service running?")))?;
             let pid = text.trim().parse().ok().filter(|pid| *pid > 0);
             pid.map(AttachTarget::Pid)
-                .ok_or_else(|| refused("there is no process id in it".to_owned()))
+                .ok_or_else(|| failed("it does not contain a process ID".to_owned()))
         }
     }
 }
 
-/// What is not known of a service that runs already, and what is not in force for it.
-pub(crate) fn doubt(service: &Service, limits: prony_config::Limits) -> Option<Warning> {
+/// A note about an external service: what is unknown, and which settings do not apply.
+pub(crate) fn external_note(service: &Service, limits: prony_config::Limits) -> Option<Warning> {
     let ServiceOrigin::There(there) = &service.reached else {
         return None;
     };
     let mut text = "it ran already: prony chose neither its start nor its CPUs".to_owned();
     if limits != prony_config::Limits::default() {
-        text.push_str(", and the limits of this suite are not in force");
+        text.push_str(", and the limits of this suite do not apply");
     }
     if there.counted.is_none() {
-        text.push_str("; its resources are not known: give its `pid` or `cgroup`");
+        text.push_str("; its resource usage is unknown: set its `pid` or `cgroup`");
     }
     Some(Warning::new(WarningKind::Note, text))
 }
 
-/// How it came up nobody saw.
-pub(crate) fn start_up(service: &Service, seen: StartUp) -> StartUp {
+/// Start-up times; none for an external service, whose start was not observed.
+pub(crate) fn start_up(service: &Service, measured: StartUp) -> StartUp {
     match service.reached {
-        ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => seen,
+        ServiceOrigin::Run(_) | ServiceOrigin::Image(_) => measured,
         ServiceOrigin::There(_) => StartUp {
             listening_ms: None,
             first_valid_ms: None,
-            ..seen
+            ..measured
         },
     }
 }

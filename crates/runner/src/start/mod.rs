@@ -1,4 +1,4 @@
-//! Starting a service and what it needs.
+//! Starts a service.
 
 mod external;
 mod ready;
@@ -19,28 +19,28 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub(crate) use external::{doubt, start_up};
-pub(crate) use ready::wait as wait_until_ready;
+pub(crate) use external::{external_note, start_up};
+pub(crate) use ready::{is_listening, wait as wait_until_ready};
 
-/// A service that is to be started, and in which frame.
+/// The parameters of a start.
 #[derive(Debug, Clone, Copy)]
 pub struct Start<'a> {
     /// The service.
     pub service: &'a Service,
-    /// Where it was built.
+    /// Its build.
     pub built: &'a BuildOutput,
-    /// What it is asked for.
+    /// The contract, with its environment variables.
     pub contract: &'a Contract,
-    /// Where it is to listen.
+    /// The address to listen on.
     pub address: &'a Address,
     /// Its limits.
     pub limits: prony_config::Limits,
-    /// The network between it and whoever asks it.
+    /// The network between it and its clients.
     pub network: Option<prony_config::Network>,
 }
 
 impl<'a> Start<'a> {
-    /// The service of a trial, in the frame of its plan.
+    /// The service of a trial, with the settings of its plan.
     pub fn of(trial: &Trial<'a>) -> Self {
         Self {
             service: trial.service,
@@ -53,54 +53,54 @@ impl<'a> Start<'a> {
     }
 }
 
-/// A started service, where it is reached, and what stands beside it.
+/// A started service with its address and its backing services.
 pub struct StartedService {
     /// The service.
     pub service: Box<dyn Process>,
-    /// Where it listens.
+    /// The address for clients.
     pub target: Target,
-    /// What stands beside it. It ends after the service.
+    /// Its backing services. They end after the service.
     pub backing_services: BackingProcesses,
 }
 
-/// Most bytes of a service's log.
+/// Maximum size of a service's log in bytes.
 const LOG_BYTES: u64 = 1 << 20;
-/// Most bytes that a service may write to disk: it has no reason to write any.
+/// Maximum number of bytes that a service may write to disk; usually it writes none.
 const DISK_BYTES: u64 = 1 << 30;
-/// Time between TERM and KILL.
+/// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
-/// Time between two samples.
+/// Interval of resource samples.
 const SAMPLE_EVERY: Duration = Duration::from_millis(100);
-/// Tries with another port when the one that was free is taken by the time the process binds it.
+/// Attempts to start with another port, if the chosen one was taken before the service bound it.
 pub(crate) const PORTS: u32 = 3;
-/// Time for a port that the plan names to become free.
-const PORT_LEAVES: Duration = Duration::from_secs(2);
+/// Time for a configured port to become free.
+const PORT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Starts a service beside the backing services that it needs.
+/// Starts a service with the backing services that it needs.
 pub(crate) fn start_service(
     bench: &RunContext<'_>,
     start: &Start<'_>,
-    seat: &TrialPlacement,
+    trial_placement: &TrialPlacement,
     backing_services: BackingProcesses,
 ) -> Result<StartedService, Failure> {
     let failed = |error: HostError| Failure::host(TrialStage::Start, &error);
     if let ServiceOrigin::There(there) = &start.service.reached {
-        let supervisor_cpus = &seat.placement.service.keepers;
+        let supervisor_cpus = &trial_placement.placement.service.keepers;
         return external::attach(bench, start, there, (backing_services, supervisor_cpus));
     }
     if start.network.is_some() && !backing_services.is_empty() {
-        let text = "a service in a network of its own cannot reach its backing services: leave `[network]` out of this suite";
+        let text = "a service in a network of its own cannot reach its backing services: remove `[network]` from this suite";
         return Err(Failure::new(TrialStage::Start, text));
     }
     let port = match start.address.port {
-        Some(port) => free(bench, start.address, port)?,
+        Some(port) => wait_for_port(bench, start.address, port)?,
         None => bench.host().free_port().map_err(failed)?,
     };
-    let spec = spec_of(bench, start, seat, port, &backing_services);
+    let spec = spec_of(bench, start, trial_placement, port, &backing_services);
     let service = bench.host().start(&spec).map_err(failed)?;
     let address = service
         .address()
-        .unwrap_or_else(|| reached_at(bench, listens_at(bench, start.address)))
+        .unwrap_or_else(|| connect_address(bench, listen_address(bench, start.address)))
         .to_owned();
     Ok(StartedService {
         service,
@@ -109,13 +109,13 @@ pub(crate) fn start_service(
     })
 }
 
-/// The address that services are told to listen on.
-fn listens_at<'a>(bench: &RunContext<'a>, address: &'a Address) -> &'a str {
+/// The address on which services are configured to listen.
+fn listen_address<'a>(bench: &RunContext<'a>, address: &'a Address) -> &'a str {
     address.host.as_deref().unwrap_or_else(|| bench.host().address())
 }
 
-/// The address at which what listens there is reached from here: all interfaces are reached where the host is.
-fn reached_at<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
+/// The address for clients of a service that listens on `listens`. For all interfaces this is the address of the host.
+fn connect_address<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
     if listens == "0.0.0.0" {
         bench.host().address()
     } else {
@@ -123,21 +123,21 @@ fn reached_at<'a>(bench: &RunContext<'a>, listens: &'a str) -> &'a str {
     }
 }
 
-/// A port that the plan names must be nobody's. The service of the trial before may still be leaving it.
-fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
-    // On another host it shows when the service binds it.
+/// Waits until a port that the plan names is free: the service of the previous trial may still be closing it.
+fn wait_for_port(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Failure> {
+    // On another host a taken port is noticed when the service binds it.
     if !bench.testbed.service().is_here() {
         return Ok(port);
     }
-    let address = (listens_at(bench, address), port);
+    let address = (listen_address(bench, address), port);
     let began = Instant::now();
     loop {
         match TcpListener::bind(address) {
             Ok(_) => return Ok(port),
-            Err(_) if began.elapsed() < PORT_LEAVES => thread::sleep(Duration::from_millis(10)),
+            Err(_) if began.elapsed() < PORT_TIMEOUT => thread::sleep(Duration::from_millis(10)),
             Err(error) => {
                 let text = format!(
-                    "port {port} of {} cannot be listened on ({error}): end what has it, or name another one in `[address]` or PRONY_PORT",
+                    "port {port} of {} cannot be listened on ({error}): end the program that uses it, or choose another port in `[address]` or PRONY_PORT",
                     address.0
                 );
                 return Err(Failure::infrastructure(TrialStage::Start, text));
@@ -149,28 +149,28 @@ fn free(bench: &RunContext<'_>, address: &Address, port: u16) -> Result<u16, Fai
 fn spec_of(
     bench: &RunContext<'_>,
     start: &Start<'_>,
-    seat: &TrialPlacement,
+    trial_placement: &TrialPlacement,
     port: u16,
     backing_services: &BackingProcesses,
 ) -> ProcessSpec {
-    let (service, placement) = (start.service, &seat.placement);
+    let (service, placement) = (start.service, &trial_placement.placement);
     let workers = start
         .limits
         .cpus
         .map_or(usize::MAX, |cpus| cpus.ceil() as usize)
         .min(placement.service.cpus.len())
         .max(1);
-    // An image has its own tools.
+    // An image has its own toolchains.
     let mut environment = match &start.built.container {
         None => start.built.environment.clone(),
         Some(_) => BTreeMap::new(),
     };
     environment.extend(service.env.clone());
-    // In a network of its own every address is reached by the generator alone.
+    // In its own network only the generator can reach it.
     let listen = if start.network.is_some() {
         "0.0.0.0"
     } else {
-        listens_at(bench, start.address)
+        listen_address(bench, start.address)
     };
     environment.insert("HOST".to_owned(), listen.to_owned());
     environment.insert("PORT".to_owned(), port.to_string());
@@ -200,16 +200,17 @@ fn spec_of(
             rate_bits_per_s: network.rate_bits_per_s,
         }),
         stdio: Stdio::Logged,
-        log: (bench.testbed.service().logs).join(seat.log(&format!("{}-{}", service.name, service.variant))),
+        log: (bench.testbed.service().logs)
+            .join(trial_placement.log(&format!("{}-{}", service.name, service.variant))),
         log_bytes: LOG_BYTES,
         grace: GRACE,
         stop_signal: None,
         sample_every: Some(SAMPLE_EVERY),
-        cpu_speed_probe: seat.slot.is_some_and(|slot| slot.cpu_speed_probe),
+        cpu_speed_probe: trial_placement.slot.is_some_and(|slot| slot.cpu_speed_probe),
     }
 }
 
-/// CPU time that a service uses in a window of this length, starting now; `None` where it cannot be counted.
+/// CPU time that a service uses in a window of this length, starting now; `None` if it cannot be measured.
 pub(crate) fn cpu_time(service: &mut dyn Process, window: Duration) -> Option<Duration> {
     service.begin_window().ok()?;
     thread::sleep(window);

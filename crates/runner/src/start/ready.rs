@@ -1,6 +1,5 @@
-//! Waiting until a service is ready: it accepts connections, then it answers rightly.
+//! Waits until a service is ready: it accepts connections, then it answers correctly.
 
-use crate::port_probe::is_listening;
 use crate::testbed::Testbed;
 use crate::{Cancel, Failure, RunContext};
 use prony_check::CheckRequest;
@@ -8,30 +7,31 @@ use prony_config::contract::{Case, Delivery};
 use prony_host::Process;
 use prony_load::Target;
 use prony_records::{StartUp, TrialStage};
-use std::thread;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
-/// Time between two looks at a service that has just been started: the resolution of its start-up time.
+/// Interval of probes right after the start: the resolution of the start-up time.
 const SOON: Duration = Duration::from_millis(1);
-/// The same after [`PATIENT_AFTER`]: looking disturbs a service that is slow to start.
+/// Interval of probes after [`PATIENT_AFTER`]: probes disturb a service that starts slowly.
 const LATER: Duration = Duration::from_millis(10);
 const PATIENT_AFTER: Duration = Duration::from_millis(500);
 
-/// A service that answers, but wrongly, is not waited for any longer than this: the check will say what is wrong. A status
-/// of 500 and above says that it is not ready yet.
+/// Longest wait for a service that answers, but incorrectly: the check reports what is wrong. A status of 500 or above means that it is
+/// not ready yet.
 const WRONG: Duration = Duration::from_secs(2);
 
-/// What one look at a service showed.
+/// The result of one probe.
 enum ReadinessProbe {
-    /// It is so.
+    /// The condition holds.
     Yes,
     /// Not yet, for this reason.
     NotYet(String),
-    /// It answers, but wrongly.
+    /// It answers, but incorrectly.
     Wrong(String),
 }
 
-/// Waits until the service accepts connections and answers the contract's first request rightly.
+/// Waits until the service accepts connections and answers the contract's first request correctly.
 pub(crate) fn wait(
     service: &mut dyn Process,
     request: &CheckRequest<'_>,
@@ -44,9 +44,9 @@ pub(crate) fn wait(
         cancel: bench.cancel,
         testbed: bench.testbed,
     };
-    let listening = wait.until(|| listens(request.target))?;
-    let probe = first_case(request);
-    let valid = wait.until(|| answers(request, probe.as_ref()))?;
+    let listening = wait.until(|| probe_port(request.target))?;
+    let case = first_case(request);
+    let valid = wait.until(|| probe_reply(request, case.as_ref()))?;
     let ms = |time: Duration| time.as_secs_f64() * 1e3;
     Ok(StartUp {
         listening_ms: listening.map(ms),
@@ -55,7 +55,7 @@ pub(crate) fn wait(
     })
 }
 
-fn listens(target: &Target) -> ReadinessProbe {
+fn probe_port(target: &Target) -> ReadinessProbe {
     if is_listening(&target.host, target.port) {
         ReadinessProbe::Yes
     } else {
@@ -63,8 +63,8 @@ fn listens(target: &Target) -> ReadinessProbe {
     }
 }
 
-fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> ReadinessProbe {
-    let Some(case) = probe else {
+fn probe_reply(request: &CheckRequest<'_>, case: Option<&Case>) -> ReadinessProbe {
+    let Some(case) = case else {
         return ReadinessProbe::Yes;
     };
     let report = prony_check::check_cases(request, vec![case.clone()]);
@@ -84,7 +84,7 @@ fn answers(request: &CheckRequest<'_>, probe: Option<&Case>) -> ReadinessProbe {
     }
 }
 
-/// The first request of the contract that a good service grants and that disturbs nothing, once.
+/// The first request of the contract that succeeds and has no effect on other cases.
 fn first_case(request: &CheckRequest<'_>) -> Option<Case> {
     let cases = request.contract.cases(request.protocol, request.seed);
     let granted = |case: &Case| {
@@ -114,13 +114,13 @@ struct ReadinessWait<'a> {
 }
 
 impl ReadinessWait<'_> {
-    /// Looks until it is so, the service ends, the limit is reached, or the user has had enough. Says when it was so;
-    /// `None`: the service answers, and will never do so rightly.
-    fn until(&mut self, mut look: impl FnMut() -> ReadinessProbe) -> Result<Option<Duration>, Failure> {
+    /// Probes until the condition holds, the service ends, the limit is reached or the run is cancelled. Returns when the condition
+    /// held; `None` if the service answers, but will never answer correctly.
+    fn until(&mut self, mut probe: impl FnMut() -> ReadinessProbe) -> Result<Option<Duration>, Failure> {
         let mut wrong_since: Option<Instant> = None;
         loop {
             let began = Instant::now();
-            let refused = match look() {
+            let reason = match probe() {
                 ReadinessProbe::Yes => return Ok(Some(self.service.age())),
                 ReadinessProbe::Wrong(_) if wrong_since.is_some_and(|since| since.elapsed() > WRONG) => {
                     return Ok(None);
@@ -138,7 +138,7 @@ impl ReadinessWait<'_> {
                 return Err(Failure::host(TrialStage::Start, &lost));
             }
             if let Some(ending) = self.service.ended() {
-                let text = format!("the service {ending}, before it was ready");
+                let text = format!("the service {ending} before it was ready");
                 return Err(Failure::service_ended(TrialStage::Start, text));
             }
             if self.cancel.is_now() {
@@ -146,11 +146,52 @@ impl ReadinessWait<'_> {
             }
             let age = self.service.age();
             if age > self.limit {
-                let text = format!("it was not ready within {:?}: {refused}", self.limit);
+                let text = format!("it was not ready within {:?}: {reason}", self.limit);
                 return Err(Failure::new(TrialStage::Start, text));
             }
             let pause = if age < PATIENT_AFTER { SOON } else { LATER };
             thread::sleep(pause.saturating_sub(began.elapsed()));
         }
+    }
+}
+
+/// Timeout for a port that neither accepts nor rejects connections.
+const CONNECT: Duration = Duration::from_secs(1);
+
+pub(crate) fn is_listening(host: &str, port: u16) -> bool {
+    let addresses = (host, port).to_socket_addrs();
+    let mut addresses = addresses.into_iter().flatten();
+    addresses.any(|address| accepts(&address).is_ok_and(|accepts| accepts))
+}
+
+/// A connection to a port without a listener can succeed if the kernel assigns the same port to the client: TCP then connects
+/// the socket to itself.
+fn accepts(address: &SocketAddr) -> io::Result<bool> {
+    let stream = TcpStream::connect_timeout(address, CONNECT)?;
+    Ok(stream.local_addr()? != stream.peer_addr()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn who_listens_is_heard() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("bound").port();
+        assert!(is_listening("127.0.0.1", port));
+    }
+
+    /// The kernel assigns its ports one after the other, so that one round reaches the port itself.
+    #[test]
+    fn a_connection_to_itself_is_nobody() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        // Connections get the even ports first, listeners the odd ones.
+        let port = listener.local_addr().expect("bound").port() & !1;
+        drop(listener);
+        let address = SocketAddr::from(([127, 0, 0, 1], port));
+        let mut results = (0..70_000).filter_map(|_| accepts(&address).ok());
+        assert_eq!(results.next(), Some(false), "connected, but to itself");
     }
 }

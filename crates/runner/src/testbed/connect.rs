@@ -221,9 +221,9 @@ fn reach(
             .or_else(|| entry.address.clone()),
         ..Connect::to(&entry.name, &controller.what)
     };
-    let told = std::sync::Once::new();
+    let has_reported = std::sync::Once::new();
     let remote = ReconnectingHost::first(connect, transport, &|progress| {
-        told.call_once(|| {
+        has_reported.call_once(|| {
             let mib = progress.total >> 20;
             tell(&format!("{}: copying prony to the host ({mib} MiB)", entry.name));
         });

@@ -95,7 +95,7 @@ impl Preflight {
 
     /// Checks all hosts in parallel, then the links one after the other.
     pub fn of(testbed: &Testbed) -> Result<Self, HostError> {
-        let looked: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
+        let results: Vec<Result<HostFound, HostError>> = std::thread::scope(|scope| {
             let each = testbed
                 .members()
                 .iter()
@@ -107,7 +107,7 @@ impl Preflight {
         });
         let mut hosts = BTreeMap::new();
         let mut findings = Vec::new();
-        for (member, found) in testbed.members().iter().zip(looked) {
+        for (member, found) in testbed.members().iter().zip(results) {
             let found = found?;
             findings.extend(judge(&member.name, &found));
             if let (Some(pod), Some(granted)) = (&member.pod, &found.granted) {
@@ -166,7 +166,7 @@ fn look(testbed: &Testbed, member: &Member) -> Result<HostFound, HostError> {
     let granted = member
         .pod
         .as_ref()
-        .map(|_| told(member, &["granted"]))
+        .map(|_| run_task(member, &["granted"]))
         .transpose();
     let granted = granted.map_err(|text| HostError::There {
         host: member.name.clone(),
@@ -236,7 +236,7 @@ fn judge(name: &str, found: &HostFound) -> Vec<Finding> {
         findings.push(finding(
             Severity::Costs,
             text,
-            "stop these programs, or use `prony run --turns`",
+            "stop these programs, or use `prony run --interleaved`",
         ));
     }
     if let Some(free) = found.free_bytes.filter(|free| *free < ROOM) {
@@ -312,8 +312,8 @@ pub fn links_to(testbed: &Testbed, to: &Member) -> Result<Vec<Link>, String> {
 /// Measures the network between two hosts with a prony process on each.
 fn link(from: &Member, to: &Member) -> Result<Link, String> {
     let address = to.host.address();
-    let (_server, port): (_, u16) = told(to, &["link", "--listen", address])?;
-    let (_client, speed): (_, LinkSpeed) = told(from, &["link", "--to", &format!("{address}:{port}")])?;
+    let (_server, port): (_, u16) = run_task(to, &["link", "--listen", address])?;
+    let (_client, speed): (_, LinkSpeed) = run_task(from, &["link", "--to", &format!("{address}:{port}")])?;
     Ok(Link {
         from: from.name.clone(),
         to: to.name.clone(),
@@ -323,7 +323,10 @@ fn link(from: &Member, to: &Member) -> Result<Link, String> {
 }
 
 /// Starts one end of a measurement and returns it with the first value that it reports.
-fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(JsonLinesProcess, T), String> {
+fn run_task<T: DeserializeOwned>(
+    member: &Member,
+    arguments: &[&str],
+) -> Result<(JsonLinesProcess, T), String> {
     let what = Task {
         name: "the measurement",
         arguments,
@@ -331,10 +334,11 @@ fn told<T: DeserializeOwned>(member: &Member, arguments: &[&str]) -> Result<(Jso
         place: None,
         log: Path::new("link.log"),
     };
-    let mut talk = JsonLinesProcess::begin(member, what).map_err(|error| error.to_string())?;
-    let first = talk.hear(LINK)?;
-    let first = first.ok_or_else(|| format!("{} reported nothing for {} s", talk.who(), LINK.as_secs()))?;
-    Ok((talk, first))
+    let mut process = JsonLinesProcess::begin(member, what).map_err(|error| error.to_string())?;
+    let first = process.receive(LINK)?;
+    let first =
+        first.ok_or_else(|| format!("{} reported nothing for {} s", process.who(), LINK.as_secs()))?;
+    Ok((process, first))
 }
 
 #[cfg(test)]
@@ -360,7 +364,7 @@ mod tests {
             image: None,
             cpus: 2,
         };
-        let told = |allowed: &str, quota, throttled_ns| -> Vec<String> {
+        let run_task = |allowed: &str, quota, throttled_ns| -> Vec<String> {
             let granted = CpuGrant {
                 allowed: allowed.parse().expect("CPUs"),
                 quota,
@@ -371,18 +375,18 @@ mod tests {
                 .map(|finding| finding.text)
                 .collect()
         };
-        assert!(told("4-5", Some(2.0), Some(5_000)).is_empty());
-        assert!(told("4-5", None, None).is_empty());
+        assert!(run_task("4-5", Some(2.0), Some(5_000)).is_empty());
+        assert!(run_task("4-5", None, None).is_empty());
         assert_eq!(
-            told("0-7", Some(2.0), None),
+            run_task("0-7", Some(2.0), None),
             ["its CPUs are not exclusive: it may run on 8 CPUs of the node n1 and a quota limits it to 2"]
         );
         assert_eq!(
-            told("3", None, None),
+            run_task("3", None, None),
             ["it has 1 CPUs of the node n1, but 2 were requested"]
         );
         assert_eq!(
-            told("4-5", Some(1.5), Some(3_000_000_000)),
+            run_task("4-5", Some(1.5), Some(3_000_000_000)),
             [
                 "it has 1.5 CPUs of the node n1, but 2 were requested",
                 "its CPU quota has throttled it for 3000 ms"

@@ -102,7 +102,7 @@ impl ReconnectingHost {
     pub(crate) fn again(&self, goes_on: &dyn Fn() -> bool) -> Result<(), HostError> {
         let until = Instant::now() + AGAIN;
         loop {
-            match self.anew() {
+            match self.reconnect() {
                 Ok(now) => {
                     let before = std::mem::replace(&mut *self.write(), now);
                     // Closes the lost connection without waiting for it.
@@ -115,7 +115,7 @@ impl ReconnectingHost {
         }
     }
 
-    fn anew(&self) -> Result<CurrentConnection, HostError> {
+    fn reconnect(&self) -> Result<CurrentConnection, HostError> {
         let remote = Remote::connect(&self.connect, &*self.transport, &|_| {})?;
         if *remote.topology() != self.topology || remote.address() != self.address {
             return Err(HostError::There {

@@ -1,20 +1,17 @@
-//! When a service is warm: functions of the series that the generator reports, without a clock or a process.
+//! Decides when a service is warm, from the series that the generator reports. Pure functions.
 //!
 //! The series are cut at the changes of mean and variance that PELT finds (Killick, Fearnhead, Eckley: Optimal detection of
 //! changepoints with a linear computational cost, JASA 107, 2012), and classified as in Barrett, Bolz-Tereick, Killick,
 //! Mount, Tratt: Virtual machine warmup blows hot and cold, OOPSLA 2017: flat, warmed up, slowing down, no steady state.
 //! Both the throughput and the 99th percentile of the response time must be steady. Where the load decides how many replies there
-//! are, the throughput is the load's, and only response times tell.
+//! are, the throughput says nothing about the service, and only response times count.
 
-mod changes;
-mod progress;
 mod series;
 #[cfg(test)]
 mod tests;
 mod watch;
 
-pub(crate) use progress::{WarmUpProgress, WarmUpSlice};
-pub(crate) use watch::{WarmUpResult, WarmUpWatch};
+pub(crate) use watch::{WarmUpProgress, WarmUpResult, WarmUpWatch};
 
 use prony_load::Load;
 use prony_records::{Classification, Interval, Steadiness};
@@ -63,8 +60,8 @@ pub struct Detector {
 const STEADY_INTERVALS: usize = 10;
 /// Share of the whole series that its steady end must have: a service that has just changed may change again.
 const STEADY_SHARE: f64 = 0.25;
-/// Standard error of the level of the steady end, as a share of what counts as the same: where the noise is high, it
-/// takes longer to tell whether there is a change in it.
+/// Highest standard error of the level of the steady end, in units of the tolerance: with more noise it takes longer to decide
+/// whether there is a change.
 const STEADY_ERROR: f64 = 1.0;
 /// Throughputs that differ by less than this share are the same.
 const SAME_THROUGHPUT: EqualityTolerance = EqualityTolerance::Share(0.03);
@@ -72,7 +69,7 @@ const SAME_THROUGHPUT: EqualityTolerance = EqualityTolerance::Share(0.03);
 const SAME_P99: EqualityTolerance = EqualityTolerance::Difference(0.15);
 /// Medians that differ by less than about this share (as logarithms) are the same.
 const SAME_P50: EqualityTolerance = EqualityTolerance::Difference(0.15);
-/// Replies in an interval below which its 99th percentile says nothing: it would be the second highest of so many.
+/// Replies in an interval below which its 99th percentile is not used: it would be the highest or second highest value.
 const REPLIES_FOR_P99: u64 = 100;
 /// Replies in an interval below which its median says nothing.
 const REPLIES_FOR_P50: u64 = 10;
@@ -82,7 +79,7 @@ const REPLIES_FOR_P50: u64 = 10;
 const CLASSIFIED: usize = 30;
 
 impl Detector {
-    /// Watches from the begin of a warm-up.
+    /// A detector at the start of a warm-up.
     pub const fn new(bounds: Bounds, pace: Pace) -> Self {
         Self {
             bounds,
@@ -149,8 +146,8 @@ pub fn fixed(intervals: Vec<Interval>) -> Steadiness {
     }
 }
 
-/// By how much the throughput fell from the begin to the end of a measurement, as a share; `None`: it did not, or it is that of
-/// the load.
+/// The share by which the throughput fell from the start to the end of a measurement; `None` if it did not fall, or if the load
+/// determines it.
 pub fn slowed_down(intervals: &[Interval], pace: Pace) -> Option<f64> {
     if pace == Pace::OfLoad {
         return None;
@@ -219,7 +216,7 @@ fn p50s(intervals: &[Interval]) -> Option<Vec<f64>> {
     })
 }
 
-/// Response times have a long tail, so that their logarithms are compared. `None`: not half of the intervals have so many replies.
+/// Logarithms of response times, which have a long tail. `None` if fewer than half of the intervals have this number of replies.
 fn logarithms(
     intervals: &[Interval],
     replies: u64,

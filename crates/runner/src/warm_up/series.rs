@@ -1,6 +1,5 @@
-//! One series: its segments, and whether its end is steady.
+//! One series: its segments by PELT, and whether its end is steady.
 
-use super::changes;
 use super::{STEADY_ERROR, STEADY_INTERVALS, STEADY_SHARE};
 use prony_records::Classification;
 
@@ -16,7 +15,7 @@ pub(super) enum Better {
 pub(super) enum EqualityTolerance {
     /// This share of the value.
     Share(f64),
-    /// This much: for logarithms, where it is the share of what they are the logarithms of.
+    /// This difference. Of logarithms it is about a share of the original values.
     Difference(f64),
 }
 
@@ -27,7 +26,7 @@ pub(super) struct Series {
     same: EqualityTolerance,
 }
 
-/// Values between two changes, those that count as equal joined.
+/// Values between two changes; adjacent segments that count as equal are joined.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Segment {
     pub(super) begin: usize,
@@ -36,19 +35,19 @@ pub(super) struct Segment {
     deviation: f64,
 }
 
-/// A value that is further from the median of its neighbourhood than this many deviations is a single event (a garbage
-/// collection, a moment of another program), not a state of the service.
+/// A value that is further from the median of its neighbourhood than this number of deviations is an event (a garbage collection, a
+/// burst of another program), not a state of the service.
 const OUTLIER: f64 = 5.0;
-/// Values on either side that make a neighbourhood.
+/// Number of values on either side that form the neighbourhood.
 const NEIGHBOURS: usize = 7;
-/// Longest run of outliers that is an event, and values after it that show that it is over.
+/// Longest series of outliers that is an event, and the number of values after it that show its end.
 const EVENT: usize = 2;
 const SETTLED: usize = 3;
-/// Normal deviate of a trend that is no chance, at 1 % on both sides.
+/// Normal deviate of a significant trend, two-sided at 1 %.
 const TREND: f64 = 2.576;
 
 impl EqualityTolerance {
-    /// As a difference, at a level.
+    /// The tolerance at a level, as a difference.
     fn at(self, level: f64) -> f64 {
         match self {
             Self::Share(share) => share * level.abs(),
@@ -72,10 +71,10 @@ impl Series {
     pub(super) fn segments(&self) -> Vec<Segment> {
         let level = mean(&self.values);
         let floor = (self.tolerance(level) / 10.0).powi(2).max(f64::MIN_POSITIVE);
-        let begins = changes::segments(&self.values, floor);
+        let begins = segments(&self.values, floor);
         let ends = begins.iter().skip(1).copied().chain([self.values.len()]);
         let mut joined: Vec<Segment> = Vec::new();
-        // From the end, so that what equals the last state belongs to it.
+        // From the end, so that segments equal to the last state are joined with it.
         for (begin, end) in begins
             .iter()
             .copied()
@@ -134,8 +133,8 @@ impl Series {
         }
     }
 
-    /// Whether the last state still rises or falls in its second half: by the test of Mann and Kendall, and by more than
-    /// what counts as equal.
+    /// Whether the last state still rises or falls in its second half: significantly by the Mann-Kendall test, and by more than the
+    /// tolerance.
     fn has_trend(&self, last: &Segment) -> bool {
         let half = usize::midpoint(last.begin, last.end);
         let from = half
@@ -165,8 +164,8 @@ fn sign(difference: f64) -> f64 {
     }
 }
 
-/// Each outlier replaced by the median of its neighbourhood. A run of them is no event but a change, and at the end of the
-/// series nobody knows yet which it is.
+/// Each outlier replaced by the median of its neighbourhood. Several in a row are a change, not an outlier; at the end of the series
+/// the two cannot be distinguished yet.
 fn without_outliers(values: &[f64], same: EqualityTolerance) -> Vec<f64> {
     let typical: Vec<Option<f64>> = (0..values.len())
         .map(|index| outlier(values, index, same))
@@ -189,7 +188,7 @@ fn without_outliers(values: &[f64], same: EqualityTolerance) -> Vec<f64> {
     clean
 }
 
-/// What a value should be, if it is far from its neighbours.
+/// The median of the neighbourhood, if the value is an outlier.
 fn outlier(values: &[f64], index: usize, same: EqualityTolerance) -> Option<f64> {
     let from = index.saturating_sub(NEIGHBOURS);
     let to = (index + NEIGHBOURS + 1).min(values.len());
@@ -230,4 +229,87 @@ fn deviation(values: &[f64]) -> f64 {
     } else {
         (squares / (values.len() - 1) as f64).sqrt()
     }
+}
+
+/// Shortest segment: fewer values say nothing about a variance.
+const SHORTEST: usize = 3;
+/// The penalty for a change is this times ln n (Barrett et al.); it makes PELT cautious.
+const PENALTY: f64 = 15.0;
+
+/// Prefix sums, from which the cost of any segment is computed in constant time.
+struct PrefixSums {
+    values: Vec<f64>,
+    squares: Vec<f64>,
+    floor: f64,
+}
+
+impl PrefixSums {
+    /// `floor` is the smallest variance; a series of equal values would have 0.
+    fn new(series: &[f64], floor: f64) -> Self {
+        let mut sums = Self {
+            values: vec![0.0],
+            squares: vec![0.0],
+            floor,
+        };
+        for &value in series {
+            sums.values.push(sums.values[sums.values.len() - 1] + value);
+            sums.squares
+                .push(sums.squares[sums.squares.len() - 1] + value * value);
+        }
+        sums
+    }
+
+    /// Twice the negative log likelihood of `begin..end` under a normal distribution with its own mean and variance.
+    fn cost(&self, begin: usize, end: usize) -> f64 {
+        let count = (end - begin) as f64;
+        let mean = (self.values[end] - self.values[begin]) / count;
+        let variance = ((self.squares[end] - self.squares[begin]) / count - mean * mean).max(self.floor);
+        count * ((2.0 * std::f64::consts::PI * variance).ln() + 1.0)
+    }
+}
+
+/// The first index of each segment, ascending; the first is 0. The segmentation minimises the sum of the costs of the segments plus a
+/// penalty for each.
+pub(super) fn segments(series: &[f64], floor: f64) -> Vec<usize> {
+    let count = series.len();
+    if count < 2 * SHORTEST {
+        return vec![0];
+    }
+    // Centred values avoid cancellation in the squares.
+    let centre = series.iter().sum::<f64>() / count as f64;
+    let centred: Vec<f64> = series.iter().map(|value| value - centre).collect();
+    let sums = PrefixSums::new(&centred, floor);
+    let penalty = PENALTY * (count as f64).ln();
+    // best[end]: the least total of series[..end]; previous[end]: where its last segment begins.
+    let mut best = vec![f64::INFINITY; count + 1];
+    let mut previous = vec![0; count + 1];
+    best[0] = -penalty;
+    let mut candidates: Vec<usize> = vec![0];
+    for end in SHORTEST..=count {
+        let total = |&begin: &usize| best[begin] + sums.cost(begin, end) + penalty;
+        let long_enough = |begin: &&usize| end - **begin >= SHORTEST;
+        let (least, begin) = candidates
+            .iter()
+            .filter(long_enough)
+            .map(|begin| (total(begin), *begin))
+            .fold(
+                (f64::INFINITY, 0),
+                |least, other| if other.0 < least.0 { other } else { least },
+            );
+        // A candidate that is worse than the best even without its penalty can never become the best.
+        let keep = |begin: &usize| end - begin < SHORTEST || best[*begin] + sums.cost(*begin, end) <= least;
+        let mut kept: Vec<usize> = candidates.iter().copied().filter(keep).collect();
+        best[end] = least;
+        previous[end] = begin;
+        kept.push(end);
+        candidates = kept;
+    }
+    let mut begins = Vec::new();
+    let mut end = count;
+    while end > 0 {
+        begins.push(previous[end]);
+        end = previous[end];
+    }
+    begins.reverse();
+    begins
 }

@@ -276,7 +276,7 @@ fn changes_are_found_where_they_are() {
         _ => 5.0,
     };
     let values: Vec<f64> = (0..120).map(|index| level(index) + normal(&mut random)).collect();
-    let begins = changes::segments(&values, 1e-6);
+    let begins = series::segments(&values, 1e-6);
     assert_eq!(begins.len(), 3, "{begins:?}");
     assert!(
         begins[1].abs_diff(40) <= 1 && begins[2].abs_diff(70) <= 1,
@@ -319,7 +319,7 @@ fn pruning_changes_nothing() {
             .map(|index| if index / 15 % 2 == 0 { 0.0 } else { jump } + normal(&mut random))
             .collect();
         assert_eq!(
-            changes::segments(&values, 1e-6),
+            series::segments(&values, 1e-6),
             exhaustive(&values),
             "seed {seed}"
         );

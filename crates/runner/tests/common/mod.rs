@@ -56,7 +56,7 @@ impl Journal for TestJournal {
         Ok(self.stored.clone())
     }
 
-    fn saw(&mut self, progress: Progress) {
+    fn progress(&mut self, progress: Progress) {
         if let Some(react) = &mut self.react {
             react(&progress);
         }

@@ -62,7 +62,7 @@ pub(crate) fn trials(specs: &[TrialSpec]) -> Vec<TrialRecord> {
                 continue;
             };
             records.push(TrialRecord {
-                place: records.len() as u32,
+                number: records.len() as u32,
                 round: round as u32,
                 build: None,
                 start: None,

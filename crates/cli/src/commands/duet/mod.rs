@@ -9,7 +9,7 @@ use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
-use prony_runner::comparisons::duet::{self, CleanOptions, ROUNDS_FOR_TIMES};
+use prony_runner::comparisons::duet::{self, DuetOptions, ROUNDS_FOR_TIMES};
 use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector};
 
 /// Limit of requests that are due but not yet sent, under an open load.
@@ -82,7 +82,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = CleanOptions {
+    let wish = DuetOptions {
         pair: ComparisonPair {
             first: &ServiceSelector::parse(&args.first),
             second: &ServiceSelector::parse(&args.second),
@@ -103,7 +103,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
-    let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
+    let outcome = duet::run(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {
         serde_json::to_string_pretty(&outcome)?
     } else {

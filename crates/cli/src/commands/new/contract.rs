@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         args.trust.without_url("--record")?;
         Vec::new()
     };
-    let folder = draft::keep(&contracts, &args.name, &draft)?;
+    let folder = draft::write(&contracts, &args.name, &draft)?;
     let remarks: Vec<&String> = draft.remarks.iter().chain(&told).collect();
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());

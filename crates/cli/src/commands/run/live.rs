@@ -47,40 +47,40 @@ impl<'a> LiveRun<'a> {
 
     fn warn(&self) {
         if let Some(text) = self.exporter.warning() {
-            self.view.says(&format!("warning: {text}"));
+            self.view.message(&format!("warning: {text}"));
         }
     }
 }
 
 impl SessionObserver for LiveRun<'_> {
-    fn says(&self, text: &str) {
-        self.view.says(text);
+    fn message(&self, text: &str) {
+        self.view.message(text);
     }
 
-    fn building(&self, progress: &Progress) {
-        self.view.building(progress);
+    fn build_progress(&self, progress: &Progress) {
+        self.view.build_progress(progress);
     }
 
-    fn built(&self, built: &BuildResults) {
-        self.view.built(built);
+    fn builds_done(&self, built: &BuildResults) {
+        self.view.builds_done(built);
     }
 
-    fn begins(&mut self, run: &RunRecord) {
+    fn run_started(&mut self, run: &RunRecord) {
         for labels in &mut self.labels {
             labels.attributes.push(("run", run.id.clone()));
         }
-        self.view.begins(run);
+        self.view.run_started(run);
     }
 
-    fn knows(&mut self, trials: &[TrialRecord]) {
-        self.view.knows(trials);
+    fn stored_trials(&mut self, trials: &[TrialRecord]) {
+        self.view.stored_trials(trials);
     }
 
-    fn saw(&mut self, progress: &Progress) {
-        let of_place = |place: u32| self.entries.get(place as usize).copied();
+    fn progress(&mut self, progress: &Progress) {
+        let entry_of = |trial: u32| self.entries.get(trial as usize).copied();
         match progress {
-            Progress::Begins { number, .. } => self.now = of_place(number.saturating_sub(1)),
-            Progress::Turn { place } => self.now = of_place(*place),
+            Progress::Begins { number, .. } => self.now = entry_of(number.saturating_sub(1)),
+            Progress::Turn { number } => self.now = entry_of(*number),
             Progress::Interval {
                 phase,
                 interval,
@@ -93,12 +93,12 @@ impl SessionObserver for LiveRun<'_> {
             _ => {}
         }
         self.warn();
-        self.view.saw(progress);
+        self.view.progress(progress);
     }
 
-    fn done(&mut self) {
+    fn trials_done(&mut self) {
         self.exporter.finish();
         self.warn();
-        self.view.done();
+        self.view.trials_done();
     }
 }

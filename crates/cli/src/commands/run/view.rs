@@ -207,16 +207,16 @@ impl View {
             "{} {} {}{load}: {text}",
             self.position, record.service, record.workload
         ));
-        self.knows(std::slice::from_ref(record));
+        self.stored_trials(std::slice::from_ref(record));
     }
 }
 
 impl SessionObserver for View {
-    fn says(&self, text: &str) {
+    fn message(&self, text: &str) {
         self.line(&format!("prony: {text}"));
     }
 
-    fn building(&self, progress: &Progress) {
+    fn build_progress(&self, progress: &Progress) {
         match progress {
             Progress::Building(service) => self.now.set_message(format!("building {service}")),
             Progress::Seeds(contract) => {
@@ -239,12 +239,12 @@ impl SessionObserver for View {
         self.now.tick();
     }
 
-    fn built(&self, built: &BuildResults) {
+    fn builds_done(&self, built: &BuildResults) {
         let good = built.values().filter(|result| result.is_ok()).count();
         self.line(&format!("{good} of {} builds are ready", built.len()));
     }
 
-    fn knows(&mut self, trials: &[TrialRecord]) {
+    fn stored_trials(&mut self, trials: &[TrialRecord]) {
         let Some(standings) = &mut self.standings else {
             return;
         };
@@ -263,7 +263,7 @@ impl SessionObserver for View {
         table.tick();
     }
 
-    fn saw(&mut self, progress: &Progress) {
+    fn progress(&mut self, progress: &Progress) {
         match progress {
             Progress::Begins {
                 number,
@@ -295,7 +295,7 @@ impl SessionObserver for View {
         }
     }
 
-    fn done(&mut self) {
+    fn trials_done(&mut self) {
         self.now.finish_and_clear();
         if let Some(table) = self.table.take() {
             table.finish_and_clear();
@@ -308,7 +308,7 @@ impl SessionObserver for View {
 
 impl Drop for View {
     fn drop(&mut self) {
-        self.done();
+        self.trials_done();
     }
 }
 

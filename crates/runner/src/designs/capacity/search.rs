@@ -210,7 +210,8 @@ mod tests {
         assert_eq!(search.next(), SearchStep::Try(25.0));
     }
 
-    /// Searches a service that carries nothing at first, and then so much; gives the rate and the tries.
+    /// Searches a service that sustains no rate in its first `cold` tries and `capacity` afterwards. Returns the rate and the number
+    /// of tries.
     fn climb(cold: u32, capacity: f64) -> (f64, u32) {
         let mut climb = CapacitySearch::new(SearchPlan {
             start: 1_000.0,

@@ -59,7 +59,7 @@ impl<'a> CapacitySteps<'a> {
         let group = plan.group_of(&plan.entries[planned.entry]);
         let search = group.search.as_ref()?;
         Some(Self {
-            trial: planned.place,
+            trial: planned.number,
             entry: planned.entry,
             load: &group.load,
             search,

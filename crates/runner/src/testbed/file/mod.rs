@@ -1,15 +1,12 @@
 //! The testbed file: the hosts, how to connect to each of them, and their roles.
 
 mod pods;
-mod text;
 
 use prony_host::{Cpus, Ssh};
 use prony_kubernetes::{Cluster, Group};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-pub use text::FileError;
-use text::Text;
 use toml::Spanned;
 
 /// A parsed and validated testbed file.
@@ -380,6 +377,43 @@ impl Text<'_> {
             load,
             backing_service,
         })
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {reason}")]
+    Unreadable {
+        path: PathBuf,
+        /// The error of the operating system.
+        reason: String,
+    },
+    /// The file has a wrong format or impossible values.
+    #[error("{path}:{line}: {message}")]
+    Invalid {
+        path: PathBuf,
+        /// The line, starting at 1.
+        line: usize,
+        /// The key, the problem, and the permitted values.
+        message: String,
+    },
+}
+
+/// The text, used to find the line of an error.
+pub(super) struct Text<'a> {
+    pub(super) path: &'a Path,
+    pub(super) text: &'a str,
+}
+
+impl Text<'_> {
+    /// An error at this byte offset.
+    pub(super) fn wrong(&self, at: usize, message: impl Into<String>) -> FileError {
+        FileError::Invalid {
+            path: self.path.to_owned(),
+            line: self.text[..at.min(self.text.len())].matches('\n').count() + 1,
+            message: message.into(),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The part of a testbed file that describes a Kubernetes cluster and its pods.
 
-use super::text::{FileError, Text};
-use super::{CpusToml, HostEntry, HostToml, HostTransport};
+use super::{CpusToml, FileError, HostEntry, HostToml, HostTransport, Text};
 use prony_host::Cpus;
 use prony_kubernetes::{Cluster, Group, Pull, is_label};
 use prony_load::DurationText;

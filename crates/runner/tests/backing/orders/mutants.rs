@@ -229,7 +229,7 @@ fn every_wrong_shop_is_rejected() {
                 Fault::LimitOf51,
             ),
             (
-                "fifty unless told",
+                "fifty by default",
                 "twenty by default, and the following pages: GET /orders?customer=",
                 Fault::FiftyUnlessTold,
             ),

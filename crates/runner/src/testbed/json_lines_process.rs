@@ -1,21 +1,16 @@
 //! A prony process on a host of a testbed that exchanges lines of JSON over its standard streams.
 
-mod memory_semaphore;
-
-pub(crate) use memory_semaphore::MemorySemaphore;
-
 use crate::testbed::Member;
-use memory_semaphore::MemoryPermit;
 use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, RolePlacement, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::time::Duration;
+use std::{io, thread};
 
 /// Time between SIGTERM and SIGKILL.
 const GRACE: Duration = Duration::from_secs(2);
@@ -57,12 +52,12 @@ impl JsonLinesProcess {
         Self::among(member, task, None)
     }
 
-    /// Starts it as one of many processes whose long lines share the permits of `turns`. The caller must keep reading from all
+    /// Starts it as one of many processes whose long lines share the permits of `semaphore`. The caller must keep reading from all
     /// processes: none may wait for long.
     pub(crate) fn among(
         member: &Member,
         task: Task<'_>,
-        turns: Option<Arc<MemorySemaphore>>,
+        semaphore: Option<Arc<MemorySemaphore>>,
     ) -> Result<Self, HostError> {
         let place = task.place.cloned().unwrap_or_default();
         let spec = ProcessSpec {
@@ -97,7 +92,7 @@ impl JsonLinesProcess {
             },
             process,
             input: Some(input),
-            lines: listen(output, turns),
+            lines: listen(output, semaphore),
         })
     }
 
@@ -112,7 +107,7 @@ impl JsonLinesProcess {
     }
 
     /// Sends a value. Errors are not reported here: a process that no longer reads is reported as ended when the next message is received.
-    pub fn say(&mut self, value: &impl Serialize) {
+    pub fn send(&mut self, value: &impl Serialize) {
         let mut line = serde_json::to_string(value).expect("invariant: messages are plain data");
         line.push('\n');
         if let Some(input) = &mut self.input
@@ -126,14 +121,14 @@ impl JsonLinesProcess {
     }
 
     /// Receives the next value; `None` after this timeout. The error says which process ended, and why.
-    pub fn hear<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, String> {
-        let told = match self.lines.recv_timeout(within) {
-            Ok(told) => told,
+    pub fn receive<T: DeserializeOwned>(&mut self, within: Duration) -> Result<Option<T>, String> {
+        let line_read = match self.lines.recv_timeout(within) {
+            Ok(line_read) => line_read,
             Err(RecvTimeoutError::Timeout) => return Ok(None),
             Err(RecvTimeoutError::Disconnected) => return Err(self.why_gone()),
         };
-        serde_json::from_str(&told.text).map(Some).map_err(|error| {
-            let begin: String = told.text.chars().take(200).collect();
+        serde_json::from_str(&line_read.text).map(Some).map_err(|error| {
+            let begin: String = line_read.text.chars().take(200).collect();
             format!(
                 "unexpected message from {}: `{begin}` ({error}): do both have the same version of prony?",
                 self.who
@@ -153,12 +148,12 @@ impl JsonLinesProcess {
 }
 
 /// Reads in a separate thread, so that the process never waits for its reader, except for the permit of a long line.
-fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<MemorySemaphore>>) -> Receiver<JsonLine> {
+fn listen(output: Box<dyn Read + Send>, semaphore: Option<Arc<MemorySemaphore>>) -> Receiver<JsonLine> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut output = BufReader::new(output);
-        while let Ok(Some(told)) = line(&mut output, turns.as_ref()) {
-            if sender.send(told).is_err() {
+        while let Ok(Some(line_read)) = line(&mut output, semaphore.as_ref()) {
+            if sender.send(line_read).is_err() {
                 return;
             }
         }
@@ -167,13 +162,13 @@ fn listen(output: Box<dyn Read + Send>, turns: Option<Arc<MemorySemaphore>>) -> 
 }
 
 /// The next line; `None` at the end.
-fn line(output: &mut impl BufRead, turns: Option<&Arc<MemorySemaphore>>) -> io::Result<Option<JsonLine>> {
+fn line(output: &mut impl BufRead, semaphore: Option<&Arc<MemorySemaphore>>) -> io::Result<Option<JsonLine>> {
     let mut bytes = Vec::new();
     // The first part of a long line is read before there is a permit, because its length is not known in advance.
     (&mut *output).take(LONG as u64).read_until(b'\n', &mut bytes)?;
-    let mut turn = None;
+    let mut permit = None;
     if bytes.len() == LONG && bytes.last() != Some(&b'\n') {
-        turn = turns.map(MemorySemaphore::take);
+        permit = semaphore.map(MemorySemaphore::take);
         output.read_until(b'\n', &mut bytes)?;
     }
     if bytes.is_empty() {
@@ -183,7 +178,44 @@ fn line(output: &mut impl BufRead, turns: Option<&Arc<MemorySemaphore>>) -> io::
         bytes.pop();
     }
     let text = String::from_utf8(bytes).map_err(io::Error::other)?;
-    Ok(Some(JsonLine { text, _turn: turn }))
+    Ok(Some(JsonLine { text, _turn: permit }))
+}
+
+/// A semaphore for long lines. At the end of a long load every worker sends some MiB at the same moment; workers without a
+/// permit wait before their line is read.
+#[derive(Debug)]
+pub(crate) struct MemorySemaphore {
+    free: Mutex<usize>,
+    given_back: Condvar,
+}
+
+/// A permit to keep a long line in memory, released when dropped.
+#[derive(Debug)]
+pub(crate) struct MemoryPermit(Arc<MemorySemaphore>);
+
+impl MemorySemaphore {
+    /// Permits `at_a_time` long lines in memory.
+    pub(crate) fn new(at_a_time: usize) -> Arc<Self> {
+        Arc::new(Self {
+            free: Mutex::new(at_a_time),
+            given_back: Condvar::new(),
+        })
+    }
+
+    /// Waits for a permit.
+    pub(super) fn take(self: &Arc<Self>) -> MemoryPermit {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.given_back.wait_while(free, |free| *free == 0);
+        *waited.unwrap_or_else(PoisonError::into_inner) -= 1;
+        MemoryPermit(Arc::clone(self))
+    }
+}
+
+impl Drop for MemoryPermit {
+    fn drop(&mut self) {
+        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.0.given_back.notify_one();
+    }
 }
 
 #[cfg(test)]
@@ -194,7 +226,11 @@ mod tests {
     #[test]
     fn lines_are_read_as_they_are() {
         let mut text: &[u8] = b"one\n\ntwo\r\nthe last";
-        let mut read = || line(&mut text, None).expect("text").map(|told| told.text);
+        let mut read = || {
+            line(&mut text, None)
+                .expect("text")
+                .map(|line_read| line_read.text)
+        };
         assert_eq!(read().as_deref(), Some("one"));
         assert_eq!(read().as_deref(), Some(""));
         assert_eq!(read().as_deref(), Some("two"));
@@ -223,13 +259,13 @@ mod tests {
     fn long_lines_of_many_are_in_memory_in_turns() {
         const LENGTH: usize = 3 * LONG;
         const AT_A_TIME: usize = 2;
-        let turns = MemorySemaphore::new(AT_A_TIME);
+        let semaphore = MemorySemaphore::new(AT_A_TIME);
         let read = Arc::new(AtomicUsize::new(0));
         let all: Vec<Receiver<JsonLine>> = (0..12)
             .map(|_| {
                 listen(
                     Box::new(LongLine(LENGTH, Arc::clone(&read))),
-                    Some(Arc::clone(&turns)),
+                    Some(Arc::clone(&semaphore)),
                 )
             })
             .collect();
@@ -237,10 +273,10 @@ mod tests {
         let mut taken = 0;
         while !left.is_empty() {
             left.retain(|lines| {
-                let Ok(told) = lines.try_recv() else {
+                let Ok(line_read) = lines.try_recv() else {
                     return true;
                 };
-                assert_eq!(told.text.len(), LENGTH - 1);
+                assert_eq!(line_read.text.len(), LENGTH - 1);
                 // At most two complete lines, including this one, and the first part of every other line.
                 let begun = (all.len() - taken - AT_A_TIME) * (LONG + (64 << 10));
                 let most = (taken + AT_A_TIME) * LENGTH + begun;

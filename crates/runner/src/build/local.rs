@@ -1,21 +1,22 @@
 //! Builds on this machine for another host and sends the result. That host must be able to run these programs.
 
-mod libc;
-mod rooted;
-
+use super::id_of;
 use super::remote::{RemoteBuild, name_of};
-use super::{BuildOutput, Builder, MARK, Tools, id_of};
+use super::{BuildOutput, Builder, MARK, Tools};
 use crate::script::{ScriptExit, until_ended};
 use crate::{Failure, Progress};
-use libc::CLibrary;
 use prony_config::{Service, ServiceOrigin};
 use prony_host::{Cpus, Isolation, Limits, ProcessSpec, Stdio};
 use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::env::consts::ARCH;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, fs, io};
+use walkdir::WalkDir;
 
 /// Prints the C library of a machine and its PATH, one per line.
 const QUESTION: &str = "library=$(getconf GNU_LIBC_VERSION 2>/dev/null) || library=$(ldd --version 2>&1 | head -n 2 | tr '\\n' ' ')
@@ -94,7 +95,7 @@ impl<'a> Destination<'a> {
             );
         }
         let root = there.folders.services.parent().unwrap_or(Path::new("/"));
-        let (ours, theirs) = (here()?, asked(there)?);
+        let (ours, theirs) = (here()?, query_machine(there)?);
         if !ours.library.runs_on(&theirs.library) {
             return refused(&ours.library.to_string(), &theirs.library.to_string());
         }
@@ -116,7 +117,7 @@ impl<'a> Destination<'a> {
             return Ok(built);
         }
         let (name, folders) = (&self.there.member.name, self.there.folders);
-        if let Some(file) = rooted::first(&built.folder, &[&folders.builds, &folders.cache])? {
+        if let Some(file) = first_rooted_file(&built.folder, &[&folders.builds, &folders.cache])? {
             let text = format!(
                 "the build of {} does not run on another host, because {} refers to a folder of this machine: remove `build = \"here\"` \
                  from [host.{name}] to build it on that host",
@@ -127,10 +128,10 @@ impl<'a> Destination<'a> {
         }
         let to = self.folder.join(built.folder.file_name().unwrap_or_default());
         if !self.is_there(&to.join(MARK))? {
-            let told = Cell::new(None);
+            let reported = Cell::new(None);
             let tell = |progress: prony_host::Progress| {
                 let step = progress.sent / WORTH_SAYING;
-                if told.replace(Some(step)) != Some(step) {
+                if reported.replace(Some(step)) != Some(step) {
                     watch(Progress::Sends {
                         service: id_of(service),
                         host: name.clone(),
@@ -190,7 +191,7 @@ fn here() -> Result<Machine, Failure> {
     Ok(Machine::of(printed.lines()))
 }
 
-fn asked(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
+fn query_machine(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
         name: "the query of the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),
@@ -239,5 +240,141 @@ impl Machine {
             library: CLibrary::of(library),
             path: path.to_owned(),
         }
+    }
+}
+
+/// A C library, as reported by its machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CLibrary {
+    /// `glibc`, `musl`.
+    name: String,
+    /// The numbers of its version; empty if it does not report one.
+    version: Vec<u32>,
+}
+
+impl CLibrary {
+    /// Parses `glibc 2.36` or the output of `ldd --version` of another library.
+    pub(super) fn of(said: &str) -> Self {
+        let mut words = said.split_whitespace();
+        let name = words.next().unwrap_or("an unknown C library");
+        let numbers = |word: &str| {
+            let numbers: Result<Vec<u32>, _> = word.split('.').map(str::parse).collect();
+            numbers.ok().filter(|numbers| numbers.len() > 1)
+        };
+        Self {
+            name: name.to_owned(),
+            version: words.find_map(numbers).unwrap_or_default(),
+        }
+    }
+
+    /// Whether programs that are linked to this library run with `other`: it must be the same library, at least in this
+    /// version.
+    pub(super) fn runs_on(&self, other: &Self) -> bool {
+        self.name == other.name && self.version <= other.version
+    }
+}
+
+impl fmt::Display for CLibrary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers: Vec<String> = self.version.iter().map(ToString::to_string).collect();
+        let text = format!("{} {}", self.name, numbers.join("."));
+        formatter.write_str(text.trim_end())
+    }
+}
+
+/// Bytes at the start of a script that may name its interpreter.
+const HEAD: u64 = 1024;
+
+/// The first link or script of a build that refers to one of these folders of this machine.
+fn first_rooted_file(build: &Path, folders: &[&Path]) -> Result<Option<PathBuf>, Failure> {
+    let unread = |error: io::Error| {
+        let reason = format!("cannot read the build in {}: {error}", build.display());
+        Failure::infrastructure(TrialStage::Build, reason)
+    };
+    for entry in WalkDir::new(build).min_depth(1) {
+        let entry = entry.map_err(|error| unread(error.into()))?;
+        let (path, kind) = (entry.path(), entry.file_type());
+        if (kind.is_symlink() && leads(path, folders).map_err(unread)?)
+            || (kind.is_file() && is_run_by(path, folders).map_err(unread)?)
+        {
+            return Ok(Some(path.strip_prefix(build).unwrap_or(path).to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a link has an absolute target in one of the folders.
+fn leads(link: &Path, folders: &[&Path]) -> io::Result<bool> {
+    let target = fs::read_link(link)?;
+    Ok(folders.iter().any(|folder| target.starts_with(folder)))
+}
+
+/// Whether the interpreter of a script is in one of the folders.
+fn is_run_by(file: &Path, folders: &[&Path]) -> io::Result<bool> {
+    let mut head = Vec::new();
+    File::open(file)?.take(2).read_to_end(&mut head)?;
+    if head != b"#!" {
+        return Ok(false);
+    }
+    head.clear();
+    File::open(file)?.take(HEAD).read_to_end(&mut head)?;
+    let head = String::from_utf8_lossy(&head);
+    // If the path is too long for the first line, it is in the second one.
+    let mut lines = head.lines().take(2);
+    Ok(lines.any(|line| {
+        folders
+            .iter()
+            .any(|folder| line.contains(&*folder.to_string_lossy()))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_runs_with_the_same_or_a_newer_library() {
+        let old = CLibrary::of("glibc 2.9");
+        let new = CLibrary::of("glibc 2.36");
+        let musl = CLibrary::of("musl libc (x86_64) Version 1.2.3 ");
+        assert_eq!(
+            [old.to_string(), new.to_string(), musl.to_string()],
+            ["glibc 2.9", "glibc 2.36", "musl 1.2.3"]
+        );
+        assert!(old.runs_on(&new) && new.runs_on(&new) && musl.runs_on(&musl));
+        assert!(!new.runs_on(&old) && !old.runs_on(&musl) && !musl.runs_on(&new));
+        assert!(!new.runs_on(&CLibrary::of("")));
+    }
+}
+
+#[cfg(test)]
+mod rooted_tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_build_that_names_its_own_folder_is_found() {
+        let place = tempfile::tempdir().expect("a folder");
+        let builds = place.path().join("build");
+        let build = builds.join("mine");
+        fs::create_dir_all(build.join("bin")).expect("a folder");
+        symlink("../lib", build.join("bin/lib")).expect("a link");
+        symlink("/bin/sh", build.join("bin/sh")).expect("a link");
+        fs::write(build.join("bin/run"), "#!/bin/sh\nexec ./server\n").expect("a file");
+        fs::write(build.join("bin/log"), format!("{}\n", build.display())).expect("a file");
+        let found = || first_rooted_file(&build, &[&builds]).expect("it is read");
+        assert_eq!(found(), None);
+        let script = build.join("bin/pip");
+        fs::write(&script, format!("#!{}/bin/python3\n", build.display())).expect("a file");
+        assert_eq!(found(), Some("bin/pip".into()));
+        fs::write(
+            &script,
+            format!("#!/bin/sh\n'''exec' {}/bin/python3\n", build.display()),
+        )
+        .expect("a file");
+        assert_eq!(found(), Some("bin/pip".into()));
+        fs::remove_file(&script).expect("it is there");
+        symlink(build.join("bin/sh"), build.join("bin/python")).expect("a link");
+        assert_eq!(found(), Some("bin/python".into()));
     }
 }
