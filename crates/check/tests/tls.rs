@@ -1,11 +1,21 @@
 //! Right servers pass through TLS as they do without, whatever is spoken.
 
-use crate::front::Front;
+use crate::front::{Authority, Front};
+use crate::listening::Threads;
 use crate::toy::{self, FaultMode};
 use crate::{checked_at, contract, grpc, right, told};
 use bytes::Bytes;
+use prony_check::CallReply;
 use prony_config::target;
 use prony_load::{Protocol, Target};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ServerConnection, StreamOwned};
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+type TlsStream = StreamOwned<ServerConnection, TcpStream>;
 
 fn at(front: &Front) -> Target {
     let (mut target, _) = target::parse(&front.url(), false).expect("a URL");
@@ -16,7 +26,7 @@ fn at(front: &Front) -> Target {
 
 #[test]
 fn http1_passes() {
-    let twin = toy::serve(FaultMode::Right, std::sync::Arc::new(right::hello));
+    let twin = toy::serve(FaultMode::Right, Arc::new(right::hello));
     let front = Front::before(twin.address.port(), &["http/1.1"]);
     let reports = checked_at(&contract("hello"), &at(&front), Protocol::Http1);
     assert_eq!(told(&reports), "");
@@ -35,6 +45,60 @@ fn grpc_passes() {
     let front = Front::before(twin.address.port(), &["h2"]);
     let reports = checked_at(&contract("person"), &at(&front), Protocol::Grpc);
     assert_eq!(told(&reports), "");
+}
+
+/// Calls a server over TLS whose body ends with the connection. The server calls `end` after the body, and waits until the
+/// client closes the socket.
+fn call_close_delimited(end: fn(&mut TlsStream)) -> Result<CallReply, String> {
+    let authority = Authority::new();
+    let config = Arc::new(authority.server(
+        "localhost",
+        &["http/1.1"],
+        WebPkiClientVerifier::no_client_auth(),
+    ));
+    let server = Threads::start(move |socket| {
+        let connection = ServerConnection::new(Arc::clone(&config)).expect("a server");
+        let mut stream = StreamOwned::new(connection, socket);
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut byte) {
+                Ok(1) => head.push(byte[0]),
+                _ => return,
+            }
+        }
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nHello, World!");
+        end(&mut stream);
+        let _ = stream.sock.read_to_end(&mut Vec::new());
+    });
+    let url = format!("https://localhost:{}", server.address.port());
+    let (mut target, _) = target::parse(&url, false).expect("a URL");
+    let pem = std::fs::read_to_string(authority.file()).expect("a file");
+    target.tls.as_mut().expect("https").cacert = Some(pem);
+    let single = contract("hello").single("hello", Protocol::Http1, &[], 11);
+    prony_check::call(&target, Protocol::Http1, &single.expect("a call"))
+}
+
+/// RFC 8446, section 6.1. The generator reads it the same way: `over_tls_close_notify_ends_a_body_before_the_socket_closes`
+/// in its tests.
+#[test]
+fn close_notify_ends_a_body_before_the_socket_closes() {
+    let reply = call_close_delimited(|stream| {
+        stream.conn.send_close_notify();
+        let _ = stream.flush();
+    });
+    let reply = reply.expect("a complete reply");
+    assert_eq!(reply.failure, None);
+    assert_eq!(reply.body, b"Hello, World!");
+    assert!(reply.took < Duration::from_secs(5), "{:?}", reply.took);
+}
+
+#[test]
+fn a_body_that_ends_without_close_notify_is_rejected() {
+    let error = call_close_delimited(|stream| {
+        let _ = stream.sock.shutdown(Shutdown::Write);
+    });
+    let error = error.expect_err("the body may be truncated");
+    assert!(error.contains("close_notify"), "{error}");
 }
 
 /// A server of `hello` over HTTP/2 by prior knowledge, which takes requests for https alone; gives its port.

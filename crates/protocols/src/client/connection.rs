@@ -4,7 +4,7 @@ use super::protocol_state::ProtocolState;
 use super::replies::{Replies, Reply};
 use super::socket::Socket;
 use super::{Client, ClientError, Delivery, Frame, PreparedRequest, RawFrame};
-use crate::layer::{Layer as _, LayerError};
+use crate::layer::{Layer as _, LayerError, PeerStream};
 use crate::protocol::Token;
 use crate::request_values::Values;
 use crate::tls::SPEAKS_TLS;
@@ -336,10 +336,8 @@ impl Connection {
             let read = self.socket.read(&mut buffer);
             self.replies.now = Instant::now();
             match read {
-                Ok(0) => {
-                    let is_clean = self.tls.as_ref().is_none_or(|tls| tls.is_closed_by_peer());
-                    self.end_of_stream(is_clean);
-                }
+                // With TLS, the connection would have ended at the close_notify.
+                Ok(0) => self.end_of_stream(self.tls.is_none()),
                 Ok(count) => self.take(&buffer[..count]),
                 Err(error) if is_not_yet(&error) => break,
                 Err(_) => {
@@ -367,7 +365,6 @@ impl Connection {
         };
         let mut plain = std::mem::take(&mut self.plain);
         let unsealed = tls.unseal(bytes, &mut plain, &mut self.wire);
-        let is_closed = tls.is_closed_by_peer();
         if !plain.is_empty() {
             self.take_plain(&plain);
         }
@@ -375,9 +372,8 @@ impl Connection {
         self.plain = plain;
         match unsealed {
             Err(error) => self.break_off(error.0),
-            // Nothing comes after it, whether the socket is closed or not.
-            Ok(()) if is_closed && self.end.is_none() => self.end_of_stream(true),
-            Ok(()) => {}
+            Ok(PeerStream::Ended) if self.end.is_none() => self.end_of_stream(true),
+            Ok(_) => {}
         }
     }
 
