@@ -182,7 +182,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     State::Shaking => {
                         "in the TLS handshake: does the service speak TLS on this port?".to_owned()
                     }
-                    _ => format!("before {}", P::GREETING),
+                    _ => format!("before {}", P::FIRST_FROM_PEER),
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
                 let ended = format!("the server closed the connection{how} {during}");

@@ -47,7 +47,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let judged = sampled || operation.takes.body;
         // The headers contain the content type of a stream, unless the protocol delimits messages.
         slot.wants_headers = operation.takes.head
-            || (operation.is_stream && !P::TELLS_MESSAGES)
+            || (operation.is_stream && !P::DELIMITS_MESSAGES)
             || (judged && operation.expectation.checks_headers());
         slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
         if let Some(kept) = &mut slot.kept {
@@ -83,7 +83,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 .parameters
                 .values(due.number)
                 .at_step(due.step)
-                .with_taken(self.taken.bags.get(place as usize)),
+                .with_taken(self.taken.values.get(place as usize)),
             wants_headers,
             is_last: connection.may_start == 0,
         };
@@ -218,7 +218,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         };
         let error = match result {
-            Ok(()) if protocol.is_spent() => P::GONE_AT_ONCE,
+            Ok(()) if protocol.is_spent() => P::CLOSED_BEFORE_REQUESTS,
             Ok(()) if protocol.is_ready() && !protocol.is_listening() => return self.opened(number, now),
             Ok(()) => {
                 if protocol.is_ready() && !was_ready {
