@@ -1,41 +1,41 @@
-//! One request and its reply, by the client that checks.
+//! Sends one request with the client of the check, for `prony call`.
 
-use super::THOROUGH_PATIENCE;
+use super::SLOW_TIMEOUT;
 use super::case_client::CaseClient;
-use super::judge::{has_messages, judge, unanswered};
+use super::judge::{has_messages, judge, missing_reply};
 use super::report::Failure;
 use prony_config::contract::{Exchange, SingleCall};
 use prony_load::{CapturedValues, Protocol, Target};
 use prony_protocols::client::{Client, Reply};
 use std::time::{Duration, Instant};
 
-/// A reply, and whether it is what the contract expects.
+/// A reply, and whether it meets the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallReply {
     /// Status code of HTTP.
     pub status: u16,
-    /// Status code of gRPC, where that was spoken.
+    /// Status code of gRPC; `None` for other protocols.
     pub grpc_status: Option<u32>,
-    /// Headers in the order in which they came.
+    /// Headers in the order of the reply.
     pub headers: Vec<(String, String)>,
-    /// The body; over gRPC the message, or the messages of a stream one after the other.
+    /// The body; over gRPC the message, or the concatenated messages of a stream.
     pub body: Vec<u8>,
-    /// Where each message of a stream of gRPC ends in the body; `None` where it is none.
+    /// Where each message of a gRPC stream ends in the body; `None` for any other reply.
     pub ends: Option<Vec<usize>>,
-    /// From the opening of the connection to the end of the reply.
+    /// From connecting to the end of the reply.
     pub took: Duration,
-    /// What differs from what the contract expects.
+    /// How the reply differs from the contract.
     pub failure: Option<Failure>,
 }
 
-/// Sends one request on a connection of its own. The error says why there is no reply.
+/// Sends one request on a new connection. The error says why there is no reply.
 pub fn call(target: &Target, protocol: Protocol, single: &SingleCall) -> Result<CallReply, String> {
     let started = Instant::now();
     let client = Client::new(target, protocol);
-    let client = CaseClient::patient(&client, THOROUGH_PATIENCE);
+    let client = CaseClient::with_timeout(&client, SLOW_TIMEOUT);
     let exchange = &single.exchange;
-    let reply = client.once_alone(exchange);
-    let reply = reply.map_err(|error| unanswered(&error, THOROUGH_PATIENCE).got)?;
+    let reply = client.reply_on_new_connection(exchange);
+    let reply = reply.map_err(|error| missing_reply(&error, SLOW_TIMEOUT).got)?;
     let took = started.elapsed();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Ok(CallReply {

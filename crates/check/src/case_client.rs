@@ -1,10 +1,9 @@
-//! Sends the requests of a case in the way that it asks for, and has their replies judged.
+//! Sends the requests of a case with the delivery that the case specifies, and judges the replies.
 
-use super::case_result::Tally;
-use super::judge::{FailedExchange, failure, judge, late, of_call, unanswered};
-use super::reply_traits::ReplyTraits;
+use super::judge::{FailedExchange, check_message_count, failure, judge, missing_reply, reply_at_deadline};
 use super::report::Failure;
-use super::{PATIENCE, THOROUGH_PATIENCE, websocket};
+use super::tally::{ReplyTraits, Tally};
+use super::{SLOW_TIMEOUT, TIMEOUT, websocket};
 use prony_config::contract::{Case, Delivery, Exchange};
 use prony_load::{Body, CapturedValues, Protocol};
 use prony_protocols::client::{self, BodyFraming, Client, ClientError, Connection, Reply};
@@ -14,39 +13,30 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Pause before a request is repeated.
-const PAUSE: Duration = Duration::from_millis(10);
+const RETRY_PAUSE: Duration = Duration::from_millis(10);
 
 /// Sends the exchanges of one case.
 #[derive(Clone, Copy)]
 pub(super) struct CaseClient<'a> {
     client: &'a Result<Client, ClientError>,
-    /// A request without a complete reply after this long has failed.
-    patience: Duration,
+    /// Timeout of a request, without the time for its body.
+    timeout: Duration,
 }
 
-/// How an exchange is sent, and what earlier replies of its case gave.
+/// How an exchange is sent, and the values captured from earlier replies of its case.
 #[derive(Clone, Copy)]
 struct ExchangeOptions<'a> {
     delivery: Delivery,
-    bag: &'a CapturedValues,
+    captured: &'a CapturedValues,
 }
 
 impl<'a> CaseClient<'a> {
-    /// A client for one case.
-    pub(super) const fn of(client: &'a Result<Client, ClientError>, case: &Case) -> Self {
-        Self::patient(
-            client,
-            if case.thorough {
-                THOROUGH_PATIENCE
-            } else {
-                PATIENCE
-            },
-        )
+    pub(super) const fn for_case(client: &'a Result<Client, ClientError>, case: &Case) -> Self {
+        Self::with_timeout(client, if case.thorough { SLOW_TIMEOUT } else { TIMEOUT })
     }
 
-    /// A client that waits this long for each reply.
-    pub(super) const fn patient(client: &'a Result<Client, ClientError>, patience: Duration) -> Self {
-        Self { client, patience }
+    pub(super) const fn with_timeout(client: &'a Result<Client, ClientError>, timeout: Duration) -> Self {
+        Self { client, timeout }
     }
 
     fn client(&self) -> Result<&'a Client, ClientError> {
@@ -57,242 +47,253 @@ impl<'a> CaseClient<'a> {
         self.client.as_ref().ok().map(Client::protocol)
     }
 
-    /// A request on a connection of its own.
-    pub(super) fn once_alone(&self, exchange: &Exchange) -> Result<Reply, ClientError> {
-        let sending = ExchangeOptions {
+    /// Sends a request on a new connection.
+    pub(super) fn reply_on_new_connection(&self, exchange: &Exchange) -> Result<Reply, ClientError> {
+        let options = ExchangeOptions {
             delivery: Delivery::InTurn,
-            bag: &CapturedValues::default(),
+            captured: &CapturedValues::default(),
         };
-        self.reply(&mut None, exchange, sending)
+        self.request(&mut None, exchange, options)
     }
 
-    pub(super) fn case(&self, case: &Case) -> Tally {
+    pub(super) fn run_case(&self, case: &Case) -> Tally {
         match case.delivery {
-            Delivery::ManyConnections(connections) => self.spread(case, connections),
-            Delivery::Packets(size) => self.packets(&case.exchanges, size),
-            delivery => self.in_turn(&mut case.exchanges.iter(), delivery),
+            Delivery::ManyConnections(connections) => self.run_on_connections(case, connections),
+            Delivery::Packets(size) => self.send_packets(&case.exchanges, size),
+            delivery => self.run_in_order(&mut case.exchanges.iter(), delivery),
         }
     }
 
-    fn spread(&self, case: &Case, connections: usize) -> Tally {
+    fn run_on_connections(&self, case: &Case, connections: usize) -> Tally {
         let mut tally = Tally::default();
         thread::scope(|scope| {
-            let share = |place| {
-                let mut exchanges = case.exchanges.iter().skip(place).step_by(connections);
-                scope.spawn(move || self.in_turn(&mut exchanges, Delivery::InTurn))
+            let run_share = |index| {
+                let mut exchanges = case.exchanges.iter().skip(index).step_by(connections);
+                scope.spawn(move || self.run_in_order(&mut exchanges, Delivery::InTurn))
             };
-            let under_way: Vec<_> = (0..connections).map(share).collect();
+            let under_way: Vec<_> = (0..connections).map(run_share).collect();
             for done in under_way {
-                tally.merge(done.join().expect("invariant: a connection does not panic"));
+                tally.merge(
+                    done.join()
+                        .expect("invariant: the thread of a connection does not panic"),
+                );
             }
         });
         tally
     }
 
-    fn in_turn(&self, exchanges: &mut dyn Iterator<Item = &Exchange>, delivery: Delivery) -> Tally {
+    fn run_in_order(&self, exchanges: &mut dyn Iterator<Item = &Exchange>, delivery: Delivery) -> Tally {
         let mut tally = Tally::default();
-        let mut line = None;
-        let mut bag = CapturedValues::default();
+        let mut connection = None;
+        let mut captured = CapturedValues::default();
         for exchange in exchanges {
-            let result = self.until_right(&mut line, exchange, (delivery, &mut bag), &mut tally.traits);
-            let silent = matches!(&result, Err(wrong) if wrong.silent);
+            let result = self.run_until_valid(
+                &mut connection,
+                exchange,
+                (delivery, &mut captured),
+                &mut tally.traits,
+            );
+            let timed_out = matches!(&result, Err(wrong) if wrong.timed_out);
             tally.record(exchange, result.map_err(|wrong| wrong.failure));
-            if silent {
+            if timed_out {
                 break;
             }
         }
         tally
     }
 
-    /// Repeats the exchange as long as it may be repeated and is not right.
-    fn until_right(
+    /// Repeats an exchange that has a time limit for that, until it passes.
+    fn run_until_valid(
         &self,
-        line: &mut Option<Connection>,
+        connection: &mut Option<Connection>,
         exchange: &Exchange,
-        (delivery, bag): (Delivery, &mut CapturedValues),
+        (delivery, captured): (Delivery, &mut CapturedValues),
         traits: &mut ReplyTraits,
     ) -> Result<(), FailedExchange> {
         let started = Instant::now();
         loop {
-            let result = self.once(line, exchange, (delivery, &mut *bag), traits);
+            let result = self.run_exchange(connection, exchange, (delivery, &mut *captured), traits);
             match exchange.until {
-                Some(limit) if result.is_err() && started.elapsed() < limit => thread::sleep(PAUSE),
+                Some(limit) if result.is_err() && started.elapsed() < limit => thread::sleep(RETRY_PAUSE),
                 _ => return result,
             }
         }
     }
 
-    fn once(
+    fn run_exchange(
         &self,
-        line: &mut Option<Connection>,
+        connection: &mut Option<Connection>,
         exchange: &Exchange,
-        (delivery, bag): (Delivery, &mut CapturedValues),
+        (delivery, captured): (Delivery, &mut CapturedValues),
         traits: &mut ReplyTraits,
     ) -> Result<(), FailedExchange> {
         let started = Instant::now();
         if self.protocol() == Some(Protocol::WebSocket) {
-            self.talk(exchange, delivery)?;
-            return in_time(exchange, started.elapsed());
+            self.run_script(exchange, delivery)?;
+            return check_duration(exchange, started.elapsed());
         }
-        let reused = line.is_some();
-        let sending = ExchangeOptions { delivery, bag };
-        let mut result = self.reply(line, exchange, sending);
+        let reused = connection.is_some();
+        let options = ExchangeOptions { delivery, captured };
+        let mut result = self.request(connection, exchange, options);
         if reused && result.as_ref().is_err_and(ClientError::may_resend) {
-            // The service closed the connection after its last reply without announcing it.
+            // The service closed the connection after the previous reply without announcing it.
             traits.closed += 1;
-            result = self.reply(line, exchange, sending);
+            result = self.request(connection, exchange, options);
         }
         let reply =
-            result.map_err(|error| FailedExchange::unanswered(&error, self.patience_for(exchange)))?;
+            result.map_err(|error| FailedExchange::missing_reply(&error, self.timeout_for(exchange)))?;
         if let Some(protocol) = self.protocol() {
-            traits.see(&reply, protocol);
+            traits.count(&reply, protocol);
         }
         let took = started.elapsed();
         if reply.closes {
-            *line = None;
+            *connection = None;
         }
-        judged(exchange, &reply, bag)?;
-        in_time(exchange, took)
+        check_reply(exchange, &reply, captured)?;
+        check_duration(exchange, took)
     }
 
-    /// What is said and heard on a WebSocket of its own.
-    fn talk(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), FailedExchange> {
-        let patience = self.patience + websocket::of_messages(&exchange.script);
-        let unanswered = |error: &ClientError| FailedExchange::unanswered(error, patience);
-        let client = self.client().map_err(|error| unanswered(&error))?;
-        websocket::talk(client, exchange, (writes(delivery), patience))
+    /// Runs the script of an exchange on a new WebSocket connection.
+    fn run_script(&self, exchange: &Exchange, delivery: Delivery) -> Result<(), FailedExchange> {
+        let timeout = self.timeout + websocket::time_for_messages(&exchange.script);
+        let missing_reply = |error: &ClientError| FailedExchange::missing_reply(error, timeout);
+        let client = self.client().map_err(|error| missing_reply(&error))?;
+        websocket::run_script(client, exchange, (write_mode(delivery), timeout))
     }
 
-    fn patience_for(&self, exchange: &Exchange) -> Duration {
-        self.patience + of_body(exchange)
+    fn timeout_for(&self, exchange: &Exchange) -> Duration {
+        self.timeout + time_for_body(exchange)
     }
 
-    /// Sends a request and receives its reply; a connection that ended is forgotten.
-    fn reply(
+    /// Sends a request and receives its reply. Drops the connection after an error.
+    fn request(
         &self,
-        line: &mut Option<Connection>,
+        connection: &mut Option<Connection>,
         exchange: &Exchange,
-        sending: ExchangeOptions<'_>,
+        options: ExchangeOptions<'_>,
     ) -> Result<Reply, ClientError> {
         let started = Instant::now();
-        let deadline = started + self.patience_for(exchange);
-        let reply = self.reply_on(line, exchange, sending, deadline);
+        let deadline = started + self.timeout_for(exchange);
+        let reply = self.request_on(connection, exchange, options, deadline);
         if reply.is_err() {
-            *line = None;
+            *connection = None;
         }
         match reply {
-            Err(error) => late(exchange, &error, started).ok_or(error),
+            Err(error) => reply_at_deadline(exchange, &error, started).ok_or(error),
             Ok(mut reply) if self.protocol() == Some(Protocol::Grpc) => {
-                of_call(exchange, &mut reply)?;
+                check_message_count(exchange, &mut reply)?;
                 Ok(reply)
             }
             Ok(reply) => Ok(reply),
         }
     }
 
-    fn reply_on(
+    fn request_on(
         &self,
-        line: &mut Option<Connection>,
+        connection: &mut Option<Connection>,
         exchange: &Exchange,
-        sending: ExchangeOptions<'_>,
+        options: ExchangeOptions<'_>,
         deadline: Instant,
     ) -> Result<Reply, ClientError> {
-        let connection = self.connected(line, deadline)?;
-        let token = self.start(connection, exchange, sending)?;
-        connection.send(writes(sending.delivery), deadline)?;
+        let connection = self.connect_if_needed(connection, deadline)?;
+        let token = self.start_request(connection, exchange, options)?;
+        connection.send(write_mode(options.delivery), deadline)?;
         let reply = connection.reply(token, deadline)?;
-        nothing_left(connection)?;
+        check_nothing_unread(connection)?;
         Ok(reply)
     }
 
-    fn connected<'line>(
+    fn connect_if_needed<'c>(
         &self,
-        line: &'line mut Option<Connection>,
+        connection: &'c mut Option<Connection>,
         deadline: Instant,
-    ) -> Result<&'line mut Connection, ClientError> {
-        match line {
+    ) -> Result<&'c mut Connection, ClientError> {
+        match connection {
             Some(connection) => Ok(connection),
-            None => Ok(line.insert(self.client()?.connect(deadline)?)),
+            None => Ok(connection.insert(self.client()?.connect(deadline)?)),
         }
     }
 
-    fn start(
+    fn start_request(
         &self,
         connection: &mut Connection,
         exchange: &Exchange,
-        sending: ExchangeOptions<'_>,
+        options: ExchangeOptions<'_>,
     ) -> Result<Token, ClientError> {
-        let framing = match sending.delivery {
+        let framing = match options.delivery {
             Delivery::Chunked(size) => BodyFraming::Chunked(size),
             _ => BodyFraming::Length,
         };
         let request = self.client()?.prepare(&exchange.request, framing)?;
         let parameters = Parameters::new(&[], 0);
-        let values = parameters.values(0).with_taken(Some(sending.bag));
+        let values = parameters.values(0).with_taken(Some(options.captured));
         Ok(connection.start(&request, values))
     }
 
     /// Sends `size` requests in one write and reads their replies in order.
-    fn packets(&self, exchanges: &[Exchange], size: usize) -> Tally {
+    fn send_packets(&self, exchanges: &[Exchange], size: usize) -> Tally {
         let mut tally = Tally::default();
-        let mut line = None;
+        let mut connection = None;
         for packet in exchanges.chunks(size) {
-            if let Err((done, error)) = self.packet(&mut line, packet, &mut tally) {
-                line = None;
-                tally.record(&packet[done], Err(unanswered(&error, self.patience)));
+            if let Err((done, error)) = self.send_packet(&mut connection, packet, &mut tally) {
+                connection = None;
+                tally.record(&packet[done], Err(missing_reply(&error, self.timeout)));
             }
         }
         tally
     }
 
-    /// The error says which request of the packet had no reply.
-    fn packet(
+    /// On an error, also returns the index of the request without a reply.
+    fn send_packet(
         &self,
-        line: &mut Option<Connection>,
+        reusable: &mut Option<Connection>,
         packet: &[Exchange],
         tally: &mut Tally,
     ) -> Result<(), (usize, ClientError)> {
-        let deadline = Instant::now() + self.patience;
+        let deadline = Instant::now() + self.timeout;
         let first = |error| (0, error);
-        let sending = ExchangeOptions {
+        let options = ExchangeOptions {
             delivery: Delivery::InTurn,
-            bag: &CapturedValues::default(),
+            captured: &CapturedValues::default(),
         };
-        let connection = self.connected(line, deadline).map_err(first)?;
+        let connection = self.connect_if_needed(reusable, deadline).map_err(first)?;
         let tokens = packet
             .iter()
-            .map(|exchange| self.start(connection, exchange, sending));
+            .map(|exchange| self.start_request(connection, exchange, options));
         let tokens: Vec<Token> = tokens.collect::<Result<_, _>>().map_err(first)?;
         connection
             .send(client::Delivery::Whole, deadline)
             .map_err(first)?;
-        for (place, (exchange, token)) in packet.iter().zip(tokens).enumerate() {
+        for (index, (exchange, token)) in packet.iter().zip(tokens).enumerate() {
             let reply = connection
                 .reply(token, deadline)
-                .map_err(|error| (place, error))?;
+                .map_err(|error| (index, error))?;
             if let Some(protocol) = self.protocol() {
-                tally.traits.see(&reply, protocol);
+                tally.traits.count(&reply, protocol);
             }
-            tally.record(exchange, judged(exchange, &reply, &mut CapturedValues::default()));
-            // What closes after a reply cannot answer the next request: that is a warning.
+            tally.record(
+                exchange,
+                check_reply(exchange, &reply, &mut CapturedValues::default()),
+            );
+            // A service that closes the connection after a reply gets a warning; the rest of the packet cannot be answered.
             if reply.closes {
-                *line = None;
+                *reusable = None;
                 return Ok(());
             }
         }
-        nothing_left(connection).map_err(|error| (packet.len() - 1, error))
+        check_nothing_unread(connection).map_err(|error| (packet.len() - 1, error))
     }
 }
 
-/// How the bytes of a delivery are written.
-const fn writes(delivery: Delivery) -> client::Delivery {
+/// How the client writes the bytes of a delivery.
+const fn write_mode(delivery: Delivery) -> client::Delivery {
     match delivery {
         Delivery::SingleBytes => client::Delivery::SingleBytes,
         _ => client::Delivery::Whole,
     }
 }
 
-fn in_time(exchange: &Exchange, took: Duration) -> Result<(), FailedExchange> {
+fn check_duration(exchange: &Exchange, took: Duration) -> Result<(), FailedExchange> {
     match exchange.within {
         Some(limit) if took > limit => {
             Err(failure("time", format!("a reply within {limit:?}"), format!("{took:?}")).into())
@@ -301,15 +302,15 @@ fn in_time(exchange: &Exchange, took: Duration) -> Result<(), FailedExchange> {
     }
 }
 
-/// A long body takes its time: a second for each MiB is more than any service needs.
-fn of_body(exchange: &Exchange) -> Duration {
+/// Additional time for a long body: a second per MiB is more than any service needs.
+fn time_for_body(exchange: &Exchange) -> Duration {
     match &exchange.request.body {
         Body::Generated(generated) => Duration::from_secs(generated.bytes >> 20),
         _ => Duration::ZERO,
     }
 }
 
-fn nothing_left(connection: &Connection) -> Result<(), ClientError> {
+fn check_nothing_unread(connection: &Connection) -> Result<(), ClientError> {
     match connection.unread() {
         0 => Ok(()),
         bytes => Err(ClientError::Malformed(format!(
@@ -318,6 +319,7 @@ fn nothing_left(connection: &Connection) -> Result<(), ClientError> {
     }
 }
 
-fn judged(exchange: &Exchange, reply: &Reply, bag: &mut CapturedValues) -> Result<(), Failure> {
-    judge(exchange, reply, bag).map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
+fn check_reply(exchange: &Exchange, reply: &Reply, captured: &mut CapturedValues) -> Result<(), Failure> {
+    judge(exchange, reply, captured)
+        .map_err(|mismatch| failure(&mismatch.what, mismatch.expected, mismatch.got))
 }

@@ -1,4 +1,4 @@
-//! Whether a reply is what a contract expects, and what is said of one that is not.
+//! Compares replies with the contract, and describes the differences.
 
 use super::report::Failure;
 use prony_config::contract::Exchange;
@@ -10,24 +10,24 @@ use std::time::{Duration, Instant};
 
 /// `DEADLINE_EXCEEDED` of gRPC.
 const DEADLINE_EXCEEDED: u32 = 4;
-/// The error code of HTTP/2 with which a stream is given up whose deadline has passed.
+/// The HTTP/2 error code of a stream that is cancelled because its deadline has passed.
 const CANCEL: u32 = 8;
-/// How much sooner a service may give up than the deadline is: many timers count in milliseconds.
-const EARLY: Duration = Duration::from_millis(1);
+/// How long before the deadline a service may cancel: many timers count in milliseconds.
+const TIMER_RESOLUTION: Duration = Duration::from_millis(1);
 
-/// A request that was not answered rightly.
+/// A request without the expected reply.
 pub(super) struct FailedExchange {
     pub(super) failure: Failure,
-    /// There was no answer at all in time: more of the same would only take more time.
-    pub(super) silent: bool,
+    /// The request timed out: further requests of the case would only wait in vain.
+    pub(super) timed_out: bool,
 }
 
 impl FailedExchange {
-    /// There is no reply to judge, after waiting this long.
-    pub(super) fn unanswered(error: &ClientError, patience: Duration) -> Self {
+    /// A request without a complete reply.
+    pub(super) fn missing_reply(error: &ClientError, timeout: Duration) -> Self {
         Self {
-            silent: *error == ClientError::TimedOut,
-            failure: unanswered(error, patience),
+            timed_out: *error == ClientError::TimedOut,
+            failure: missing_reply(error, timeout),
         }
     }
 }
@@ -36,7 +36,7 @@ impl From<Failure> for FailedExchange {
     fn from(failure: Failure) -> Self {
         Self {
             failure,
-            silent: false,
+            timed_out: false,
         }
     }
 }
@@ -50,17 +50,21 @@ pub(super) fn failure(what: &str, expected: String, got: String) -> Failure {
     }
 }
 
-/// There is no reply to judge, after waiting this long.
-pub(super) fn unanswered(error: &ClientError, patience: Duration) -> Failure {
+/// The failure of a request without a complete reply.
+pub(super) fn missing_reply(error: &ClientError, timeout: Duration) -> Failure {
     let got = match error {
-        ClientError::TimedOut => format!("no complete reply within {patience:?}"),
+        ClientError::TimedOut => format!("no complete reply within {timeout:?}"),
         other => other.to_string(),
     };
     failure("reply", "a complete reply".to_owned(), got)
 }
 
-/// Judges a reply. The bag holds what earlier replies of the case gave, and gets what this one gives.
-pub(super) fn judge(exchange: &Exchange, reply: &Reply, bag: &mut CapturedValues) -> Result<(), Mismatch> {
+/// Judges a reply. `captured` has the values of earlier replies of the case and receives those of this one.
+pub(super) fn judge(
+    exchange: &Exchange,
+    reply: &Reply,
+    captured: &mut CapturedValues,
+) -> Result<(), Mismatch> {
     let headers: Vec<(&[u8], &[u8])> = reply
         .headers
         .iter()
@@ -76,33 +80,33 @@ pub(super) fn judge(exchange: &Exchange, reply: &Reply, bag: &mut CapturedValues
     let expect = expect.expect("invariant: expectations were compiled when the contract was loaded");
     let mut memory = Memory::default();
     expect.judge_with(&mut memory, &judged, |slot, out| {
-        out.extend_from_slice(bag.get(slot));
+        out.extend_from_slice(captured.get(slot));
     })?;
-    if expect.events().is_some() && !has_messages(exchange, reply) && format_of(reply).is_none() {
+    if expect.events().is_some() && !has_messages(exchange, reply) && event_format(reply).is_none() {
         return Err(CompiledExpectation::no_stream(&judged));
     }
-    judge_events(&expect, exchange, reply, bag)?;
-    expect.give(&memory, bag);
+    judge_events(&expect, exchange, reply, captured)?;
+    expect.give(&memory, captured);
     Ok(())
 }
 
-/// Judges the messages of a reply that must be a stream.
+/// Judges the events of a reply that must be a stream.
 fn judge_events(
     expect: &CompiledExpectation,
     exchange: &Exchange,
     reply: &Reply,
-    bag: &CapturedValues,
+    captured: &CapturedValues,
 ) -> Result<(), Mismatch> {
     let is_messages = has_messages(exchange, reply);
     let format = if is_messages {
         Some(Format::Messages)
     } else {
-        format_of(reply)
+        event_format(reply)
     };
     let (Some(events), Some(format)) = (expect.events(), format) else {
         return Ok(());
     };
-    let value = |slot: usize, out: &mut Vec<u8>| out.extend_from_slice(bag.get(slot));
+    let value = |slot: usize, out: &mut Vec<u8>| out.extend_from_slice(captured.get(slot));
     let mut stream = EventStream::new(events, format, value);
     let mut last = 0;
     for (piece, after) in reply.pieces() {
@@ -115,22 +119,22 @@ fn judge_events(
     stream.end(events, last, |_| {})
 }
 
-fn format_of(reply: &Reply) -> Option<Format> {
+fn event_format(reply: &Reply) -> Option<Format> {
     reply.header("content-type").and_then(Format::of)
 }
 
-/// Whether the reply to a call of gRPC must be one message. Where an error should have come, what comes is not looked at.
+/// Whether a gRPC call must have exactly one message in reply. If an error is expected, the messages do not matter.
 fn is_unary(exchange: &Exchange) -> bool {
     exchange.expect.events.is_none() && exchange.expect.grpc_status.unwrap_or(0) == 0
 }
 
-/// Whether a reply is a stream of messages of gRPC.
+/// Whether a reply is a stream of gRPC messages.
 pub(super) fn has_messages(exchange: &Exchange, reply: &Reply) -> bool {
     reply.grpc_status == Some(0) && !is_unary(exchange)
 }
 
-/// What the reply to a call of gRPC is: an error has no messages, and a unary call has one.
-pub(super) fn of_call(exchange: &Exchange, reply: &mut Reply) -> Result<(), ClientError> {
+/// Checks the number of messages in a gRPC reply: a unary call has one. The messages of an error are dropped.
+pub(super) fn check_message_count(exchange: &Exchange, reply: &mut Reply) -> Result<(), ClientError> {
     match (reply.grpc_status, reply.pieces.len()) {
         (Some(0), 1) | (None, _) => Ok(()),
         (Some(0), _) if !is_unary(exchange) => Ok(()),
@@ -146,12 +150,12 @@ pub(super) fn of_call(exchange: &Exchange, reply: &mut Reply) -> Result<(), Clie
     }
 }
 
-/// What a call came to whose stream was given up because its deadline has passed. Not every service sends trailers then, and a
-/// client of gRPC has the deadline on its own clock, too.
-pub(super) fn late(exchange: &Exchange, error: &ClientError, started: Instant) -> Option<Reply> {
+/// The result of a gRPC call whose stream was cancelled at its deadline: not every service sends trailers then. A gRPC client
+/// reports `DEADLINE_EXCEEDED` by its own clock too.
+pub(super) fn reply_at_deadline(exchange: &Exchange, error: &ClientError, started: Instant) -> Option<Reply> {
     let mut headers = exchange.request.headers.iter();
     let deadline = headers.find_map(Header::deadline_ns).map(Duration::from_nanos)?;
-    let is_late = *error == ClientError::Reset(CANCEL) && started.elapsed() + EARLY >= deadline;
+    let is_late = *error == ClientError::Reset(CANCEL) && started.elapsed() + TIMER_RESOLUTION >= deadline;
     is_late.then(|| Reply {
         status: 200,
         version: Version::Http2,

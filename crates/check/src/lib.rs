@@ -1,16 +1,15 @@
 //! Checks a running service against its contract: before a trial, and once after it.
 //!
-//! [`check`] tries every case of the contract; [`recheck`] tries a part of them with values of its own, so that a service
-//! that answers wrongly after it was under load is caught. What comes is read by the state machines that the generator uses
-//! ([`prony_protocols::client`]), so that a reply cannot pass the check and fail the load, or the other way round.
+//! [`check`] runs every case of the contract. [`recheck`] runs a selection with different random values, to catch a service
+//! that replies incorrectly after a load. Replies are parsed by the state machines that the generator uses
+//! ([`prony_protocols::client`]), so a reply cannot pass the check and fail the load, or the other way round.
 
 mod call;
 mod case_client;
-mod case_result;
 mod judge;
-mod reply_traits;
 mod report;
 mod runner;
+mod tally;
 mod websocket;
 
 pub use call::{CallReply, call};
@@ -23,37 +22,35 @@ use prony_load::{Protocol, Target};
 use prony_records::{Warning, WarningKind};
 use std::time::{Duration, Instant};
 
-/// What is to be checked.
+/// A service, and the contract that it is checked against.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckRequest<'a> {
-    /// The contract.
     pub contract: &'a Contract,
     /// Where the service listens, and whether it speaks TLS.
     pub target: &'a Target,
-    /// What is spoken.
     pub protocol: Protocol,
-    /// Decides the random values of the cases.
+    /// Seed of the random values in the cases.
     pub seed: u64,
-    /// Whether cases that take long are tried too.
+    /// Whether to run slow cases too.
     pub thorough: bool,
 }
 
-/// Exchanges of a case that a recheck tries, at most.
+/// Maximum number of exchanges of a case in a recheck.
 const RECHECKED: usize = 20;
 
-/// What a check needs of the host that the service runs on. `E` is what may fail there other than the service.
+/// What a check needs from the host that the service runs on. `E` is the error of that host.
 pub struct CheckedService<'a, E> {
     /// Stops and starts the backing services of the service.
     pub backing: &'a mut dyn BackingControl<E>,
-    /// Measures the CPU time that the service uses in a window of this length, starting now; `None` where it is unknown.
+    /// Measures the CPU time that the service uses in a window of this length, starting now; `None` if it is unknown.
     pub cpu_time: &'a mut dyn FnMut(Duration) -> Option<Duration>,
 }
 
-/// Tries every case that needs the service alone. Blocks until it is done.
+/// Runs every case that needs only the service. Blocks until it is done.
 pub fn check(request: &CheckRequest<'_>) -> CheckReport {
-    let (cases, later) = cases(request);
+    let (cases, disruptive) = cases(request);
     let mut report = check_cases(request, cases);
-    for case in &later {
+    for case in &disruptive {
         let name = &case.name;
         if let Some(restart) = &case.restart {
             let backing_service = &restart.backing_service;
@@ -61,27 +58,29 @@ pub fn check(request: &CheckRequest<'_>) -> CheckReport {
                 "`{name}` was not tried: backing service `{backing_service}` was not started here, so it cannot be restarted"
             )));
         } else {
-            report.add_left(request, case, &mut |_| None);
+            report.run_disconnect_case(request, case, &mut |_| None);
         }
     }
     report
 }
 
-/// The same of a service that was started here: after all others, the cases are tried in which one of its backing services goes away,
-/// or many of its clients; without a subject they are left out. The error says what failed other than the service.
+/// Checks a service that was started here. After all other cases, this runs those in which a backing service restarts or many
+/// clients disconnect; without a subject they are skipped. The error reports a failure of the host, not of the service.
 pub fn check_beside<E>(
     request: &CheckRequest<'_>,
     subject: Option<CheckedService<'_, E>>,
 ) -> Result<CheckReport, E> {
     let started = Instant::now();
-    let (cases, later) = cases(request);
+    let (cases, disruptive) = cases(request);
     let mut report = check_cases(request, cases);
     if let Some(CheckedService { backing, cpu_time }) = subject {
-        for case in &later {
+        for case in &disruptive {
             if case.restart.is_some() {
-                report.cases.push(runner::restarted(request, case, backing)?);
+                report
+                    .cases
+                    .push(runner::run_restart_case(request, case, backing)?);
             } else {
-                report.add_left(request, case, cpu_time);
+                report.run_disconnect_case(request, case, cpu_time);
             }
         }
         report.took = started.elapsed();
@@ -94,20 +93,21 @@ fn note(text: String) -> Warning {
 }
 
 impl CheckReport {
-    /// Tries a case in which clients leave.
-    fn add_left(&mut self, request: &CheckRequest<'_>, case: &Case, spent: &mut CpuTimeFn<'_>) {
-        let (tried, seen) = runner::left(request, case, spent);
-        if tried.passed() && !seen {
+    /// Runs a case in which clients disconnect.
+    fn run_disconnect_case(&mut self, request: &CheckRequest<'_>, case: &Case, cpu_time: &mut CpuTimeFn<'_>) {
+        let (report, cpu_time_is_known) = runner::run_disconnect_case(request, case, cpu_time);
+        if report.passed() && !cpu_time_is_known {
             self.warnings.push(note(format!(
-                "`{}`: the CPU time of the service is not known here, so what goes on in it without its connections was not seen",
+                "`{}`: the service's CPU time is not known here, so the check cannot detect work that continues after clients have \
+                 disconnected",
                 case.name
             )));
         }
-        self.cases.push(tried);
+        self.cases.push(report);
     }
 }
 
-/// Those that are sent as they are, and those that come after them: a backing service or many clients go away.
+/// The ordinary cases, and the disruptive ones that run after them: a backing service restarts, or many clients disconnect.
 fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
     let cases = request.contract.cases(request.protocol, request.seed).into_iter();
     cases
@@ -115,14 +115,14 @@ fn cases(request: &CheckRequest<'_>) -> (Vec<Case>, Vec<Case>) {
         .partition(|case| case.restart.is_none() && case.leave.is_none())
 }
 
-/// Tries a part of the cases, those that disturb nothing, with other random values than the check of the same seed.
+/// Runs a selection of the cases that disturb nothing, with other random values than the check of the same seed.
 pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     let seed = !request.seed;
     let mut cases = request.contract.cases(request.protocol, seed);
     cases.retain(|case| !case.alone && !case.thorough);
     for case in &mut cases {
         let step = case.exchanges.len().div_ceil(RECHECKED).max(1);
-        // A case of a few exchanges is a whole, and so is one whose calls need what others gave; one of many is a list of values.
+        // A long case whose calls capture nothing is a list of values, of which a sample is enough. Any other case needs all calls.
         let is_list = case
             .exchanges
             .iter()
@@ -137,7 +137,7 @@ pub fn recheck(request: &CheckRequest<'_>) -> CheckReport {
     check_cases(&CheckRequest { seed, ..*request }, cases)
 }
 
-/// Tries these cases, less those that take long unless the request is thorough.
+/// Runs these cases; slow ones only if the request is thorough.
 pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckReport {
     cases.retain(|case| request.thorough || !case.thorough);
     let started = Instant::now();
@@ -152,7 +152,7 @@ pub fn check_cases(request: &CheckRequest<'_>, mut cases: Vec<Case>) -> CheckRep
     }
 }
 
-/// A request without a complete reply after this long has failed.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// The same for a case that takes long by its nature.
-const THOROUGH_PATIENCE: Duration = Duration::from_secs(20);
+/// Timeout of a request.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// Timeout of a request of a slow case.
+const SLOW_TIMEOUT: Duration = Duration::from_secs(20);

@@ -1,50 +1,43 @@
-//! What a check found.
+//! The results of a check.
 
 use prony_load::Protocol;
 use prony_records::{CaseFailure, ServiceCheck, ServiceId, Warning};
 use std::fmt;
 use std::time::Duration;
 
-/// What a check of one service found.
+/// The result of checking one service.
 #[derive(Debug, Clone)]
 pub struct CheckReport {
-    /// The contract.
     pub contract: String,
-    /// What was spoken.
     pub protocol: Protocol,
-    /// Decided the random values: the same seed gives the same requests.
+    /// Seed of the random values: the same seed produces the same requests.
     pub seed: u64,
-    /// Every case that was tried, in the contract's order.
+    /// The cases that ran, in the contract's order; disruptive ones come last.
     pub cases: Vec<CaseReport>,
-    /// What is worth saying though nothing failed.
     pub warnings: Vec<Warning>,
-    /// How long it took.
     pub took: Duration,
 }
 
-/// What became of a case.
+/// The result of a case.
 #[derive(Debug, Clone)]
 pub struct CaseReport {
-    /// The case.
     pub name: String,
-    /// Requests that were sent.
+    /// Number of requests that were sent.
     pub exchanges: usize,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub failed: usize,
-    /// The first of them.
+    /// The first failures.
     pub failures: Vec<Failure>,
 }
 
-/// A request that did not get the reply that it must get.
+/// A request without the expected reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The request, in short.
+    /// The label of the request.
     pub request: String,
-    /// What was looked at: `status`, `header content-type`, `body: …`, `connection`.
+    /// The part that differs: `status`, `header content-type`, `body: …`, `connection`.
     pub what: String,
-    /// What should have come.
     pub expected: String,
-    /// What came.
     pub got: String,
 }
 
@@ -66,14 +59,14 @@ impl CheckReport {
         self.cases.iter().all(CaseReport::passed)
     }
 
-    /// The first failure with its case, in a sentence.
+    /// The first failure with its case, as one line of text.
     pub fn first_failure(&self) -> Option<String> {
         self.cases
             .iter()
             .find_map(|case| Some(format!("{}: {}", case.name, case.failures.first()?)))
     }
 
-    /// As a row of the matrix of a check.
+    /// The row of this service in the table of a check.
     pub fn row(&self, service: &ServiceId) -> ServiceCheck {
         ServiceCheck {
             service: service.service.clone(),
@@ -90,7 +83,7 @@ impl CheckReport {
 }
 
 impl CaseReport {
-    /// Whether every request got its reply.
+    /// Whether every request got the expected reply.
     pub const fn passed(&self) -> bool {
         self.failed == 0
     }
@@ -104,7 +97,7 @@ impl CaseReport {
     }
 }
 
-/// The word for what is spoken.
+/// The protocol as the command line names it.
 pub const fn protocol_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Http1 => "http",

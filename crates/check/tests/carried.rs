@@ -1,7 +1,7 @@
-//! A contract whose calls use what earlier ones gave: who forgets, or gives what is not so, is found out.
+//! A contract whose calls use captured values: servers that lose the stored data, or return wrong values, must fail.
 
 use crate::toy::{Call, ScriptedReply};
-use crate::{Mutant, answers, side_by_side, survives, twin_passes};
+use crate::{Mutant, assert_correct_passes, assert_none_survives, survival_in_toy, wrong_reply};
 use prony_config::contract::Contract;
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -65,8 +65,8 @@ impl StoredItems {
                 answer
             }
             ("GET" | "HEAD", ["things", id]) => {
-                let place = id.parse().unwrap_or(0_usize).wrapping_sub(1);
-                match things.get(place) {
+                let index = id.parse().unwrap_or(0_usize).wrapping_sub(1);
+                match things.get(index) {
                     Some(thing) => ScriptedReply::of(200, "application/json", thing.to_string()),
                     None => ScriptedReply::new(404),
                 }
@@ -93,7 +93,7 @@ fn with_status(
 
 fn mutants() -> Vec<Mutant> {
     vec![
-        answers(
+        wrong_reply(
             "forgets",
             "kept and given back: GET /things/{thing}: status",
             |_, answer| {
@@ -102,26 +102,26 @@ fn mutants() -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "gives another",
             "kept and given back: GET /things/{thing}: body at id",
             with_status(200, |thing| {
                 thing["id"] = json!(thing["id"].as_u64().map(|id| id + 1));
             }),
         ),
-        answers(
+        wrong_reply(
             "says no id",
             "captured thing (json:/id)",
             with_status(201, |thing| {
                 thing.as_object_mut().expect("an object").remove("id");
             }),
         ),
-        answers("leads elsewhere", "GET {place}: body at id", |call, answer| {
+        wrong_reply("leads elsewhere", "GET {place}: body at id", |call, answer| {
             if answer.status == 201 && call.number > 1 {
                 answer.set("Location", "/things/1");
             }
         }),
-        answers(
+        wrong_reply(
             "another name",
             "body at name",
             with_status(201, |thing| thing["name"] = json!("x")),
@@ -130,7 +130,7 @@ fn mutants() -> Vec<Mutant> {
 }
 
 #[test]
-fn what_was_given_is_used() {
+fn captured_values_are_used() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("things");
     std::fs::create_dir(&folder).expect("a folder");
@@ -138,10 +138,6 @@ fn what_was_given_is_used() {
     let contract = Contract::load(&folder).unwrap_or_else(|error| panic!("{error}"));
     let things = StoredItems::default();
     let right: Arc<crate::CorrectHandler> = Arc::new(move |call: &Call| things.answer(call));
-    twin_passes(&contract, &right);
-    let waiting = Mutex::new(mutants());
-    side_by_side(|| {
-        let mutant = waiting.lock().expect("no panic").pop()?;
-        Some(survives(&contract, &right, mutant))
-    });
+    assert_correct_passes(&contract, &right);
+    assert_none_survives(mutants(), |mutant| survival_in_toy(&contract, &right, mutant));
 }

@@ -1,7 +1,7 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::toy::{Call, ScriptedReply};
-use crate::{answers, right, try_all};
+use crate::{assert_mutants_rejected, right, wrong_reply};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -55,11 +55,11 @@ fn is_coded(answer: &ScriptedReply) -> bool {
 fn every_wrong_catalog_is_rejected() {
     let kept: Mutex<HashMap<u64, Vec<u8>>> = Mutex::default();
     let kept_coded: Mutex<Option<Vec<u8>>> = Mutex::default();
-    try_all(
+    assert_mutants_rejected(
         "catalog",
         right::catalog,
         vec![
-            answers(
+            wrong_reply(
                 "one item too few",
                 "body at items[0]: expected",
                 body(|_, mut value| {
@@ -67,7 +67,7 @@ fn every_wrong_catalog_is_rejected() {
                     value
                 }),
             ),
-            answers(
+            wrong_reply(
                 "begins one later",
                 "GET /catalog?from=1&count=1: body at items[0].description",
                 body(|call, _| {
@@ -75,22 +75,22 @@ fn every_wrong_catalog_is_rejected() {
                     right::items(from + 1, count)
                 }),
             ),
-            answers(
+            wrong_reply(
                 "a list without an object",
                 "body: expected {\"items\":",
                 body(|_, mut value| value["items"].take()),
             ),
-            answers(
+            wrong_reply(
                 "price as a fraction",
                 "items[0].price",
                 item(|_, item| item["price"] = json!(item["price"].as_f64().unwrap_or_default() / 100.0)),
             ),
-            answers(
+            wrong_reply(
                 "price as a text",
                 "items[0].price",
                 item(|_, item| item["price"] = json!(item["price"].to_string())),
             ),
-            answers(
+            wrong_reply(
                 "tags in order",
                 ".tags[",
                 item(|_, item| {
@@ -99,14 +99,14 @@ fn every_wrong_catalog_is_rejected() {
                     item["tags"] = json!(tags);
                 }),
             ),
-            answers(
+            wrong_reply(
                 "two tags",
                 "items[0].tags[2]",
                 item(|_, item| {
                     item["tags"].as_array_mut().expect("tags").pop();
                 }),
             ),
-            answers(
+            wrong_reply(
                 "text escaped for HTML",
                 ".description",
                 item(|_, item| {
@@ -114,7 +114,7 @@ fn every_wrong_catalog_is_rejected() {
                     item["description"] = json!(right::escaped(text));
                 }),
             ),
-            answers(
+            wrong_reply(
                 "letters without their marks",
                 ".description",
                 item(|_, item| {
@@ -122,12 +122,12 @@ fn every_wrong_catalog_is_rejected() {
                     item["description"] = json!(text.replace(|letter: char| !letter.is_ascii(), "?"));
                 }),
             ),
-            answers(
+            wrong_reply(
                 "numbers of 16 bits",
                 "items[0].price",
                 item(|i, item| item["price"] = json!(u64::from(i as u16) * 37 % 9900 + 100)),
             ),
-            answers(
+            wrong_reply(
                 "rounds instead of cutting off",
                 "GET /catalog?from=15&count=1: body at items[0].name",
                 item(|i, item| {
@@ -138,7 +138,7 @@ fn every_wrong_catalog_is_rejected() {
                     item["name"] = json!(format!("{} {} {i}", words[0], noun.expect("a noun")));
                 }),
             ),
-            answers(
+            wrong_reply(
                 "answers from memory, by count",
                 "items[0].",
                 move |call, answer| {
@@ -148,28 +148,28 @@ fn every_wrong_catalog_is_rejected() {
                     }
                 },
             ),
-            answers("compressed bytes from memory", "items[0].", move |_, answer| {
+            wrong_reply("compressed bytes from memory", "items[0].", move |_, answer| {
                 if is_coded(answer) {
                     let mut kept = kept_coded.lock().expect("no panic");
                     answer.body = kept.get_or_insert_with(|| answer.body.clone()).clone();
                 }
             }),
-            answers("gzip of other bytes", "body: not JSON", |_, answer| {
+            wrong_reply("gzip of other bytes", "body: not JSON", |_, answer| {
                 if is_coded(answer) {
                     answer.body = right::gzipped(b"something else");
                 }
             }),
-            answers("gzip that ends early", "does not decode", |_, answer| {
+            wrong_reply("gzip that ends early", "does not decode", |_, answer| {
                 if is_coded(answer) {
                     answer.body.truncate(answer.body.len() / 2);
                 }
             }),
-            answers("plain bytes called gzip", "does not decode", |call, answer| {
+            wrong_reply("plain bytes called gzip", "does not decode", |call, answer| {
                 if let Some((from, count)) = right::asked(call).filter(|_| is_coded(answer)) {
                     answer.body = right::items(from, count).to_string().into_bytes();
                 }
             }),
-            answers("zlib called gzip", "does not decode", |call, answer| {
+            wrong_reply("zlib called gzip", "does not decode", |call, answer| {
                 if let Some((from, count)) = right::asked(call).filter(|_| is_coded(answer)) {
                     let body = right::items(from, count).to_string();
                     let fast = flate2::Compression::fast();
@@ -178,7 +178,7 @@ fn every_wrong_catalog_is_rejected() {
                     answer.body = encoder.finish().expect("memory");
                 }
             }),
-            answers(
+            wrong_reply(
                 "never compressed",
                 "header content-encoding: expected (?i:gzip), got no such header",
                 |call, answer| {
@@ -188,7 +188,7 @@ fn every_wrong_catalog_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "always compressed",
                 "header content-encoding: expected no such header, or (?i:identity), got gzip",
                 |_, answer| {
@@ -198,11 +198,11 @@ fn every_wrong_catalog_is_rejected() {
                     }
                 },
             ),
-            answers("no Vary", "header vary", |_, answer| answer.remove("Vary")),
-            answers("Vary of something else", "header vary", |_, answer| {
+            wrong_reply("no Vary", "header vary", |_, answer| answer.remove("Vary")),
+            wrong_reply("Vary of something else", "header vary", |_, answer| {
                 answer.set("Vary", "Origin, Accept");
             }),
-            answers(
+            wrong_reply(
                 "gzip for br",
                 "br or identity if only br is accepted",
                 |call, answer| {
@@ -213,7 +213,7 @@ fn every_wrong_catalog_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "from is brought into range",
                 "from is not a number from 1 to 1000000: GET /catalog?from=0&count=3: status",
                 instead(|call| {
@@ -222,7 +222,7 @@ fn every_wrong_catalog_is_rejected() {
                     Some((from.clamp(1, 1_000_000) as u64, count))
                 }),
             ),
-            answers(
+            wrong_reply(
                 "count is brought into range",
                 "GET /catalog?from=3&count=501: status",
                 instead(|call| {
@@ -231,7 +231,7 @@ fn every_wrong_catalog_is_rejected() {
                     Some((from, count.clamp(1, 500) as u64))
                 }),
             ),
-            answers(
+            wrong_reply(
                 "reads as much of a number as it can",
                 "from=1.5&count=3: status",
                 instead(|call| {
@@ -240,8 +240,8 @@ fn every_wrong_catalog_is_rejected() {
                     Some((digits.parse().ok().filter(|from| *from > 0)?, 3))
                 }),
             ),
-            answers(
-                "a count of 20 unless told",
+            wrong_reply(
+                "a default count of 20",
                 "no from, no count: GET /catalog?from=3: status",
                 instead(|call| {
                     let none = right::parameter(call, "count").is_none();
@@ -249,12 +249,12 @@ fn every_wrong_catalog_is_rejected() {
                     none.then_some((from, 20))
                 }),
             ),
-            answers("500 for a bad number", "got 500", |_, answer| {
+            wrong_reply("500 for a bad number", "got 500", |_, answer| {
                 if answer.status == 400 {
                     answer.status = 500;
                 }
             }),
-            answers(
+            wrong_reply(
                 "parameters by their place",
                 "the order of parameters, and an unknown one",
                 |call, answer| {
@@ -267,7 +267,7 @@ fn every_wrong_catalog_is_rejected() {
                     }
                 },
             ),
-            answers("the catalogue on other paths", "other paths", |call, answer| {
+            wrong_reply("the catalogue on other paths", "other paths", |call, answer| {
                 if answer.status == 404 && call.path.starts_with("/catalog") {
                     *answer = ScriptedReply::of(200, "application/json", right::items(1, 1).to_string());
                 }

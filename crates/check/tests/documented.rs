@@ -1,13 +1,14 @@
 //! The worked example of `docs/CONTRACTS.md` does what the page says.
 
 use crate::toy::{self, Call, FaultMode, Handler, ScriptedReply};
-use prony_check::{CheckReport, CheckRequest, check};
+use crate::{request, target};
+use prony_check::{CheckReport, check};
 use prony_config::contract::Contract;
-use prony_load::{Order, Protocol, Target};
+use prony_load::{Order, Protocol};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The example, taken out of the page.
+/// The example from the page.
 fn example() -> Contract {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/CONTRACTS.md");
     let page = std::fs::read_to_string(page).expect("the page");
@@ -34,28 +35,14 @@ fn right(call: &Call) -> ScriptedReply {
     }
 }
 
-fn checked(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
+fn check_with(contract: &Contract, handler: Arc<Handler>) -> CheckReport {
     let toy = toy::serve(FaultMode::Right, handler);
-    let target = Target {
-        url: format!("http://{}", toy.address),
-        host: toy.address.ip().to_string(),
-        port: toy.address.port(),
-        authority: toy.address.to_string(),
-        tls: None,
-        connect: prony_load::ConnectOptions::default(),
-    };
-    check(&CheckRequest {
-        contract,
-        target: &target,
-        protocol: Protocol::Http1,
-        seed: 3,
-        thorough: false,
-    })
+    check(&request(contract, &target(toy.address), Protocol::Http1))
 }
 
 #[test]
 fn a_right_server_passes() {
-    let report = checked(&example(), Arc::new(right));
+    let report = check_with(&example(), Arc::new(right));
     assert_eq!(report.first_failure(), None);
     assert!(
         report
@@ -66,8 +53,8 @@ fn a_right_server_passes() {
 }
 
 #[test]
-fn a_wrong_server_is_told_its_fault() {
-    let report = checked(
+fn a_wrong_server_fails_with_its_fault() {
+    let report = check_with(
         &example(),
         Arc::new(|call: &Call| {
             let mut answer = right(call);

@@ -2,7 +2,7 @@
 
 use crate::right::{parameter, within};
 use crate::toy::{Call, ScriptedReply};
-use crate::{answers, try_all};
+use crate::{assert_mutants_rejected, wrong_reply};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -90,11 +90,11 @@ fn instead(
 fn every_wrong_stream_is_rejected() {
     let first: Mutex<Option<u64>> = Mutex::default();
     let places = AtomicUsize::new(0);
-    try_all(
+    assert_mutants_rejected(
         "events",
         right,
         vec![
-            answers(
+            wrong_reply(
                 "an event lost",
                 "event 2: id: expected 2, got 3",
                 of(|pieces| {
@@ -103,7 +103,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "the last event lost",
                 "name: expected tick, got end",
                 of(|pieces| {
@@ -111,7 +111,7 @@ fn every_wrong_stream_is_rejected() {
                     pieces.remove(last);
                 }),
             ),
-            answers(
+            wrong_reply(
                 "one event in a thousand lost",
                 "one event, a few and the maximum*event 1000: id: expected 1000, got 1001",
                 of(|pieces| {
@@ -120,12 +120,12 @@ fn every_wrong_stream_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "an event doubled",
                 "event 2: id: expected 2, got 1",
                 of(|pieces| pieces.insert(1, (Duration::ZERO, pieces[0].1.clone()))),
             ),
-            answers(
+            wrong_reply(
                 "two events in the wrong order",
                 "event 1: id: expected 1, got 2",
                 of(|pieces| {
@@ -134,7 +134,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "all events in one packet at the end",
                 "each event is sent when it is due: *: events: not flushed one by one",
                 of(|pieces| {
@@ -145,34 +145,34 @@ fn every_wrong_stream_is_rejected() {
                     pieces[0].0 = all;
                 }),
             ),
-            answers(
-                "all events in one packet at the begin",
+            wrong_reply(
+                "all events in one packet at the start",
                 "too soon: expected not before",
                 pauses(|_| Duration::ZERO),
             ),
-            answers(
+            wrong_reply(
                 "half the gap",
                 "too soon: expected not before",
                 pauses(|pause| pause / 2),
             ),
-            answers(
+            wrong_reply(
                 "milliseconds cut off",
                 "too soon: expected not before",
                 pauses(|pause| Duration::from_millis(pause.as_millis() as u64)),
             ),
-            answers(
+            wrong_reply(
                 "no pause is longer than 100 ms",
                 "the longest gap: *too soon",
                 pauses(|pause| pause.min(Duration::from_millis(100))),
             ),
-            answers("of one too many", "event 1: data at of", |call, answer| {
+            wrong_reply("of one too many", "event 1: data at of", |call, answer| {
                 if let Some((count, gap_us)) = asked(call).filter(|_| answer.status == 200) {
                     let wrong = tick(1, count + 1);
                     *answer = stream(count, gap_us);
                     answer.stream[0].1 = wrong;
                 }
             }),
-            answers(
+            wrong_reply(
                 "of from the first request",
                 "event 1: data at of",
                 move |call, answer| {
@@ -182,22 +182,22 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "numbers as texts",
                 "event 1: data at n: expected 1, got \"1\"",
                 each(|text| text.replace("\"n\": 1,", "\"n\": \"1\",")),
             ),
-            answers(
+            wrong_reply(
                 "data that is no JSON",
                 "event 1: data: not JSON",
                 each(|text| text.replace('}', "")),
             ),
-            answers(
+            wrong_reply(
                 "data in two lines",
                 "event 1: data: not JSON",
                 each(|text| text.replace("\"of\"", "\"o\ndata: f\"")),
             ),
-            answers(
+            wrong_reply(
                 "no id",
                 "event 1: id: expected 1, got none",
                 each(|text| {
@@ -206,23 +206,23 @@ fn every_wrong_stream_is_rejected() {
                         .fold(String::new(), |all, line| all + line + "\n")
                 }),
             ),
-            answers(
+            wrong_reply(
                 "ids from 0",
                 "event 1: id: expected 1, got 0",
                 each(|text| text.replace("id: 1\n", "id: 0\n")),
             ),
-            answers(
+            wrong_reply(
                 "no name",
                 "event 1: name: expected tick, got message",
                 each(|text| text.replace("event: tick\n", "")),
             ),
-            answers(
-                "a field that nobody knows in place of data",
+            wrong_reply(
+                "an unknown field in place of data",
                 "event 1: name: expected tick, got end",
                 each(|text| text.replace("data:", "Data:")),
             ),
-            answers("no end", "events: too few", of(|pieces| drop(pieces.pop()))),
-            answers(
+            wrong_reply("no end", "events: too few", of(|pieces| drop(pieces.pop()))),
+            wrong_reply(
                 "an end without data, which is none",
                 "events: too few",
                 of(|pieces| {
@@ -230,7 +230,7 @@ fn every_wrong_stream_is_rejected() {
                     pieces[last].1 = "event: end\n\n".to_owned();
                 }),
             ),
-            answers(
+            wrong_reply(
                 "an end in the middle of an event",
                 "events: the stream ends in the middle of an event",
                 of(|pieces| {
@@ -238,12 +238,12 @@ fn every_wrong_stream_is_rejected() {
                     pieces[last].1 = "event: end\ndata: bye\n".to_owned();
                 }),
             ),
-            answers(
+            wrong_reply(
                 "an event after the end",
                 "events: too many",
                 of(|pieces| pieces.push(pieces[0].clone())),
             ),
-            answers(
+            wrong_reply(
                 "goes on after the end",
                 "one event, a few and the maximum*no complete reply within",
                 of(|pieces| {
@@ -252,12 +252,12 @@ fn every_wrong_stream_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "the connection ends before the reply does",
                 "the service closed the connection within a reply",
                 |_, answer| answer.hang_up = answer.status == 200,
             ),
-            answers(
+            wrong_reply(
                 "another type",
                 "header content-type: expected text/event-stream",
                 |_, answer| {
@@ -266,7 +266,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a list in place of a stream",
                 "header content-type: expected text/event-stream",
                 |call, answer| {
@@ -276,7 +276,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "numbers are brought into range",
                 "count is not a number from 1 to 10000: GET /events?count=0&gap_us=0: status",
                 instead(|call| {
@@ -284,7 +284,7 @@ fn every_wrong_stream_is_rejected() {
                     Some((count.clamp(1, 10_000) as u64, 0))
                 }),
             ),
-            answers(
+            wrong_reply(
                 "a gap is brought into range",
                 "GET /events?count=2&gap_us=-1: status: expected 400, got 200",
                 instead(|call| {
@@ -292,7 +292,7 @@ fn every_wrong_stream_is_rejected() {
                     Some((2, gap.clamp(0, 1_000_000) as u64))
                 }),
             ),
-            answers(
+            wrong_reply(
                 "reads as much of a number as it can",
                 "count=12a&gap_us=0: status: expected 400, got 200",
                 instead(|call| {
@@ -301,8 +301,8 @@ fn every_wrong_stream_is_rejected() {
                     Some((digits.parse().ok().filter(|count| *count > 0)?, 0))
                 }),
             ),
-            answers(
-                "no gap unless told",
+            wrong_reply(
+                "no gap by default",
                 "no count, no gap_us: GET /events?count=3: status",
                 instead(|call| {
                     let none = parameter(call, "gap_us").is_none();
@@ -310,12 +310,12 @@ fn every_wrong_stream_is_rejected() {
                     none.then_some((count, 0))
                 }),
             ),
-            answers("500 for a bad number", "got 500", |_, answer| {
+            wrong_reply("500 for a bad number", "got 500", |_, answer| {
                 if answer.status == 400 {
                     answer.status = 500;
                 }
             }),
-            answers(
+            wrong_reply(
                 "a stream that says of what is wrong",
                 "expected 400, got 200",
                 |_, answer| {
@@ -324,7 +324,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "parameters by their place",
                 "the order of parameters",
                 |call, answer| {
@@ -333,7 +333,7 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a type must be asked for",
                 "clients that accept anything, or send no Accept header",
                 |call, answer| {
@@ -342,12 +342,12 @@ fn every_wrong_stream_is_rejected() {
                     }
                 },
             ),
-            answers("streams on other paths", "other paths", |call, answer| {
+            wrong_reply("streams on other paths", "other paths", |call, answer| {
                 if answer.status == 404 && call.path.starts_with("/events") {
                     *answer = stream(1, 0);
                 }
             }),
-            answers(
+            wrong_reply(
                 "a client that leaves keeps its place until its stream would have ended",
                 "clients that leave are noticed",
                 move |call, answer| {

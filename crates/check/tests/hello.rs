@@ -1,25 +1,25 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::toy::{FaultMode, ScriptedReply};
-use crate::{answers, habit, right, try_all};
+use crate::{assert_mutants_rejected, right, wrong_mode, wrong_reply};
 
 #[test]
 fn every_wrong_hello_is_rejected() {
-    try_all(
+    assert_mutants_rejected(
         "hello",
         right::hello,
         vec![
-            answers(
+            wrong_reply(
                 "no type",
                 "header content-type: expected text/plain",
                 |_, answer| answer.remove("Content-Type"),
             ),
-            answers("a type of HTML", "got text/html", |call, answer| {
+            wrong_reply("a type of HTML", "got text/html", |call, answer| {
                 if call.path == "/api/test" {
                     answer.set("Content-Type", "text/html");
                 }
             }),
-            answers(
+            wrong_reply(
                 "another charset",
                 "got text/plain; charset=iso-8859-1",
                 |call, answer| {
@@ -28,25 +28,25 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers("a newline", "body: an extra newline at the end", |_, answer| {
+            wrong_reply("a newline", "body: an extra newline at the end", |_, answer| {
                 answer.body.push(b'\n');
             }),
-            answers("a byte less", "ends after 12 of 13 bytes", |_, answer| {
+            wrong_reply("a byte less", "ends after 12 of 13 bytes", |_, answer| {
                 answer.body.truncate(12);
             }),
-            answers("small letters", "upper and lower case differ", |_, answer| {
+            wrong_reply("small letters", "upper and lower case differ", |_, answer| {
                 answer.body.make_ascii_lowercase();
             }),
-            answers("another comma", "body: differs at byte 5", |_, answer| {
+            wrong_reply("another comma", "body: differs at byte 5", |_, answer| {
                 answer.body = answer.text().replace(',', " ").into_bytes();
             }),
-            answers("no body", "body: empty", |_, answer| answer.body.clear()),
-            answers("201", "status: expected 200, got 201", |_, answer| {
+            wrong_reply("no body", "body: empty", |_, answer| answer.body.clear()),
+            wrong_reply("201", "status: expected 200, got 201", |_, answer| {
                 if answer.status == 200 {
                     answer.status = 201;
                 }
             }),
-            answers(
+            wrong_reply(
                 "200 on any path",
                 "unknown path: GET /no/such/path: status: expected 404, got 200",
                 |_, answer| {
@@ -55,7 +55,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "200 on any method",
                 "wrong method: DELETE /api/test: status: expected 404 or 405, got 200",
                 |_, answer| {
@@ -64,12 +64,12 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers("500 on an unknown path", "got 500", |_, answer| {
+            wrong_reply("500 on an unknown path", "got 500", |_, answer| {
                 if answer.status == 404 {
                     answer.status = 500;
                 }
             }),
-            answers(
+            wrong_reply(
                 "404 with a query",
                 "query string: GET /api/test?page",
                 |call, answer| {
@@ -78,7 +78,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "knows no percent signs",
                 "percent-encoded path: GET /ap%69/test: status",
                 |call, answer| {
@@ -87,7 +87,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "any case of letters",
                 "GET /API/TEST: status: expected 404, got 200",
                 |call, answer| {
@@ -96,7 +96,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a beginning of the path",
                 "GET /api/testing: status: expected 404, got 200",
                 |call, answer| {
@@ -105,7 +105,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "64 headers only",
                 "100 headers: GET /api/test: status: expected 200, got 400",
                 |call, answer| {
@@ -114,7 +114,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a body on HEAD",
                 "more bytes came than the reply may have",
                 |call, answer| {
@@ -124,7 +124,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "the second on a connection",
                 "keep-alive: GET /api/test: body",
                 |call, answer| {
@@ -133,7 +133,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "right at first",
                 "many connections: GET /api/test: status: expected 200, got 503",
                 |call, answer| {
@@ -142,7 +142,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "wrong after the load",
                 "GET /api/test: body: differs at byte 8",
                 |call, answer| {
@@ -151,7 +151,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a wrong size of a chunk",
                 "a chunk is longer than its size says",
                 |_, answer| {
@@ -160,7 +160,7 @@ fn every_wrong_hello_is_rejected() {
                     answer.raw = Some(format!("{head}8\r\nHello, World!\r\n0\r\n\r\n").into_bytes());
                 },
             ),
-            answers(
+            wrong_reply(
                 "a chunk that is none",
                 "a chunk size is not a hexadecimal number",
                 |_, answer| {
@@ -169,7 +169,7 @@ fn every_wrong_hello_is_rejected() {
                     answer.raw = Some(format!("{head}Hello, World!\r\n0\r\n\r\n").into_bytes());
                 },
             ),
-            answers(
+            wrong_reply(
                 "too long a Content-Length",
                 "the body ended after 13 of its Content-Length of 20 bytes",
                 |_, answer| {
@@ -177,7 +177,7 @@ fn every_wrong_hello_is_rejected() {
                     answer.hang_up = true;
                 },
             ),
-            answers(
+            wrong_reply(
                 "too short a Content-Length",
                 "more bytes came than the reply may have",
                 |_, answer| {
@@ -186,7 +186,7 @@ fn every_wrong_hello_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "two Content-Lengths",
                 "two different values of Content-Length",
                 |_, answer| {
@@ -194,10 +194,10 @@ fn every_wrong_hello_is_rejected() {
                     answer.headers.push(("Content-Length".into(), b"14".to_vec()));
                 },
             ),
-            answers("no HTTP", "the reply does not begin with HTTP/1.", |_, answer| {
+            wrong_reply("no HTTP", "the reply does not begin with HTTP/1.", |_, answer| {
                 answer.raw = Some(b"HELO Hello, World!\r\n\r\n".to_vec());
             }),
-            answers(
+            wrong_reply(
                 "no reply",
                 "closed the connection without a reply",
                 |_, answer| {
@@ -205,17 +205,17 @@ fn every_wrong_hello_is_rejected() {
                     answer.hang_up = true;
                 },
             ),
-            habit(
+            wrong_mode(
                 "reads once",
                 "single bytes: GET /api/test: status: expected 200, got 400",
                 FaultMode::ReadsOnce,
             ),
-            habit(
+            wrong_mode(
                 "leaves bodies",
                 "wrong method: GET /api/test",
                 FaultMode::LeavesBodies,
             ),
-            habit(
+            wrong_mode(
                 "forgets the second of a packet",
                 "one packet: GET /api/test: reply",
                 FaultMode::ForgetsTheSecond,

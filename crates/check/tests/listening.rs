@@ -1,4 +1,4 @@
-//! Ports of toy servers, which close with the value.
+//! Listeners of toy servers. Dropping one closes its port.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
-/// A port each of whose connections has a thread of its own.
+/// A listener with a thread for each connection.
 pub(crate) struct Threads {
     pub(crate) address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -47,7 +47,7 @@ impl Drop for Threads {
     }
 }
 
-/// A port that a future serves, on a runtime of one thread.
+/// A listener that a future serves, on a single-threaded runtime.
 pub(crate) struct Tasks {
     pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -58,7 +58,7 @@ impl Tasks {
     pub(crate) fn start<S: Future<Output = ()>>(
         serve: impl FnOnce(TcpListener) -> S + Send + 'static,
     ) -> Self {
-        let (tell, address) = std::sync::mpsc::channel();
+        let (sender, address) = std::sync::mpsc::channel();
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -67,8 +67,9 @@ impl Tasks {
                 .expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-                tell.send(listener.local_addr().expect("an address"))
-                    .expect("somebody waits");
+                sender
+                    .send(listener.local_addr().expect("an address"))
+                    .expect("the receiver waits");
                 tokio::select! {
                     () = serve(listener) => {}
                     _ = stopped => {}

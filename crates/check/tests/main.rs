@@ -1,5 +1,5 @@
-//! Toy servers, each wrong in one way: every one must be rejected with a message that names its fault, and the twin that is
-//! right must pass.
+//! Toy servers with one fault each: the check must reject every one with a message that names the fault, and the correct server
+//! must pass.
 
 mod carried;
 mod catalog;

@@ -1,4 +1,4 @@
-//! What all mutants have in common: how one is made, how it is checked, and what must be reported of it.
+//! Mutants are servers with one fault each. This module builds and checks them, and compares the failures with those expected.
 
 use crate::toy::{self, Call, FaultMode, ScriptedReply};
 use prony_check::{CheckReport, CheckRequest, check, recheck};
@@ -9,38 +9,38 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-/// One way to be wrong.
+/// A server with one fault.
 pub(crate) struct Mutant {
-    /// What is wrong.
+    /// The fault.
     pub(crate) name: &'static str,
-    /// What the check must say of it.
-    pub(crate) told: &'static str,
-    pub(crate) habit: FaultMode,
+    /// Text that a failure must contain; `*` stands for any text.
+    pub(crate) expected: &'static str,
+    pub(crate) fault: FaultMode,
     pub(crate) change: Box<Change>,
 }
 
 pub(crate) type Change = dyn Fn(&Call, &mut ScriptedReply) + Send + Sync;
 
-/// A server whose right answers are changed.
-pub(crate) fn answers(
+/// A server that changes correct replies.
+pub(crate) fn wrong_reply(
     name: &'static str,
-    told: &'static str,
+    expected: &'static str,
     change: impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static,
 ) -> Mutant {
     Mutant {
         name,
-        told,
-        habit: FaultMode::Right,
+        expected,
+        fault: FaultMode::Right,
         change: Box::new(change),
     }
 }
 
-/// A server that reads or writes wrongly.
-pub(crate) fn habit(name: &'static str, told: &'static str, habit: FaultMode) -> Mutant {
+/// A server that reads or writes incorrectly.
+pub(crate) fn wrong_mode(name: &'static str, expected: &'static str, fault: FaultMode) -> Mutant {
     Mutant {
         name,
-        told,
-        habit,
+        expected,
+        fault,
         change: Box::new(|_, _| {}),
     }
 }
@@ -63,18 +63,24 @@ pub(crate) fn target(address: SocketAddr) -> Target {
     }
 }
 
-/// Checks what listens at an address, before and after a load that does not take place here.
-pub(crate) fn checked(contract: &Contract, address: SocketAddr, protocol: Protocol) -> Vec<CheckReport> {
-    checked_at(contract, &target(address), protocol)
+/// Checks the server at an address, and checks it again as after a load.
+pub(crate) fn check_and_recheck(
+    contract: &Contract,
+    address: SocketAddr,
+    protocol: Protocol,
+) -> Vec<CheckReport> {
+    check_and_recheck_at(contract, &target(address), protocol)
 }
 
-/// The same of what listens at a target.
-pub(crate) fn checked_at(contract: &Contract, target: &Target, protocol: Protocol) -> Vec<CheckReport> {
+pub(crate) fn check_and_recheck_at(
+    contract: &Contract,
+    target: &Target,
+    protocol: Protocol,
+) -> Vec<CheckReport> {
     let request = request(contract, target, protocol);
     vec![check(&request), recheck(&request)]
 }
 
-/// What is asked of a server.
 pub(crate) const fn request<'a>(
     contract: &'a Contract,
     target: &'a Target,
@@ -89,8 +95,8 @@ pub(crate) const fn request<'a>(
     }
 }
 
-/// Everything that reports say of failures.
-pub(crate) fn told(reports: &[CheckReport]) -> String {
+/// The failures of these reports, one a line.
+pub(crate) fn failures_of(reports: &[CheckReport]) -> String {
     let mut text = String::new();
     for case in reports.iter().flat_map(|report| &report.cases) {
         for failure in &case.failures {
@@ -100,122 +106,100 @@ pub(crate) fn told(reports: &[CheckReport]) -> String {
     text
 }
 
-/// Mutants at once.
-pub(crate) const AT_ONCE: usize = 4;
-
-/// Checks the right twin and every mutant of a contract; fails with the list of those that were not caught.
-pub(crate) fn try_all(
-    name: &str,
-    right: impl Fn(&Call) -> ScriptedReply + Send + Sync + 'static,
-    mutants: Vec<Mutant>,
-) {
-    let contract = contract(name);
-    let right: Arc<CorrectHandler> = Arc::new(right);
-    twin_passes(&contract, &right);
-    let waiting = Mutex::new(mutants);
-    side_by_side(|| {
-        let mutant = waiting.lock().expect("no panic").pop()?;
-        Some(survives(&contract, &right, mutant))
-    });
-}
+/// Mutants that are checked at once.
+const PARALLEL_MUTANTS: usize = 4;
 
 pub(crate) type CorrectHandler = dyn Fn(&Call) -> ScriptedReply + Send + Sync;
 
-/// The right server must pass.
-pub(crate) fn twin_passes(contract: &Contract, right: &Arc<CorrectHandler>) {
-    let right = Arc::clone(right);
-    let twin = toy::serve(FaultMode::Right, Arc::new(move |call: &Call| right(call)));
-    let reports = checked(contract, twin.address, Protocol::Http1);
+/// Checks the correct server of a contract and every mutant of it.
+pub(crate) fn assert_mutants_rejected(
+    name: &str,
+    correct: impl Fn(&Call) -> ScriptedReply + Send + Sync + 'static,
+    mutants: Vec<Mutant>,
+) {
+    let contract = contract(name);
+    let correct: Arc<CorrectHandler> = Arc::new(correct);
+    assert_correct_passes(&contract, &correct);
+    assert_none_survives(mutants, |mutant| survival_in_toy(&contract, &correct, mutant));
+}
+
+/// Checks the correct server of a contract, which must pass.
+pub(crate) fn assert_correct_passes(contract: &Contract, correct: &Arc<CorrectHandler>) {
+    let correct = Arc::clone(correct);
+    let toy = toy::serve(FaultMode::Right, Arc::new(move |call: &Call| correct(call)));
+    let reports = check_and_recheck(contract, toy.address, Protocol::Http1);
     assert_eq!(
-        told(&reports),
+        failures_of(&reports),
         "",
-        "the right twin of {} must pass",
+        "the correct server of {} must pass",
         contract.name
     );
 }
 
-/// Checks a mutant; what is wrong with the check where it does not name the fault.
-pub(crate) fn survives(contract: &Contract, right: &Arc<CorrectHandler>, mutant: Mutant) -> Option<String> {
-    let all = |address| checked(contract, address, Protocol::Http1);
-    survives_what(all, right, mutant)
-}
-
-/// The same with other checks.
-pub(crate) fn survives_what(
-    checks: impl Fn(SocketAddr) -> Vec<CheckReport>,
-    right: &Arc<CorrectHandler>,
+/// Checks a mutant over HTTP/1.1; see [`survival`].
+pub(crate) fn survival_in_toy(
+    contract: &Contract,
+    correct: &Arc<CorrectHandler>,
     mutant: Mutant,
 ) -> Option<String> {
-    let (right, change) = (Arc::clone(right), mutant.change);
+    let (correct, change) = (Arc::clone(correct), mutant.change);
     let handler = move |call: &Call| {
-        let mut answer = right(call);
+        let mut answer = correct(call);
         change(call, &mut answer);
         answer
     };
-    let toy = toy::serve(mutant.habit, Arc::new(handler));
-    let said = told(&checks(toy.address));
-    if said.lines().any(|line| is_told(line, mutant.told)) {
-        return None;
-    }
-    let said: Vec<String> = said
-        .lines()
-        .take(6)
-        .map(|line| line.chars().take(150).collect())
-        .collect();
-    Some(format!(
-        "{}: nothing says `{}`; said was:\n{}",
-        mutant.name,
-        mutant.told,
-        said.join("\n")
-    ))
+    let toy = toy::serve(mutant.fault, Arc::new(handler));
+    let failures = failures_of(&check_and_recheck(contract, toy.address, Protocol::Http1));
+    survival(mutant.name, mutant.expected, &failures)
 }
 
-/// Whether a line says this; `*` stands for anything.
-pub(crate) fn is_told(line: &str, told: &str) -> bool {
-    let mut rest = Some(line);
-    for part in told.split('*') {
+/// Explains that the check did not detect a fault; `None` if a line of its failures matches the expected pattern.
+pub(crate) fn survival(name: &str, expected: &str, failures: &str) -> Option<String> {
+    if failures.lines().any(|line| matches_pattern(line, expected)) {
+        return None;
+    }
+    let failures: String = failures.chars().take(900).collect();
+    Some(format!("{name}: no failure contains `{expected}`:\n{failures}"))
+}
+
+/// Whether a text contains the parts of the pattern in their order; `*` separates them.
+pub(crate) fn matches_pattern(text: &str, pattern: &str) -> bool {
+    let mut rest = Some(text);
+    for part in pattern.split('*') {
         rest = rest.and_then(|rest| rest.split_once(part)).map(|(_, rest)| rest);
     }
     rest.is_some()
 }
 
-/// Checks a server with each of these faults; `said` is what the check says of it, asked for these words. Fails with all of which it
-/// does not say the words that stand beside them.
-pub(crate) fn each_is_told<F: Copy + std::fmt::Debug + Send>(
-    mutants: &[(F, &str)],
-    said: impl Fn(F, &str) -> String + Sync,
+/// Checks servers with these faults. `failures` checks a server with a fault, of which this failure is expected.
+pub(crate) fn assert_faults_rejected<F: Copy + std::fmt::Debug + Send>(
+    faults: &[(F, &str)],
+    failures: impl Fn(F, &str) -> String + Sync,
 ) {
-    let waiting = Mutex::new(mutants.to_vec());
-    side_by_side(|| {
-        let (fault, words) = waiting.lock().expect("no panic").pop()?;
-        let said = said(fault, words);
-        if said.lines().any(|line| is_told(line, words)) {
-            return Some(None);
-        }
-        let said: String = said.chars().take(1_500).collect();
-        Some(Some(format!(
-            "{fault:?}: nothing says `{words}`; said was:\n{said}"
-        )))
+    assert_none_survives(faults.to_vec(), |(fault, expected)| {
+        survival(&format!("{fault:?}"), expected, &failures(fault, expected))
     });
 }
 
-/// Calls `next` on several threads until it has nothing more; fails with all that it complained of.
-pub(crate) fn side_by_side(next: impl Fn() -> Option<Option<String>> + Sync) {
-    let complaints = Mutex::new(Vec::new());
+/// Checks mutants on several threads. `survival` explains why the check did not detect one.
+pub(crate) fn assert_none_survives<M: Send>(mutants: Vec<M>, survival: impl Fn(M) -> Option<String> + Sync) {
+    let (waiting, survivors) = (Mutex::new(mutants), Mutex::new(Vec::new()));
+    let next = || waiting.lock().expect("no panic").pop();
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..PARALLEL_MUTANTS {
             scope.spawn(|| {
-                while let Some(complaint) = next() {
-                    complaints.lock().expect("no panic").extend(complaint);
+                while let Some(mutant) = next() {
+                    let survivor = survival(mutant);
+                    survivors.lock().expect("no panic").extend(survivor);
                 }
             });
         }
     });
-    let complaints = complaints.into_inner().expect("no panic");
+    let survivors = survivors.into_inner().expect("no panic");
     assert!(
-        complaints.is_empty(),
+        survivors.is_empty(),
         "{} survived:\n{}",
-        complaints.len(),
-        complaints.join("\n")
+        survivors.len(),
+        survivors.join("\n")
     );
 }

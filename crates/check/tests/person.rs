@@ -1,11 +1,11 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::toy::{Call, FaultMode, ScriptedReply};
-use crate::{answers, habit, right, try_all};
+use crate::{assert_mutants_rejected, right, wrong_mode, wrong_reply};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 
-/// Changes the JSON of right answers.
+/// Changes the JSON of correct replies.
 fn value(
     change: impl Fn(&Call, &mut Value) + Send + Sync + 'static,
 ) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
@@ -38,11 +38,11 @@ fn stores() -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
 
 #[test]
 fn every_wrong_person_is_rejected() {
-    try_all(
+    assert_mutants_rejected(
         "person",
         right::person,
         vec![
-            answers(
+            wrong_reply(
                 "a lost picture",
                 "body at picture.",
                 value(|_, value| {
@@ -51,7 +51,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "no pictures in lists",
                 "GET /person: body at persons[1].picture",
                 value(|call, value| {
@@ -62,7 +62,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers("Latin-1", "body: not UTF-8", |_, answer| {
+            wrong_reply("Latin-1", "body: not UTF-8", |_, answer| {
                 let text = answer.text();
                 if text.contains("graubünden") && answer.status == 200 {
                     answer.body = text
@@ -71,7 +71,7 @@ fn every_wrong_person_is_rejected() {
                         .collect();
                 }
             }),
-            answers(
+            wrong_reply(
                 "UTF-8 twice",
                 "location.state: expected \"graubünden\"",
                 |_, answer| {
@@ -80,12 +80,12 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a stored person",
                 "a person that is created is not stored: GET /person/5: status: expected 404, got 200",
                 stores(),
             ),
-            answers(
+            wrong_reply(
                 "a longer list",
                 "GET /person: body at count: expected 4, got 5",
                 value(|call, value| {
@@ -94,7 +94,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "another order of links",
                 "body at links[0].p1",
                 value(|_, value| {
@@ -103,7 +103,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "links of p1 only",
                 "/links: body at",
                 value(|call, value| {
@@ -115,7 +115,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "links with ids only",
                 "links[0].p1.email",
                 value(|_, value| {
@@ -124,8 +124,8 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
-                "404 for the links of nobody",
+            wrong_reply(
+                "404 for the links of an unknown person",
                 "the links of an unknown person: GET /person/0/links: status: expected 200, got 404",
                 |call, answer| {
                     if call.path.ends_with("/links") && answer.text().contains("\"count\":0") {
@@ -133,7 +133,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "500 for an unknown person",
                 "an unknown person: GET /person/0: status: expected 404, got 500",
                 |call, answer| {
@@ -142,7 +142,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "null for an unknown person",
                 "status: expected 404, got 200 with the body `null`",
                 |call, answer| {
@@ -151,7 +151,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "a code in quotes",
                 "location.postCode: expected 69217, got \"69217\"",
                 value(|_, value| {
@@ -160,7 +160,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "the street as the city",
                 "location.city",
                 value(|_, value| {
@@ -169,7 +169,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "an echo without its picture",
                 "POST /person: body at picture",
                 value(|call, value| {
@@ -178,7 +178,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "an echo with its own id",
                 "POST /person: body at id",
                 value(|call, value| {
@@ -187,7 +187,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "always the same echo",
                 "POST /person: body at email",
                 value(|call, value| {
@@ -196,7 +196,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 }),
             ),
-            answers(
+            wrong_reply(
                 "201 for a new person",
                 "POST /person: status: expected 200, got 201",
                 |call, answer| {
@@ -205,7 +205,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "takes what is no JSON",
                 "malformed JSON: POST /person: status: expected 400, got 200",
                 |call, answer| {
@@ -214,7 +214,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "500 for what is no JSON",
                 "malformed JSON: POST /person: status: expected 400, got 500",
                 |call, answer| {
@@ -223,7 +223,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "takes a missing street",
                 "a person with a missing or invalid member: POST /person: status: expected 400, got 200",
                 |call, answer| {
@@ -237,12 +237,12 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers("500 for a code of 33 bits", "got 500", |call, answer| {
+            wrong_reply("500 for a code of 33 bits", "got 500", |call, answer| {
                 if answer.status == 400 && String::from_utf8_lossy(&call.body).contains("3000000000") {
                     answer.status = 500;
                 }
             }),
-            answers(
+            wrong_reply(
                 "JSON as text",
                 "header content-type: expected application/json",
                 |_, answer| {
@@ -251,12 +251,12 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            answers("a comma too many", "body: not JSON", |_, answer| {
+            wrong_reply("a comma too many", "body: not JSON", |_, answer| {
                 if answer.status == 200 {
                     answer.body = answer.text().replacen('{', "{,", 1).into_bytes();
                 }
             }),
-            answers(
+            wrong_reply(
                 "one person for all",
                 "GET /person/3: body at email",
                 |call, answer| {
@@ -265,7 +265,7 @@ fn every_wrong_person_is_rejected() {
                     }
                 },
             ),
-            habit(
+            wrong_mode(
                 "knows no chunked bodies",
                 "chunked body: POST /person",
                 FaultMode::KnowsNoChunks,

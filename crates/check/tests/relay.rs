@@ -1,13 +1,12 @@
 use crate::right::{self, RelayAction};
 use crate::toy::{Call, ScriptedReply};
-use crate::{Mutant, answers, contract, side_by_side, survives, twin_passes};
+use crate::{Mutant, assert_correct_passes, assert_none_survives, contract, survival_in_toy, wrong_reply};
 use prony_servers::Backend;
 use serde_json::Value;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A delay that overlaps and is soon over.
+/// Delay of the backend: long enough that calls overlap.
 const DELAY: Duration = Duration::from_millis(2);
 
 struct Relay {
@@ -20,7 +19,7 @@ impl Relay {
     }
 }
 
-/// Forwards a request changed.
+/// Changes forwarded requests.
 fn forwards(
     relay: &Arc<Relay>,
     change: fn(&mut Call),
@@ -35,7 +34,7 @@ fn forwards(
     }
 }
 
-/// Forwards what it should have answered itself.
+/// Forwards requests that the server should answer itself.
 fn forwards_where(
     relay: &Arc<Relay>,
     is: fn(&Call, &ScriptedReply) -> bool,
@@ -48,7 +47,7 @@ fn forwards_where(
     }
 }
 
-/// Drops what it should have forwarded.
+/// Drops requests that the server should forward.
 fn drops_where(
     is: fn(&Call, Option<Value>) -> bool,
 ) -> impl Fn(&Call, &mut ScriptedReply) + Send + Sync + 'static {
@@ -72,7 +71,7 @@ fn every_wrong_relay_is_rejected() {
             .flat_map(|some| some(relay))
             .collect()
     };
-    // Each has a backend of its own: the case with the absent backend would disturb the others.
+    // Each mutant has its own backend: the case without a backend would disturb the others.
     let with_backend = || {
         let relay = Arc::new(Relay {
             backend: Backend::start(DELAY).expect("a backend"),
@@ -86,46 +85,41 @@ fn every_wrong_relay_is_rejected() {
         (relay, right)
     };
     let (relay, right) = with_backend();
-    twin_passes(&contract, &right);
+    assert_correct_passes(&contract, &right);
     let count = all(&relay).len();
-    let next = AtomicUsize::new(0);
-    side_by_side(|| {
-        let place = next.fetch_add(1, Ordering::Relaxed);
-        if place >= count {
-            return None;
-        }
+    assert_none_survives((0..count).collect(), |index| {
         let (relay, right) = with_backend();
-        Some(survives(&contract, &right, all(&relay).swap_remove(place)))
+        survival_in_toy(&contract, &right, all(&relay).swap_remove(index))
     });
 }
 
 fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
     vec![
-        answers(
+        wrong_reply(
             "relays what is dropped",
             "header prony-digest: expected no such header",
             forwards_where(relay, |call, _| is_dropped(call)),
         ),
-        answers(
+        wrong_reply(
             "looks for the letters of drop",
             "messages that are dropped: POST /",
             forwards_where(relay, |call, _| {
                 is_dropped(call) && !String::from_utf8_lossy(&call.body).contains("\"drop\":true")
             }),
         ),
-        answers(
+        wrong_reply(
             "drops wherever the letters are",
             "messages that only look as if they must be dropped",
             drops_where(|call, _| String::from_utf8_lossy(&call.body).contains("drop\":true")),
         ),
-        answers(
+        wrong_reply(
             "drops what is truthy",
             "messages that only look as if they must be dropped",
             drops_where(|_, message| {
                 message.is_some_and(|message| !message["drop"].is_null() && message["drop"] != false)
             }),
         ),
-        answers(
+        wrong_reply(
             "hides invalid JSON behind 204",
             "malformed JSON: POST /: status: expected 400, got 204",
             |_, answer| {
@@ -134,17 +128,17 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "relays invalid JSON",
             "malformed JSON",
             forwards_where(relay, |_, answer| answer.status == 400),
         ),
-        answers("500 on invalid JSON", "got 500", |_, answer| {
+        wrong_reply("500 on invalid JSON", "got 500", |_, answer| {
             if answer.status == 400 {
                 answer.status = 500;
             }
         }),
-        answers(
+        wrong_reply(
             "takes text for JSON",
             "a body that is neither JSON nor declared as JSON is relayed",
             |call, answer| {
@@ -153,7 +147,7 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "relays nop",
             "GET /nop: status: expected 200, got 204",
             forwards_where(relay, |call, _| call.path == "/nop"),
@@ -164,8 +158,8 @@ fn decisions(relay: &Arc<Relay>) -> Vec<Mutant> {
 #[expect(clippy::too_many_lines, reason = "a table of mutants")]
 fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
     vec![
-        answers("no body", "body_bytes", forwards(relay, |call| call.body.clear())),
-        answers(
+        wrong_reply("no body", "body_bytes", forwards(relay, |call| call.body.clear())),
+        wrong_reply(
             "a body written anew",
             "bodies arrive unchanged: POST /received/body: body at body_",
             forwards(relay, |call| {
@@ -174,7 +168,7 @@ fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
                 }
             }),
         ),
-        answers(
+        wrong_reply(
             "a header lost",
             "headers arrive unchanged: POST /received/headers: body at headers.authorization",
             forwards(relay, |call| {
@@ -182,7 +176,7 @@ fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
                     .retain(|(name, _)| !name.eq_ignore_ascii_case("authorization"));
             }),
         ),
-        answers(
+        wrong_reply(
             "a random id lost",
             "header prony-digest: expected",
             forwards(relay, |call| {
@@ -190,21 +184,21 @@ fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
                     .retain(|(name, _)| !name.eq_ignore_ascii_case("x-request-id"));
             }),
         ),
-        answers(
+        wrong_reply(
             "a header more",
             "body at headers.x-relay",
             forwards(relay, |call| {
                 call.headers.push(("X-Relay".into(), b"yes".to_vec()));
             }),
         ),
-        answers(
+        wrong_reply(
             "the second of two headers lost",
             "headers.x-twice: expected \"one, two\", got \"one\"",
             forwards(relay, |call| {
                 call.headers.retain(|(_, value)| value != b"two");
             }),
         ),
-        answers(
+        wrong_reply(
             "its own agent",
             "body at headers.user-agent",
             forwards(relay, |call| {
@@ -213,21 +207,21 @@ fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
                 call.headers.push(("User-Agent".into(), b"relay".to_vec()));
             }),
         ),
-        answers(
+        wrong_reply(
             "the query lost",
             "body at target: expected \"/received?x=1",
             forwards(relay, |call| {
                 call.target = call.target.split('?').next().unwrap_or_default().to_owned();
             }),
         ),
-        answers(
+        wrong_reply(
             "the path decoded",
             "body at target",
             forwards(relay, |call| {
                 call.target = call.target.replace("%2e", ".");
             }),
         ),
-        answers(
+        wrong_reply(
             "always POST",
             "body at method: expected \"PUT\", got \"POST\"",
             forwards(relay, |call| {
@@ -239,7 +233,7 @@ fn requests(relay: &Arc<Relay>) -> Vec<Mutant> {
 
 fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
     vec![
-        answers(
+        wrong_reply(
             "204 for all",
             "the backend's reply comes back unchanged",
             |_, answer| {
@@ -249,12 +243,12 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "a header of the reply lost",
             "header x-answer: expected",
             |_, answer| answer.remove("x-answer"),
         ),
-        answers(
+        wrong_reply(
             "a type of its own",
             "header content-type: expected text/plain, got application/octet-stream",
             |_, answer| {
@@ -263,7 +257,7 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "a digest made up",
             "header prony-digest: expected",
             |_, answer| {
@@ -272,7 +266,7 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "no backend asked at all",
             "header prony-digest: expected",
             |call, answer| {
@@ -281,7 +275,7 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers(
+        wrong_reply(
             "500 without a backend",
             "status: expected 502, got 500",
             |_, answer| {
@@ -290,7 +284,7 @@ fn replies(_: &Arc<Relay>) -> Vec<Mutant> {
                 }
             },
         ),
-        answers("the body of the reply cut", "body: ends after", |_, answer| {
+        wrong_reply("the body of the reply cut", "body: ends after", |_, answer| {
             if answer.text().starts_with("piece") {
                 answer.body.truncate(5);
             }

@@ -336,10 +336,10 @@ pub(crate) fn upload(call: &Call) -> ScriptedReply {
     }
 }
 
-/// What is said of a body.
+/// The reply to an upload.
 pub(crate) fn received(body: &[u8]) -> ScriptedReply {
-    let said = json!({ "sha256": digest(body), "bytes": body.len() });
-    ScriptedReply::of(200, "application/json", said.to_string())
+    let received = json!({ "sha256": digest(body), "bytes": body.len() });
+    ScriptedReply::of(200, "application/json", received.to_string())
 }
 
 pub(crate) fn digest(body: &[u8]) -> String {

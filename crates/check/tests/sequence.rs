@@ -1,7 +1,7 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::toy::{Call, FaultMode, ScriptedReply};
-use crate::{answers, habit, right, try_all};
+use crate::{assert_mutants_rejected, right, wrong_mode, wrong_reply};
 
 fn n(call: &Call) -> Option<u64> {
     call.segments().last()?.parse().ok()
@@ -11,7 +11,7 @@ fn is(operation: &'static str, call: &Call) -> bool {
     call.path.contains(operation)
 }
 
-/// Changes the text of right answers of one operation.
+/// Changes the text of the correct replies of one operation.
 fn text(
     operation: &'static str,
     change: impl Fn(&str, u64) -> String + Send + Sync + 'static,
@@ -41,41 +41,41 @@ fn accepts(read: fn(&str) -> Option<u64>) -> impl Fn(&Call, &mut ScriptedReply) 
 
 #[test]
 fn every_wrong_sequence_is_rejected() {
-    try_all(
+    assert_mutants_rejected(
         "sequence",
         right::sequence,
         vec![
-            answers(
+            wrong_reply(
                 "counts from 0",
                 "number 1 of the integers: expected 1, got 0",
                 text("count", |text, _| format!("0 {text}")),
             ),
-            answers(
+            wrong_reply(
                 "stops before n",
                 "too few numbers",
                 text("count", |_, n| right::numbers("count", n.saturating_sub(1))),
             ),
-            answers(
+            wrong_reply(
                 "goes beyond n",
                 "too many numbers",
                 text("count", |_, n| right::numbers("count", n + 1)),
             ),
-            answers(
+            wrong_reply(
                 "commas",
                 "count 1 to 500: GET /api/count/2: body: differs at byte 1",
                 text("count", |text, _| text.replace(' ', ",")),
             ),
-            answers(
+            wrong_reply(
                 "a space at the end",
                 "extra white space at the end",
                 text("count", |text, _| format!("{text} ")),
             ),
-            answers(
+            wrong_reply(
                 "a newline",
                 "fib 0 to 100: GET /api/fib/0: body: an extra newline",
                 text("fib", |text, _| format!("{text}\n")),
             ),
-            answers(
+            wrong_reply(
                 "0 for nothing",
                 "GET /api/count/0: body: too many numbers",
                 text(
@@ -85,7 +85,7 @@ fn every_wrong_sequence_is_rejected() {
                     },
                 ),
             ),
-            answers(
+            wrong_reply(
                 "64 bits signed",
                 "number 94 of the Fibonacci numbers: not exact beyond 64 bits",
                 text("fib", |text, _| {
@@ -95,7 +95,7 @@ fn every_wrong_sequence_is_rejected() {
                     })
                 }),
             ),
-            answers(
+            wrong_reply(
                 "64 bits unsigned",
                 "number 95 of the Fibonacci numbers: not exact beyond 64 bits",
                 text("fib", |text, _| {
@@ -105,7 +105,7 @@ fn every_wrong_sequence_is_rejected() {
                     })
                 }),
             ),
-            answers(
+            wrong_reply(
                 "128 bits",
                 "number 188 of the Fibonacci numbers",
                 text("fib", |text, _| {
@@ -118,7 +118,7 @@ fn every_wrong_sequence_is_rejected() {
                     })
                 }),
             ),
-            answers(
+            wrong_reply(
                 "floats",
                 "written as a floating-point number",
                 text("fib", |text, _| {
@@ -131,22 +131,22 @@ fn every_wrong_sequence_is_rejected() {
                     })
                 }),
             ),
-            answers(
+            wrong_reply(
                 "begins with 1 1",
                 "number 1 of the Fibonacci numbers: expected 0, got 1",
                 text("fib", |text, _| text.replacen("0 1", "1 1", 1)),
             ),
-            answers("knows 500 numbers", "count of random numbers", |call, answer| {
+            wrong_reply("knows 500 numbers", "count of random numbers", |call, answer| {
                 if n(call).is_some_and(|n| n > 500) {
                     *answer = ScriptedReply::new(404);
                 }
             }),
-            answers(
+            wrong_reply(
                 "remembers the first reply of fib",
                 "fib 0 to 100: GET /api/fib/1",
                 text("fib", |_, _| "0".into()),
             ),
-            answers(
+            wrong_reply(
                 "500 on bad input",
                 "count of values that are not numbers from 0 to 10000: GET /api/count/-1: status: expected 400 or 404, got 500",
                 |call, answer| {
@@ -155,7 +155,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "500 on a large number",
                 "GET /api/fib/10001: status: expected 400 or 404, got 500",
                 |call, answer| {
@@ -164,17 +164,17 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "takes 10001",
                 "GET /api/count/10001: status: expected 400 or 404, got 200",
                 accepts(|text| text.parse().ok().filter(|n| *n == 10_001)),
             ),
-            answers(
+            wrong_reply(
                 "takes the beginning of 12a",
                 "GET /api/count/12a: status: expected 400 or 404, got 200",
                 accepts(|text| text.strip_suffix('a').and_then(|digits| digits.parse().ok())),
             ),
-            answers(
+            wrong_reply(
                 "takes 1.5",
                 "GET /api/count/1.5: status: expected 400 or 404, got 200",
                 accepts(|text| {
@@ -184,12 +184,12 @@ fn every_wrong_sequence_is_rejected() {
                         .map(|number| number as u64)
                 }),
             ),
-            answers(
+            wrong_reply(
                 "takes -1 for nothing",
                 "GET /api/count/-1: status: expected 400 or 404, got 200",
                 accepts(|text| text.starts_with('-').then_some(0)),
             ),
-            answers(
+            wrong_reply(
                 "takes one more segment",
                 "GET /api/count/3/4: status: expected 400 or 404, got 200",
                 |call, answer| {
@@ -198,7 +198,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "answers prime like count",
                 "GET /api/prime/7: status",
                 |call, answer| {
@@ -207,7 +207,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "mixes replies up under load",
                 "many connections: GET /api/",
                 |call, answer| {
@@ -216,7 +216,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "no type for fib",
                 "GET /api/fib/0: header content-type",
                 |call, answer| {
@@ -225,7 +225,7 @@ fn every_wrong_sequence_is_rejected() {
                     }
                 },
             ),
-            habit("swaps pairs", "one packet: GET /api/", FaultMode::SwapsPairs),
+            wrong_mode("swaps pairs", "one packet: GET /api/", FaultMode::SwapsPairs),
         ],
     );
 }

@@ -1,7 +1,7 @@
 #![expect(clippy::too_many_lines, reason = "a table of mutants")]
 
 use crate::toy::{Call, ScriptedReply};
-use crate::{answers, right, try_all};
+use crate::{assert_mutants_rejected, right, wrong_reply};
 use std::sync::Mutex;
 
 /// Changes the page.
@@ -32,16 +32,16 @@ fn lines(
 #[test]
 fn every_wrong_snoop_is_rejected() {
     let first_page: Mutex<Option<Vec<u8>>> = Mutex::new(None);
-    try_all(
+    assert_mutants_rejected(
         "snoop",
         right::snoop,
         vec![
-            answers(
+            wrong_reply(
                 "values bare",
                 "body: not escaped for HTML",
                 lines(|name, value| format!("HEADER: {} = {value}", name.to_lowercase())),
             ),
-            answers(
+            wrong_reply(
                 "ampersands bare",
                 "body: not escaped for HTML",
                 lines(|name, value| {
@@ -49,12 +49,12 @@ fn every_wrong_snoop_is_rejected() {
                     format!("HEADER: {} = {value}", right::escaped(&name.to_lowercase()))
                 }),
             ),
-            answers(
+            wrong_reply(
                 "names bare",
                 "x-a&b",
                 lines(|name, value| format!("HEADER: {} = {}", name.to_lowercase(), right::escaped(value))),
             ),
-            answers(
+            wrong_reply(
                 "escaped twice",
                 "values are escaped: GET /: body: no line",
                 lines(|name, value| {
@@ -65,17 +65,17 @@ fn every_wrong_snoop_is_rejected() {
                     )
                 }),
             ),
-            answers(
+            wrong_reply(
                 "names as they came",
                 "body: no line `HEADER: accept",
                 lines(|name, value| format!("HEADER: {} = {}", right::escaped(name), right::escaped(value))),
             ),
-            answers(
+            wrong_reply(
                 "a colon instead",
                 "body: no line `HEADER: accept",
                 page(|_, text| text.replace(" = ", ": ")),
             ),
-            answers(
+            wrong_reply(
                 "no Host",
                 "a body with `HEADER: host = ` in it",
                 page(|_, text| {
@@ -85,12 +85,12 @@ fn every_wrong_snoop_is_rejected() {
                         .join("\n")
                 }),
             ),
-            answers(
+            wrong_reply(
                 "one of two",
                 "a repeated header",
                 page(|_, text| text.replace("HEADER: x-twice = one\n", "")),
             ),
-            answers(
+            wrong_reply(
                 "cookies left out",
                 "body: no line `HEADER: cookie",
                 page(|_, text| {
@@ -100,7 +100,7 @@ fn every_wrong_snoop_is_rejected() {
                         .join("\n")
                 }),
             ),
-            answers(
+            wrong_reply(
                 "cut at a semicolon",
                 "body: no line",
                 page(|_, text| {
@@ -110,7 +110,7 @@ fn every_wrong_snoop_is_rejected() {
                         .join("\n")
                 }),
             ),
-            answers(
+            wrong_reply(
                 "cut after 64 letters",
                 "body: no line",
                 page(|_, text| {
@@ -120,12 +120,12 @@ fn every_wrong_snoop_is_rejected() {
                         .join("\n")
                 }),
             ),
-            answers(
+            wrong_reply(
                 "percent signs decoded",
                 "body: no line `HEADER: x-percent",
                 page(|_, text| text.replace("%3C", "<")),
             ),
-            answers(
+            wrong_reply(
                 "no charset",
                 "header content-type: expected text/html; charset=utf-8",
                 |_, answer| {
@@ -134,23 +134,23 @@ fn every_wrong_snoop_is_rejected() {
                     }
                 },
             ),
-            answers("plain text", "got text/plain", |_, answer| {
+            wrong_reply("plain text", "got text/plain", |_, answer| {
                 if answer.status == 200 {
                     answer.set("Content-Type", "text/plain; charset=utf-8");
                 }
             }),
-            answers(
+            wrong_reply(
                 "no pre",
                 "a body with `<pre>` in it",
                 page(|_, text| text.replace("<pre>", "<p>")),
             ),
-            answers("the first page for all", "body: no line", move |_, answer| {
+            wrong_reply("the first page for all", "body: no line", move |_, answer| {
                 if answer.status == 200 {
                     let mut first = first_page.lock().expect("no panic");
                     answer.body = first.get_or_insert_with(|| answer.body.clone()).clone();
                 }
             }),
-            answers(
+            wrong_reply(
                 "the page on any path",
                 "other paths: GET /index.html: status: expected 404, got 200",
                 |call, answer| {
@@ -163,7 +163,7 @@ fn every_wrong_snoop_is_rejected() {
                     }
                 },
             ),
-            answers(
+            wrong_reply(
                 "compressed unasked",
                 "header content-encoding: expected no such header",
                 |_, answer| {

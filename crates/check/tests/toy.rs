@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 server whose replies, and whose ways of reading and writing, can be made wrong.
+//! A small HTTP/1.1 server with scripted replies and configurable faults in reading and writing.
 
 use crate::listening::Threads;
 use std::io::{Read as _, Write as _};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// A request as it was read.
+/// A request that was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) method: String,
@@ -18,7 +18,7 @@ pub(crate) struct Call {
     /// As sent.
     pub(crate) headers: Vec<(String, Vec<u8>)>,
     pub(crate) body: Vec<u8>,
-    /// A long body was not read.
+    /// Whether a long body was not read.
     pub(crate) left: bool,
     /// Number on its connection, from 1.
     pub(crate) on_connection: usize,
@@ -26,7 +26,7 @@ pub(crate) struct Call {
     pub(crate) number: usize,
 }
 
-/// A reply as it is written.
+/// A reply to write.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ScriptedReply {
     pub(crate) status: u16,
@@ -34,9 +34,9 @@ pub(crate) struct ScriptedReply {
     pub(crate) body: Vec<u8>,
     /// Pieces of a body in chunks, instead of `body`: each is sent when its pause is over.
     pub(crate) stream: Vec<(Duration, String)>,
-    /// These bytes instead of everything else.
+    /// Bytes to send in place of a serialized reply.
     pub(crate) raw: Option<Vec<u8>>,
-    /// The connection ends afterwards, without saying so.
+    /// The connection ends afterwards, without `Connection: close`.
     pub(crate) hang_up: bool,
 }
 
@@ -83,37 +83,37 @@ impl Call {
     }
 }
 
-/// How a server may read and write wrongly.
+/// A fault of a server in reading or writing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FaultMode {
     Right,
-    /// Takes the first bytes that come for a whole request.
+    /// Treats the result of the first read as a whole request.
     ReadsOnce,
-    /// Leaves bodies lying in the connection.
+    /// Does not read request bodies.
     LeavesBodies,
-    /// Leaves bodies lying in the connection that are longer than 20 MiB.
+    /// Does not read request bodies longer than 20 MiB.
     LeavesLargeBodies,
-    /// Knows no chunked bodies.
+    /// Does not decode chunked bodies.
     KnowsNoChunks,
     /// Answers two requests of one packet in the wrong order.
     SwapsPairs,
-    /// Forgets what came after a request in the same packet, and hangs up.
+    /// Ignores bytes after a request in the same packet, and closes the connection.
     ForgetsTheSecond,
 }
 
 pub(crate) type Handler = dyn Fn(&Call) -> ScriptedReply + Send + Sync;
 
-/// Serves what the handler answers.
-pub(crate) fn serve(habit: FaultMode, handler: Arc<Handler>) -> Threads {
+/// Serves the replies of the handler.
+pub(crate) fn serve(fault: FaultMode, handler: Arc<Handler>) -> Threads {
     let total = Arc::new(AtomicUsize::new(0));
     Threads::start(move |stream| {
-        Connection::new(stream, habit, Arc::clone(&handler), Arc::clone(&total)).serve();
+        Connection::new(stream, fault, Arc::clone(&handler), Arc::clone(&total)).serve();
     })
 }
 
 struct Connection {
     stream: TcpStream,
-    habit: FaultMode,
+    fault: FaultMode,
     handler: Arc<Handler>,
     total: Arc<AtomicUsize>,
     buffer: Vec<u8>,
@@ -121,11 +121,11 @@ struct Connection {
 }
 
 impl Connection {
-    fn new(stream: TcpStream, habit: FaultMode, handler: Arc<Handler>, total: Arc<AtomicUsize>) -> Self {
+    fn new(stream: TcpStream, fault: FaultMode, handler: Arc<Handler>, total: Arc<AtomicUsize>) -> Self {
         let _ = stream.set_nodelay(true);
         Self {
             stream,
-            habit,
+            fault,
             handler,
             total,
             buffer: Vec::new(),
@@ -133,24 +133,24 @@ impl Connection {
         }
     }
 
-    /// Until the client leaves, or something cannot be read.
+    /// Serves until the client closes the connection or sends a malformed request.
     fn serve(mut self) -> Option<()> {
         loop {
             let call = self.read()?;
             let answer = (self.handler)(&call);
-            if self.habit == FaultMode::SwapsPairs && !self.buffer.is_empty() {
+            if self.fault == FaultMode::SwapsPairs && !self.buffer.is_empty() {
                 let second = self.read()?;
                 let later = (self.handler)(&second);
                 self.write(&second, &later)?;
             }
             self.write(&call, &answer)?;
-            if answer.hang_up || (self.habit == FaultMode::ForgetsTheSecond && !self.buffer.is_empty()) {
+            if answer.hang_up || (self.fault == FaultMode::ForgetsTheSecond && !self.buffer.is_empty()) {
                 return None;
             }
         }
     }
 
-    fn more(&mut self) -> Option<()> {
+    fn read_more(&mut self) -> Option<()> {
         let mut piece = [0; 16384];
         let length = self.stream.read(&mut piece).ok().filter(|length| *length > 0)?;
         self.buffer.extend_from_slice(&piece[..length]);
@@ -166,8 +166,8 @@ impl Connection {
             };
             match head {
                 Head::Whole(length, call) => break (length, *call),
-                Head::Partial if self.habit != FaultMode::ReadsOnce || self.buffer.is_empty() => {
-                    self.more()?;
+                Head::Partial if self.fault != FaultMode::ReadsOnce || self.buffer.is_empty() => {
+                    self.read_more()?;
                 }
                 _ => {
                     let refusal = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n";
@@ -181,7 +181,7 @@ impl Connection {
         let is_large = length
             .and_then(|length| length.parse().ok())
             .is_some_and(|length: usize| length > 20 << 20);
-        let leaves = match self.habit {
+        let leaves = match self.fault {
             FaultMode::LeavesBodies => true,
             FaultMode::LeavesLargeBodies => is_large,
             _ => false,
@@ -189,7 +189,7 @@ impl Connection {
         if leaves {
             call.left = is_large;
         } else {
-            call.body = self.body(&call)?;
+            call.body = self.read_body(&call)?;
         }
         self.served += 1;
         call.on_connection = self.served;
@@ -197,14 +197,14 @@ impl Connection {
         Some(call)
     }
 
-    fn body(&mut self, call: &Call) -> Option<Vec<u8>> {
-        if call.header("transfer-encoding").is_some() && self.habit != FaultMode::KnowsNoChunks {
+    fn read_body(&mut self, call: &Call) -> Option<Vec<u8>> {
+        if call.header("transfer-encoding").is_some() && self.fault != FaultMode::KnowsNoChunks {
             let mut body = Vec::new();
             loop {
-                let line = self.line()?;
+                let line = self.read_line()?;
                 let size = usize::from_str_radix(line.trim(), 16).ok()?;
-                body.extend(self.exactly(size)?);
-                self.line()?;
+                body.extend(self.read_exactly(size)?);
+                self.read_line()?;
                 if size == 0 {
                     return Some(body);
                 }
@@ -214,22 +214,22 @@ impl Connection {
             .header("content-length")
             .map_or("0".into(), String::from_utf8_lossy);
         let length = length.parse().ok()?;
-        self.exactly(length)
+        self.read_exactly(length)
     }
 
-    fn line(&mut self) -> Option<String> {
+    fn read_line(&mut self) -> Option<String> {
         loop {
             if let Some(end) = self.buffer.windows(2).position(|pair| pair == b"\r\n") {
                 let line: Vec<u8> = self.buffer.drain(..end + 2).collect();
                 return String::from_utf8(line).ok();
             }
-            self.more()?;
+            self.read_more()?;
         }
     }
 
-    fn exactly(&mut self, length: usize) -> Option<Vec<u8>> {
+    fn read_exactly(&mut self, length: usize) -> Option<Vec<u8>> {
         while self.buffer.len() < length {
-            self.more()?;
+            self.read_more()?;
         }
         let rest = self.buffer.split_off(length);
         Some(std::mem::replace(&mut self.buffer, rest))
@@ -239,10 +239,10 @@ impl Connection {
         if !answer.stream.is_empty() {
             return self.write_stream(answer);
         }
-        self.stream.write_all(&serialised(call, answer)).ok()
+        self.stream.write_all(&serialize(call, answer)).ok()
     }
 
-    /// Until all is sent, or the client has left.
+    /// Writes the pieces until all are sent or the client has closed the connection.
     fn write_stream(&mut self, answer: &ScriptedReply) -> Option<()> {
         let mut out = head(answer);
         out.extend_from_slice(b"Transfer-Encoding: chunked\r\n\r\n");
@@ -261,7 +261,7 @@ impl Connection {
     }
 }
 
-fn serialised(call: &Call, answer: &ScriptedReply) -> Vec<u8> {
+fn serialize(call: &Call, answer: &ScriptedReply) -> Vec<u8> {
     if let Some(raw) = &answer.raw {
         return raw.clone();
     }
@@ -296,7 +296,7 @@ fn head(answer: &ScriptedReply) -> Vec<u8> {
     out
 }
 
-/// What the received bytes are.
+/// The result of parsing the received bytes.
 enum Head {
     Whole(usize, Box<Call>),
     Partial,
@@ -315,7 +315,7 @@ fn parse(buffer: &[u8]) -> Head {
     let path = target.split('?').next().unwrap_or_default();
     let call = Call {
         method: request.method.unwrap_or_default().to_owned(),
-        path: decoded(path),
+        path: percent_decode(path),
         target: target.clone(),
         headers: request
             .headers
@@ -330,7 +330,7 @@ fn parse(buffer: &[u8]) -> Head {
     Head::Whole(length, Box::new(call))
 }
 
-fn decoded(path: &str) -> String {
+fn percent_decode(path: &str) -> String {
     let mut out = Vec::new();
     let mut rest = path.as_bytes();
     while let Some((&first, after)) = rest.split_first() {

@@ -10,10 +10,10 @@
 
 mod clock;
 mod error;
-mod kept;
 mod log;
 mod os;
 mod pacer;
+mod partial_reply;
 mod recorder;
 mod resolve;
 mod run;

@@ -1,7 +1,7 @@
 //! Prepares a workload for a protocol: serializes requests, compiles expectations and sets up choices.
 
 use crate::EngineError;
-use crate::kept::Budget;
+use crate::partial_reply::Budget;
 use prony_load::{
     Body, CompiledExpectation, ExactBody, GeneratedBody, Header, Job, Load, Operation, Order, Parameter,
     Part, Request, Source, Template, WorkloadError,

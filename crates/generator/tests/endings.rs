@@ -21,7 +21,8 @@ on_both_transports!(
     a_server_that_always_says_goodbye_at_once_is_told,
     over_tls_a_bad_greeting_costs_one_connection,
     over_tls_a_server_without_http2_is_told,
-    over_tls_a_body_until_the_end_needs_a_goodbye,
+    over_tls_a_body_until_the_end_needs_close_notify,
+    over_tls_close_notify_ends_a_body_before_the_socket_closes,
 );
 
 fn warns_of(recording: &Recording, part: &str) -> bool {
@@ -297,31 +298,51 @@ fn over_tls_a_server_without_http2_is_told(transport: TransportChoice) {
     assert!(error.to_string().contains("answers in HTTP/1.1"), "{error}");
 }
 
-fn over_tls_a_body_until_the_end_needs_a_goodbye(transport: TransportChoice) {
-    for says_goodbye in [true, false] {
-        let server = over_tls(&[], move |mut stream| {
-            let (mut head, mut byte) = (Vec::new(), [0]);
-            while !head.ends_with(b"\r\n\r\n") {
-                match stream.read(&mut byte) {
-                    Ok(1) => head.push(byte[0]),
-                    _ => return,
-                }
+/// Replies with a body that ends with the connection, and calls `end`. Then it waits until the client closes the socket.
+fn close_delimited(end: impl Fn(&mut Tls) + Send + Sync + 'static) -> Server {
+    over_tls(&[], move |mut stream| {
+        let (mut head, mut byte) = (Vec::new(), [0]);
+        while !head.ends_with(b"\r\n\r\n") {
+            match stream.read(&mut byte) {
+                Ok(1) => head.push(byte[0]),
+                _ => return,
             }
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello");
-            if says_goodbye {
-                stream.conn.send_close_notify();
-            }
-            let _ = stream.flush();
-            let _ = stream.sock.shutdown(Shutdown::Write);
-            let _ = stream.sock.read_to_end(&mut Vec::new());
-        });
-        let recording = run(&tls_job(&server, transport, Protocol::Http1));
-        if says_goodbye {
-            assert_all_valid(&recording);
-        } else {
-            assert_eq!(recording.outcomes.unexpected, 20, "{:?}", recording.outcomes);
-            let shown = &recording.unexpected_replies[0];
-            assert!(shown.got.contains("close_notify"), "{shown:?}");
         }
-    }
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nhello");
+        end(&mut stream);
+        let _ = stream.sock.read_to_end(&mut Vec::new());
+    })
+}
+
+fn send_close_notify(stream: &mut Tls) {
+    stream.conn.send_close_notify();
+    let _ = stream.flush();
+}
+
+fn over_tls_a_body_until_the_end_needs_close_notify(transport: TransportChoice) {
+    let server = close_delimited(|stream| {
+        let _ = stream.sock.shutdown(Shutdown::Write);
+    });
+    let recording = run(&tls_job(&server, transport, Protocol::Http1));
+    assert_eq!(recording.outcomes.unexpected, 20, "{:?}", recording.outcomes);
+    let shown = &recording.unexpected_replies[0];
+    assert!(shown.got.contains("close_notify"), "{shown:?}");
+
+    let server = close_delimited(|stream| {
+        send_close_notify(stream);
+        let _ = stream.sock.shutdown(Shutdown::Write);
+    });
+    assert_all_valid(&run(&tls_job(&server, transport, Protocol::Http1)));
+}
+
+/// RFC 8446, section 6.1: `close_notify` ends the server's data, so a client must not wait for the end of the TCP stream. The
+/// check reads it the same way: `close_notify_ends_a_body_before_the_socket_closes` in its tests.
+fn over_tls_close_notify_ends_a_body_before_the_socket_closes(transport: TransportChoice) {
+    let server = close_delimited(send_close_notify);
+    let job = tls_job(&server, transport, Protocol::Http1);
+    let recording = run(&job);
+    assert_all_valid(&recording);
+    assert_eq!(recording.requests.valid, 20);
+    let slowest = recording.service_time_ns.expect("replies").max;
+    assert!(slowest < job.timeout_ns / 4, "{slowest} ns");
 }

@@ -5,12 +5,24 @@
 #[error("{0}")]
 pub struct LayerError(pub String);
 
+/// Whether the peer may still send on a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PeerStream {
+    /// More data may follow.
+    Open,
+    /// The peer has announced the end of its data (TLS: `close_notify`). The caller must treat this like the end of the
+    /// TCP stream and must not wait for the peer to close the socket.
+    Ended,
+}
+
 /// State of one connection between transport and protocol.
 pub trait Layer: Sized {
     /// Configuration that all connections of a job share.
     type Config: Clone + Send + 'static;
 
-    /// Whether bytes pass unchanged. The worker then skips the layer, and nothing is copied.
+    /// Whether bytes pass unchanged. The worker then skips the layer, and nothing is copied. Without a layer, the end of
+    /// the TCP stream is the only end there is. With one, a TCP stream that ends before [`PeerStream::Ended`] may have been
+    /// truncated.
     const IDENTITY: bool;
 
     /// Creates the state of a new connection.
@@ -27,15 +39,14 @@ pub trait Layer: Sized {
         false
     }
 
-    /// Whether the peer has announced that it sends no more, so that the end of the connection is expected.
-    fn is_closed_by_peer(&self) -> bool {
-        true
-    }
-
     /// Processes bytes from the peer. Appends the decrypted bytes to `plain`, and bytes that must be sent in response
-    /// to `wire`.
-    fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, wire: &mut Vec<u8>)
-    -> Result<(), LayerError>;
+    /// to `wire`. Everything after [`PeerStream::Ended`] is ignored.
+    fn unseal(
+        &mut self,
+        from_peer: &[u8],
+        plain: &mut Vec<u8>,
+        wire: &mut Vec<u8>,
+    ) -> Result<PeerStream, LayerError>;
 
     /// Encrypts `plain` and appends the result to `wire`.
     fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError>;
@@ -61,9 +72,14 @@ impl Layer for PlainTcp {
         true
     }
 
-    fn unseal(&mut self, from_peer: &[u8], plain: &mut Vec<u8>, _: &mut Vec<u8>) -> Result<(), LayerError> {
+    fn unseal(
+        &mut self,
+        from_peer: &[u8],
+        plain: &mut Vec<u8>,
+        _: &mut Vec<u8>,
+    ) -> Result<PeerStream, LayerError> {
         plain.extend_from_slice(from_peer);
-        Ok(())
+        Ok(PeerStream::Open)
     }
 
     fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError> {

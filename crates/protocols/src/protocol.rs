@@ -197,10 +197,10 @@ pub trait Protocol: Sized {
 
     /// What the peer must send before any request (see [`Protocol::is_ready`]), as the end of the sentence "the server
     /// closed the connection before …".
-    const GREETING: &'static str;
+    const FIRST_FROM_PEER: &'static str;
 
     /// Error text for a connection that the peer ends with the first thing it sends.
-    const GONE_AT_ONCE: &'static str;
+    const CLOSED_BEFORE_REQUESTS: &'static str;
 
     /// Whether a safe request may be sent again if its connection closed at the same time. HTTP/2 itself reports which
     /// requests were not processed.
@@ -211,10 +211,10 @@ pub trait Protocol: Sized {
 
     /// Whether a request that waits behind one that timed out has timed out as well, where that costs the connection; else its
     /// connection was reset.
-    const TIMES_OUT_IN_TURN: bool = false;
+    const QUEUED_REQUESTS_TIME_OUT: bool = false;
 
     /// Whether the protocol itself reports the end of each message of a reply ([`ReplySink::message`]).
-    const TELLS_MESSAGES: bool = false;
+    const DELIMITS_MESSAGES: bool = false;
 
     /// Serialises the parts that are the same for each request.
     fn prepare(request: &Request, target: &Target) -> Result<Self::Request, PrepareError>;

@@ -1,13 +1,13 @@
-//! Cases in which clients leave in the middle of their streams.
+//! Cases in which clients disconnect in the middle of their streams.
 //!
-//! Nothing may go on for those who have left. Two things of that are seen from outside: the service's CPU time, which falls to
-//! nearly nothing once nobody asks it for anything; and that it serves as many others as before, so that what it had for the
-//! first ones (threads, descriptors, places in a pool) was given back.
+//! The service must stop working for clients that have disconnected. Two signs of that are visible from outside. The service's CPU
+//! time falls to almost nothing once no client has a request in flight. And it serves as many new clients as before, which
+//! requires that the resources of the first ones are released (threads, descriptors, entries of a pool).
 
-use crate::case_result::Tally;
-use crate::judge::{failure, unanswered};
+use crate::judge::{failure, missing_reply};
 use crate::report::{CaseReport, Failure};
-use crate::{CheckRequest, PATIENCE};
+use crate::tally::Tally;
+use crate::{CheckRequest, TIMEOUT};
 use prony_config::contract::{Case, ClientDisconnect, Exchange};
 use prony_load::Protocol;
 use prony_protocols::client::{BodyFraming, Client, ClientError, Connection, Delivery};
@@ -18,29 +18,33 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Gives the CPU time that the service uses from now on in such a window, where that is known.
+/// Measures the CPU time that the service uses in a window of this length, starting now; `None` if it is unknown.
 pub(crate) type CpuTimeFn<'a> = dyn FnMut(Duration) -> Option<Duration> + 'a;
 
-/// How long its CPU time is looked at.
+/// Length of a measurement of CPU time.
 const WINDOW: Duration = Duration::from_secs(1);
-/// A service at rest uses at most this part of what it used while it was asked, …
-const AT_REST: u32 = 20;
-/// … or this part of a CPU: many runtimes look after themselves from time to time.
-const OF_A_CPU: u32 = 50;
-/// Between two looks at whether the clients are to leave.
+/// An idle service uses at most 1/20 of the CPU time that it used for its streams, …
+const IDLE_SHARE_OF_BUSY: u32 = 20;
+/// … or 1/50 of a CPU: many runtimes do periodic housekeeping.
+const IDLE_SHARE_OF_CPU: u32 = 50;
+/// Interval at which the clients check whether to disconnect.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Tries such a case. The second value says whether the service's CPU time was known.
-pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut CpuTimeFn<'_>) -> (CaseReport, bool) {
-    let trial = Trial {
+/// Runs such a case. The second value says whether the service's CPU time was known.
+pub(crate) fn run_disconnect_case(
+    request: &CheckRequest<'_>,
+    case: &Case,
+    cpu_time: &mut CpuTimeFn<'_>,
+) -> (CaseReport, bool) {
+    let disconnect_case = DisconnectCase {
         client: Client::new(request.target, request.protocol),
         exchanges: &case.exchanges,
-        leave: case.leave.expect("invariant: asked for such cases only"),
+        leave: case.leave.expect("invariant: the case has a disconnect"),
     };
-    let (mut tally, busy) = trial.come_and_leave(spent);
+    let (mut tally, busy) = disconnect_case.connect_and_disconnect(cpu_time);
     if tally.failed == 0 {
-        let (others, _) = trial.come_and_leave(&mut |_| None);
-        tally.merge(others);
+        let (new_clients, _) = disconnect_case.connect_and_disconnect(&mut |_| None);
+        tally.merge(new_clients);
     }
     let report = CaseReport {
         name: case.name.clone(),
@@ -51,39 +55,39 @@ pub(crate) fn left(request: &CheckRequest<'_>, case: &Case, spent: &mut CpuTimeF
     (report, busy.is_some())
 }
 
-struct Trial<'a> {
+struct DisconnectCase<'a> {
     client: Result<Client, ClientError>,
     exchanges: &'a [Exchange],
     leave: ClientDisconnect,
 }
 
-impl Trial<'_> {
-    /// All clients come, wait until their streams have begun and the service's CPU time was looked at, and leave; then the service
-    /// must come to rest.
-    fn come_and_leave(&self, spent: &mut CpuTimeFn<'_>) -> (Tally, Option<Duration>) {
-        let moments = Moments::default();
-        let (begun, all_begun) = channel();
+impl DisconnectCase<'_> {
+    /// All clients connect and start their streams. They stay while the service's CPU time is measured, and then disconnect.
+    /// After that, the service must become idle.
+    fn connect_and_disconnect(&self, cpu_time: &mut CpuTimeFn<'_>) -> (Tally, Option<Duration>) {
+        let stages = Stages::default();
+        let (started, all_started) = channel();
         let streams = self.leave.streams as usize;
         thread::scope(|scope| {
             for exchange in self.exchanges.iter().cycle().take(streams) {
-                let (begun, moments) = (begun.clone(), &moments);
-                scope.spawn(move || match self.begin(exchange) {
+                let (started, stages) = (started.clone(), &stages);
+                scope.spawn(move || match self.start_stream(exchange) {
                     Ok((connection, token)) => {
-                        let _ = begun.send((exchange, Ok(())));
-                        self.stay(connection, token, moments);
+                        let _ = started.send((exchange, Ok(())));
+                        self.read_until_disconnect(connection, token, stages);
                     }
-                    Err(error) => drop(begun.send((exchange, Err(unanswered(&error, PATIENCE))))),
+                    Err(error) => drop(started.send((exchange, Err(missing_reply(&error, TIMEOUT))))),
                 });
             }
             let mut tally = Tally::default();
-            for (exchange, result) in all_begun.iter().take(streams) {
+            for (exchange, result) in all_started.iter().take(streams) {
                 tally.record(exchange, result);
             }
-            // Where one of them gets no stream, all leave.
-            let busy = if tally.failed == 0 { spent(WINDOW) } else { None };
-            moments.leave.store(true, Ordering::SeqCst);
-            let rest = busy.map(|busy| self.comes_to_rest(busy, spent));
-            moments.over.store(true, Ordering::SeqCst);
+            // If one of them gets no stream, all disconnect.
+            let busy = if tally.failed == 0 { cpu_time(WINDOW) } else { None };
+            stages.disconnect.store(true, Ordering::SeqCst);
+            let rest = busy.map(|busy| self.wait_until_idle(busy, cpu_time));
+            stages.over.store(true, Ordering::SeqCst);
             if let Some(result) = rest {
                 tally.record(&self.exchanges[0], result);
             }
@@ -91,10 +95,10 @@ impl Trial<'_> {
         })
     }
 
-    /// Asks for a stream, and waits until it has begun.
-    fn begin(&self, exchange: &Exchange) -> Result<(Connection, Token), ClientError> {
+    /// Requests a stream, and waits until its first data has arrived.
+    fn start_stream(&self, exchange: &Exchange) -> Result<(Connection, Token), ClientError> {
         let client = self.client.as_ref().map_err(Clone::clone)?;
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let request = client.prepare(&exchange.request, BodyFraming::Length)?;
         let mut connection = client.connect(deadline)?;
         let token = connection.start(&request, Parameters::new(&[], 0).values(0));
@@ -103,25 +107,25 @@ impl Trial<'_> {
         Ok((connection, token))
     }
 
-    /// Reads a stream until the client leaves. A connection of HTTP/1.1 ends with its stream; one of gRPC stays, so that nothing
-    /// but the call has ended.
-    fn stay(&self, mut connection: Connection, token: Token, moments: &Moments) {
-        Moments::read_until(&moments.leave, &mut connection);
+    /// Reads a stream until the client disconnects. An HTTP/1.1 client closes its connection. A gRPC client cancels the call and
+    /// keeps the connection, so that the end of the call is all that the service can notice.
+    fn read_until_disconnect(&self, mut connection: Connection, token: Token, stages: &Stages) {
+        Stages::read_until(&stages.disconnect, &mut connection);
         let keeps_connection = self
             .client
             .as_ref()
             .is_ok_and(|client| client.protocol() == Protocol::Grpc);
-        if keeps_connection && connection.cancel(token, Instant::now() + PATIENCE).is_ok() {
-            Moments::read_until(&moments.over, &mut connection);
+        if keeps_connection && connection.cancel(token, Instant::now() + TIMEOUT).is_ok() {
+            Stages::read_until(&stages.over, &mut connection);
         }
     }
 
-    /// Waits until the service uses nearly no CPU time.
-    fn comes_to_rest(&self, busy: Duration, spent: &mut CpuTimeFn<'_>) -> Result<(), Failure> {
-        let most = (busy / AT_REST).max(WINDOW / OF_A_CPU);
+    /// Waits until the service uses almost no CPU time.
+    fn wait_until_idle(&self, busy: Duration, cpu_time: &mut CpuTimeFn<'_>) -> Result<(), Failure> {
+        let most = (busy / IDLE_SHARE_OF_BUSY).max(WINDOW / IDLE_SHARE_OF_CPU);
         let until = Instant::now() + self.leave.within;
         loop {
-            let Some(used) = spent(WINDOW).filter(|used| *used > most) else {
+            let Some(used) = cpu_time(WINDOW).filter(|used| *used > most) else {
                 return Ok(());
             };
             if Instant::now() >= until {
@@ -136,19 +140,18 @@ impl Trial<'_> {
     }
 }
 
-/// What has come by now.
+/// Signals to the clients.
 #[derive(Default)]
-struct Moments {
-    /// The clients leave.
-    leave: AtomicBool,
-    /// The service was looked at.
+struct Stages {
+    disconnect: AtomicBool,
+    /// The service's CPU time was measured: connections that are still open may close.
     over: AtomicBool,
 }
 
-impl Moments {
-    /// Reads what comes until a moment, on a connection that may end.
-    fn read_until(moment: &AtomicBool, connection: &mut Connection) {
-        while !moment.load(Ordering::SeqCst) {
+impl Stages {
+    /// Reads until a stage is reached, on a connection that may end earlier.
+    fn read_until(stage: &AtomicBool, connection: &mut Connection) {
+        while !stage.load(Ordering::SeqCst) {
             if connection.read_until(Instant::now() + PAUSE).is_err() {
                 thread::sleep(PAUSE);
             }
@@ -167,7 +170,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
-    /// Begins a stream, and waits until the client has left.
+    /// Starts a stream, and waits until the client has disconnected.
     fn serve(mut stream: TcpStream) {
         let mut request = [0; 4096];
         if stream.read(&mut request).is_ok() {
@@ -177,12 +180,12 @@ mod tests {
         }
     }
 
-    /// A service, and how many clients have left it by now.
+    /// A service, and the number of clients that have disconnected from it.
     fn service() -> (SocketAddr, Arc<AtomicUsize>) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
         let address = listener.local_addr().expect("bound");
-        let left = Arc::new(AtomicUsize::new(0));
-        let count = Arc::clone(&left);
+        let disconnected = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&disconnected);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let count = Arc::clone(&count);
@@ -192,11 +195,11 @@ mod tests {
                 });
             }
         });
-        (address, left)
+        (address, disconnected)
     }
 
-    fn tried(spent: &mut CpuTimeFn<'_>) -> (CaseReport, bool) {
-        let (address, left_by_now) = service();
+    fn run_case(cpu_time: &mut CpuTimeFn<'_>) -> (CaseReport, bool) {
+        let (address, disconnected) = service();
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../contracts/events");
         let contract = Contract::load(&folder).expect("a contract");
         let target = Target {
@@ -228,7 +231,7 @@ mod tests {
             until: None,
         };
         let case = Case {
-            name: "they leave".to_owned(),
+            name: "clients disconnect".to_owned(),
             exchanges: vec![exchange],
             delivery: Delivery::InTurn,
             alone: true,
@@ -239,48 +242,48 @@ mod tests {
                 within: Duration::ZERO,
             }),
         };
-        let found = left(&request, &case, spent);
-        // Whoever came has left, at the latest now.
+        let result = run_disconnect_case(&request, &case, cpu_time);
+        // The service may notice the last disconnects only now.
         let until = Instant::now() + Duration::from_secs(20);
-        while left_by_now.load(Ordering::SeqCst) < 8 && found.0.passed() && Instant::now() < until {
+        while disconnected.load(Ordering::SeqCst) < 8 && result.0.passed() && Instant::now() < until {
             thread::yield_now();
         }
-        assert!(!found.0.passed() || left_by_now.load(Ordering::SeqCst) == 8);
-        found
+        assert!(!result.0.passed() || disconnected.load(Ordering::SeqCst) == 8);
+        result
     }
 
     #[test]
-    fn a_service_that_comes_to_rest_has_noticed() {
-        let mut spent = [700, 10].into_iter().map(Duration::from_millis);
-        let (report, known) = tried(&mut |_| spent.next());
+    fn a_service_that_becomes_idle_passes() {
+        let mut cpu_times = [700, 10].into_iter().map(Duration::from_millis);
+        let (report, known) = run_case(&mut |_| cpu_times.next());
         assert!(known && report.passed(), "{report:?}");
-        assert_eq!(spent.next(), None, "both windows were looked at");
+        assert_eq!(cpu_times.next(), None, "both windows were measured");
     }
 
     #[test]
-    fn a_service_that_goes_on_has_not() {
-        let mut spent = [700, 300].into_iter().map(Duration::from_millis);
-        let (report, _) = tried(&mut |_| spent.next());
-        let told = report
+    fn a_service_that_keeps_working_fails() {
+        let mut cpu_times = [700, 300].into_iter().map(Duration::from_millis);
+        let (report, _) = run_case(&mut |_| cpu_times.next());
+        let failure = report
             .failures
             .first()
             .map(ToString::to_string)
             .unwrap_or_default();
         assert!(
-            told.contains("after 4 clients have left: expected at most 35ms, as of a service at rest (700ms before), got 300ms"),
-            "{told}"
+            failure.contains("after 4 clients have left: expected at most 35ms, as of a service at rest (700ms before), got 300ms"),
+            "{failure}"
         );
     }
 
     #[test]
-    fn what_little_a_runtime_does_for_itself_is_rest() {
-        let mut spent = [60, 19].into_iter().map(Duration::from_millis);
-        assert!(tried(&mut |_| spent.next()).0.passed());
+    fn housekeeping_of_a_runtime_counts_as_idle() {
+        let mut cpu_times = [60, 19].into_iter().map(Duration::from_millis);
+        assert!(run_case(&mut |_| cpu_times.next()).0.passed());
     }
 
     #[test]
-    fn without_the_time_of_its_cpu_places_alone_are_seen() {
-        let (report, known) = tried(&mut |_| None);
+    fn without_cpu_time_only_new_clients_are_checked() {
+        let (report, known) = run_case(&mut |_| None);
         assert!(!known && report.passed(), "{report:?}");
     }
 }

@@ -1,16 +1,15 @@
-//! Runs cases: side by side where their order is free, those that disturb others alone.
+//! Runs cases: in parallel where possible, and those that disturb others one at a time.
 
 mod client_disconnect;
 mod restart;
 
-pub(super) use client_disconnect::{CpuTimeFn, left};
+pub(super) use client_disconnect::{CpuTimeFn, run_disconnect_case};
 pub use restart::BackingControl;
-pub(super) use restart::restarted;
+pub(super) use restart::run_restart_case;
 
 use super::case_client::CaseClient;
-use super::case_result::Tally;
-use super::reply_traits::ReplyTraits;
 use super::report::CaseReport;
+use super::tally::{ReplyTraits, Tally};
 use prony_config::contract::Case;
 use prony_load::{Protocol, Target};
 use prony_protocols::client::Client;
@@ -18,42 +17,42 @@ use prony_records::Warning;
 use std::sync::Mutex;
 use std::thread;
 
-/// Cases under way at once.
-const SIDE_BY_SIDE: usize = 8;
-/// Tries of a case that is alone.
-const TRIES: u32 = 3;
-/// The case with more headers than some servers take.
+/// Number of cases that run at once.
+const PARALLEL_CASES: usize = 8;
+/// Attempts at a case that runs alone.
+const ATTEMPTS: u32 = 3;
+/// The case with more headers than some servers accept.
 const MANY_HEADERS: &str = "100 headers";
 
 pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec<CaseReport>, Vec<Warning>) {
-    // Connections of one client share what is remembered of TLS.
+    // Connections of one client share their TLS sessions.
     let client = Client::new(target, protocol);
     let reports: Vec<Mutex<Tally>> = cases.iter().map(|_| Mutex::default()).collect();
     let waiting = Mutex::new(cases.iter().zip(&reports).filter(|(case, _)| !case.alone));
     thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE {
+        for _ in 0..PARALLEL_CASES {
             scope.spawn(|| {
-                // The lock is for the choice alone.
+                // The lock is held only while the next case is taken.
                 let next = || waiting.lock().expect(NO_PANIC).next();
                 while let Some((case, report)) = next() {
-                    *report.lock().expect(NO_PANIC) = CaseClient::of(&client, case).case(case);
+                    *report.lock().expect(NO_PANIC) = CaseClient::for_case(&client, case).run_case(case);
                 }
             });
         }
     });
     for (case, report) in cases.iter().zip(&reports).filter(|(case, _)| case.alone) {
-        *report.lock().expect(NO_PANIC) = alone(&CaseClient::of(&client, case), case);
+        *report.lock().expect(NO_PANIC) = run_alone(&CaseClient::for_case(&client, case), case);
     }
     let reports = reports
         .into_iter()
         .map(|report| report.into_inner().expect(NO_PANIC));
-    let mut seen = ReplyTraits::default();
+    let mut traits = ReplyTraits::default();
     let mut done = Vec::new();
     for (case, mut tally) in cases.into_iter().zip(reports) {
         if case.name == MANY_HEADERS {
             tally.forgive_refused_headers();
         }
-        seen.merge(&tally.traits);
+        traits.merge(&tally.traits);
         done.push(CaseReport {
             name: case.name,
             exchanges: tally.sent,
@@ -61,19 +60,19 @@ pub(super) fn run(target: &Target, protocol: Protocol, cases: Vec<Case>) -> (Vec
             failures: tally.failures,
         });
     }
-    (done, seen.warnings())
+    (done, traits.warnings())
 }
 
 const NO_PANIC: &str = "invariant: a case does not panic";
 
-/// What disturbs others happens at a time of its own, which a machine that stumbles can miss: it is tried again.
-fn alone(client: &CaseClient<'_>, case: &Case) -> Tally {
-    let mut tries = 1;
+/// Repeats a case that fails: such cases depend on timing, and a pause of the machine can make them fail.
+fn run_alone(client: &CaseClient<'_>, case: &Case) -> Tally {
+    let mut attempts = 1;
     loop {
-        let tally = client.case(case);
-        if tally.failed == 0 || tries == TRIES {
+        let tally = client.run_case(case);
+        if tally.failed == 0 || attempts == ATTEMPTS {
             return tally;
         }
-        tries += 1;
+        attempts += 1;
     }
 }

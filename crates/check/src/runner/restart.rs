@@ -1,13 +1,14 @@
-//! Cases in which a backing service goes away and comes back.
+//! Cases in which a backing service stops and starts again.
 //!
-//! While it is away each request must be answered with a status that says so, or wait until it is back and be answered rightly.
-//! Then all calls of the case must hold at once, on connections of their own, within the time that the case gives.
+//! While it is down, the service must answer each request with an error status, or hold the request until the backing service is up
+//! and then answer it correctly. Afterwards all calls of the case, each on a new connection, must pass at the same time, within the
+//! recovery time of the case.
 
 use crate::CheckRequest;
 use crate::case_client::CaseClient;
-use crate::case_result::Tally;
-use crate::judge::{failure, judge, unanswered};
+use crate::judge::{failure, judge, missing_reply};
 use crate::report::{CaseReport, Failure};
+use crate::tally::Tally;
 use prony_config::contract::{Case, Exchange, Restart};
 use prony_load::CapturedValues;
 use prony_protocols::client::{Client, ClientError, Reply};
@@ -15,44 +16,41 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Pause between two requests while the backing service is away, and between two tries afterwards: services log what fails.
+/// Pause between two requests while the backing service is down, and between attempts afterwards: services log failures.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Requests at once when it is back: more than the connections that a service keeps.
-const AT_ONCE: usize = 32;
-/// What a service says that lacks its backing service.
-const REFUSALS: [u16; 2] = [500, 503];
+/// Concurrent requests after the restart: more than the connections that a service pools.
+const CONCURRENT_REQUESTS: usize = 32;
+/// Statuses with which a service may report that its backing service is down.
+const DOWN_STATUSES: [u16; 2] = [500, 503];
 /// The same over gRPC: `INTERNAL`, `UNAVAILABLE`.
-const GRPC_REFUSALS: [u32; 2] = [13, 14];
+const GRPC_DOWN_STATUSES: [u32; 2] = [13, 14];
 
-/// Stops and starts the backing services of a service under check. `E` is what may fail in that.
+/// Stops and starts the backing services of a service under check.
 pub trait BackingControl<E> {
-    /// Ends a backing service in order; its data stays.
+    /// Shuts a backing service down cleanly; its data stays.
     fn stop(&mut self, backing_service: &str) -> Result<(), E>;
 
-    /// Starts it again where it was, with its data, and waits until it is ready.
+    /// Starts it again at the same address, with its data, and waits until it is ready.
     fn start(&mut self, backing_service: &str) -> Result<(), E>;
 }
 
-/// Tries such a case. The error says what failed other than the service.
-pub(crate) fn restarted<E>(
+/// Runs such a case. The error reports a backing service that did not stop or start.
+pub(crate) fn run_restart_case<E>(
     request: &CheckRequest<'_>,
     case: &Case,
-    beside: &mut dyn BackingControl<E>,
+    backing: &mut dyn BackingControl<E>,
 ) -> Result<CaseReport, E> {
-    let restart = case
-        .restart
-        .as_ref()
-        .expect("invariant: asked for such cases only");
+    let restart = case.restart.as_ref().expect("invariant: the case has a restart");
     let client = Client::new(request.target, request.protocol);
-    let patience = restart.away + restart.recovers;
-    let trial = Trial {
-        client: CaseClient::patient(&client, patience),
-        patience,
+    let timeout = restart.away + restart.recovers;
+    let restart_case = RestartCase {
+        client: CaseClient::with_timeout(&client, timeout),
+        timeout,
         case,
         restart,
-        back: AtomicBool::new(false),
+        is_starting: AtomicBool::new(false),
     };
-    let tally = trial.run(beside)?;
+    let tally = restart_case.run(backing)?;
     Ok(CaseReport {
         name: case.name.clone(),
         exchanges: tally.sent,
@@ -61,66 +59,68 @@ pub(crate) fn restarted<E>(
     })
 }
 
-struct Trial<'a> {
+struct RestartCase<'a> {
     client: CaseClient<'a>,
-    patience: Duration,
+    timeout: Duration,
     case: &'a Case,
     restart: &'a Restart,
-    /// Whether the backing service is about to be there again.
-    back: AtomicBool,
+    /// Set just before the backing service starts again.
+    is_starting: AtomicBool,
 }
 
-/// What came of a request.
+/// The result of a request.
 enum ProbeResult {
     Right,
-    /// The service says that it cannot.
+    /// The service reports that its backing service is down.
     Refused(Failure),
     Wrong(Failure),
-    Nothing(ClientError),
+    NoReply(ClientError),
 }
 
-impl Trial<'_> {
-    fn run<E>(&self, beside: &mut dyn BackingControl<E>) -> Result<Tally, E> {
+impl RestartCase<'_> {
+    fn run<E>(&self, backing: &mut dyn BackingControl<E>) -> Result<Tally, E> {
         let backing_service = &self.restart.backing_service;
-        beside.stop(backing_service)?;
-        let (meanwhile, ready) = thread::scope(|scope| {
-            let calls = scope.spawn(|| self.meanwhile());
+        backing.stop(backing_service)?;
+        let (while_down, ready) = thread::scope(|scope| {
+            let calls = scope.spawn(|| self.probe_while_down());
             thread::sleep(self.restart.away);
-            self.back.store(true, Ordering::SeqCst);
-            let started = beside.start(backing_service).map(|()| Instant::now());
+            self.is_starting.store(true, Ordering::SeqCst);
+            let started = backing.start(backing_service).map(|()| Instant::now());
             let calls = calls
                 .join()
                 .expect("invariant: the checking client does not panic");
             (calls, started)
         });
         let ready = ready?;
-        if meanwhile.failed > 0 {
-            return Ok(meanwhile);
+        if while_down.failed > 0 {
+            return Ok(while_down);
         }
-        let mut tally = self.afterwards(ready + self.restart.recovers);
-        tally.sent += meanwhile.sent;
+        let mut tally = self.retry_after_restart(ready + self.restart.recovers);
+        tally.sent += while_down.sent;
         Ok(tally)
     }
 
-    /// Requests while the backing service is away, one after the other.
-    fn meanwhile(&self) -> Tally {
+    /// Sends requests while the backing service is down, one after the other.
+    fn probe_while_down(&self) -> Tally {
         let mut tally = Tally::default();
         for exchange in self.case.exchanges.iter().cycle() {
-            if self.back.load(Ordering::SeqCst) {
+            if self.is_starting.load(Ordering::SeqCst) {
                 break;
             }
-            let answer = self.client.once_alone(exchange);
-            // What comes when it is there again may be right.
-            let result = match seen(exchange, answer) {
+            let reply = self.client.reply_on_new_connection(exchange);
+            // A reply that arrives once the backing service starts again may be a valid one.
+            let result = match probe_result(exchange, reply) {
                 ProbeResult::Refused(_) => Ok(()),
-                ProbeResult::Right if self.back.load(Ordering::SeqCst) => Ok(()),
-                ProbeResult::Right => Err(self.away("a reply as if it were there")),
-                ProbeResult::Wrong(wrong) => Err(self.away(&format!("{}: {}", wrong.what, wrong.got))),
-                ProbeResult::Nothing(error) => Err(self.away(&unanswered(&error, self.patience).got)),
+                ProbeResult::Right if self.is_starting.load(Ordering::SeqCst) => Ok(()),
+                ProbeResult::Right => Err(self.not_refused("a reply as if it were there")),
+                ProbeResult::Wrong(wrong) => Err(self.not_refused(&format!("{}: {}", wrong.what, wrong.got))),
+                ProbeResult::NoReply(error) => {
+                    Err(self.not_refused(&missing_reply(&error, self.timeout).got))
+                }
             };
-            let wrong = result.is_err();
+            let failed = result.is_err();
             tally.record(exchange, result);
-            if wrong {
+            if failed {
                 break;
             }
             thread::sleep(PAUSE);
@@ -128,8 +128,8 @@ impl Trial<'_> {
         tally
     }
 
-    fn away(&self, got: &str) -> Failure {
-        let [one, other] = REFUSALS;
+    fn not_refused(&self, got: &str) -> Failure {
+        let [one, other] = DOWN_STATUSES;
         let backing_service = &self.restart.backing_service;
         failure(
             &format!("while backing service `{backing_service}` is away"),
@@ -138,43 +138,49 @@ impl Trial<'_> {
         )
     }
 
-    /// All calls at once, again and again until all hold.
-    fn afterwards(&self, until: Instant) -> Tally {
+    /// Repeats all calls until all of them pass.
+    fn retry_after_restart(&self, until: Instant) -> Tally {
         loop {
-            let (tally, hopeless) = self.all_at_once();
-            if tally.failed == 0 || hopeless || Instant::now() >= until {
+            let (tally, has_wrong_reply) = self.send_all_at_once();
+            if tally.failed == 0 || has_wrong_reply || Instant::now() >= until {
                 return tally;
             }
             thread::sleep(PAUSE);
         }
     }
 
-    /// Whether they hold, and whether one was answered in a way that a service without its backing service must not answer either.
-    fn all_at_once(&self) -> (Tally, bool) {
+    /// Sends all calls at once. Also returns whether a reply was wrong in a way that a missing backing service does not excuse.
+    fn send_all_at_once(&self) -> (Tally, bool) {
         let mut tally = Tally::default();
-        let mut hopeless = false;
-        for some in self.case.exchanges.chunks(AT_ONCE) {
+        let mut has_wrong_reply = false;
+        for chunk in self.case.exchanges.chunks(CONCURRENT_REQUESTS) {
             let all: Vec<ProbeResult> = thread::scope(|scope| {
-                let ask = |exchange| scope.spawn(move || seen(exchange, self.client.once_alone(exchange)));
-                let under_way: Vec<_> = some.iter().map(ask).collect();
+                let send = |exchange| {
+                    scope.spawn(move || probe_result(exchange, self.client.reply_on_new_connection(exchange)))
+                };
+                let under_way: Vec<_> = chunk.iter().map(send).collect();
                 let done = under_way.into_iter().map(thread::ScopedJoinHandle::join);
-                done.map(|seen| seen.expect("invariant: a request does not panic"))
+                done.map(|result| result.expect("invariant: the thread of a request does not panic"))
                     .collect()
             });
-            for (exchange, seen) in some.iter().zip(all) {
-                hopeless |= matches!(&seen, ProbeResult::Wrong(_));
-                let result = match seen {
+            for (exchange, probe) in chunk.iter().zip(all) {
+                has_wrong_reply |= matches!(&probe, ProbeResult::Wrong(_));
+                let result = match probe {
                     ProbeResult::Right => Ok(()),
-                    ProbeResult::Refused(failure) | ProbeResult::Wrong(failure) => Err(self.back(failure)),
-                    ProbeResult::Nothing(error) => Err(self.back(unanswered(&error, self.patience))),
+                    ProbeResult::Refused(failure) | ProbeResult::Wrong(failure) => {
+                        Err(self.not_recovered(failure))
+                    }
+                    ProbeResult::NoReply(error) => {
+                        Err(self.not_recovered(missing_reply(&error, self.timeout)))
+                    }
                 };
                 tally.record(exchange, result);
             }
         }
-        (tally, hopeless)
+        (tally, has_wrong_reply)
     }
 
-    fn back(&self, failure: Failure) -> Failure {
+    fn not_recovered(&self, failure: Failure) -> Failure {
         let Restart {
             backing_service,
             recovers,
@@ -190,20 +196,20 @@ impl Trial<'_> {
     }
 }
 
-fn seen(exchange: &Exchange, reply: Result<Reply, ClientError>) -> ProbeResult {
+fn probe_result(exchange: &Exchange, reply: Result<Reply, ClientError>) -> ProbeResult {
     let reply = match reply {
-        Err(error) => return ProbeResult::Nothing(error),
+        Err(error) => return ProbeResult::NoReply(error),
         Ok(reply) => reply,
     };
     match judge(exchange, &reply, &mut CapturedValues::default()) {
         Ok(()) => ProbeResult::Right,
         Err(mismatch) => {
-            let refused = match reply.grpc_status {
-                Some(code) => GRPC_REFUSALS.contains(&code),
-                None => REFUSALS.contains(&reply.status),
+            let is_refusal = match reply.grpc_status {
+                Some(code) => GRPC_DOWN_STATUSES.contains(&code),
+                None => DOWN_STATUSES.contains(&reply.status),
             };
             let failure = failure(&mismatch.what, mismatch.expected, mismatch.got);
-            if refused {
+            if is_refusal {
                 ProbeResult::Refused(failure)
             } else {
                 ProbeResult::Wrong(failure)

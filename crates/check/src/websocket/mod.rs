@@ -1,5 +1,5 @@
-//! WebSocket (RFC 6455) over a connection of HTTP/1.1, strict in reading and free in writing: a talk says frames as they are
-//! written, right or wrong, and whatever comes must be what it expects.
+//! Runs WebSocket scripts (RFC 6455) over HTTP/1.1 connections. Frames are sent exactly as the script defines them, valid or not;
+//! received frames must be valid and must be the expected ones.
 
 mod room;
 
@@ -12,121 +12,124 @@ use prony_protocols::request_values::Parameters;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The status of a handshake that switches.
-const SWITCHED: u16 = 101;
-/// The code with which the client leaves.
-const NORMAL: u16 = 1000;
-/// Bytes of a message that are shown.
-const SHOWN: usize = 40;
+/// The status of a successful handshake.
+const SWITCHING_PROTOCOLS: u16 = 101;
+/// The close code of the client.
+const NORMAL_CLOSURE: u16 = 1000;
+/// Bytes of a message in a failure.
+const EXCERPT_LENGTH: usize = 40;
 
-/// Has a talk on a connection of its own. After it the client leaves, and nothing may have come beside what was expected.
-pub(super) fn talk(
+/// Runs a script on a new connection. Afterwards the client closes it, and the service must not have sent anything unexpected.
+pub(super) fn run_script(
     client: &Client,
     exchange: &Exchange,
-    (delivery, patience): (Delivery, Duration),
+    (delivery, timeout): (Delivery, Duration),
 ) -> Result<(), FailedExchange> {
-    let way = ScriptOptions {
+    let options = ScriptOptions {
         client,
         delivery,
-        patience,
-        deadline: Instant::now() + patience,
+        timeout,
+        deadline: Instant::now() + timeout,
     };
     if matches!(exchange.script.first(), Some(ScriptStep::By(_))) {
-        return room::talk(way, exchange);
+        return room::run_script(options, exchange);
     }
-    let Some(mut talk) = ScriptSession::open(way, exchange)? else {
+    let Some(mut session) = ScriptSession::open(options, exchange)? else {
         return Ok(());
     };
-    for turn in &exchange.script {
-        match turn {
-            ScriptStep::Say(frame) => talk.say(frame),
-            ScriptStep::Hear(ExpectedFrame::Echo) => talk.echo()?,
-            ScriptStep::Hear(ExpectedFrame::Close(codes)) => return talk.end(codes),
+    for step in &exchange.script {
+        match step {
+            ScriptStep::Say(frame) => session.queue(frame),
+            ScriptStep::Hear(ExpectedFrame::Echo) => session.expect_echo()?,
+            ScriptStep::Hear(ExpectedFrame::Close(codes)) => return session.expect_close(codes),
             ScriptStep::By(_) | ScriptStep::Deaf | ScriptStep::Cut => {
-                unreachable!("invariant: a talk has members from its first turn on, or none")
+                unreachable!("invariant: a script has members from its first step on, or none")
             }
         }
     }
-    talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
-    talk.end(&[Some(NORMAL)])
+    session.queue(&Frame::new(
+        FrameKind::Close,
+        NORMAL_CLOSURE.to_be_bytes().to_vec(),
+    ));
+    session.expect_close(&[Some(NORMAL_CLOSURE)])
 }
 
-/// Time for what is said: a second for each MiB is more than any service needs.
-pub(super) fn of_messages(talk: &[ScriptStep]) -> Duration {
-    let said = talk.iter().map(|turn| match turn {
+/// Additional time for the messages of a script: a second per MiB is more than any service needs.
+pub(super) fn time_for_messages(script: &[ScriptStep]) -> Duration {
+    let lengths = script.iter().map(|step| match step {
         ScriptStep::Say(frame) => frame.payload.len() as u64,
         _ => 0,
     });
-    Duration::from_secs(said.sum::<u64>() >> 20)
+    Duration::from_secs(lengths.sum::<u64>() >> 20)
 }
 
-/// What a message is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
     Binary,
 }
 
-/// A message, whole.
+/// A complete message.
 type Message = (Kind, Vec<u8>);
 
-/// How a talk is had.
+/// How a script runs.
 #[derive(Debug, Clone, Copy)]
 struct ScriptOptions<'a> {
     client: &'a Client,
     delivery: Delivery,
-    /// Time for all of it.
-    patience: Duration,
+    /// Timeout of the whole script.
+    timeout: Duration,
     deadline: Instant,
 }
 
 impl ScriptOptions<'_> {
-    fn unanswered(&self, error: &ClientError) -> FailedExchange {
-        FailedExchange::unanswered(error, self.patience)
+    fn missing_reply(&self, error: &ClientError) -> FailedExchange {
+        FailedExchange::missing_reply(error, self.timeout)
     }
 }
 
-/// A connection, and what is still due on it.
+/// A connection, and the frames that the service still owes on it.
 struct ScriptSession<'a> {
-    way: ScriptOptions<'a>,
+    options: ScriptOptions<'a>,
     connection: Connection,
-    /// What was said since something was last waited for: it goes out in one packet.
+    /// Frames queued since the script last waited: they are sent in one packet.
     to_send: Vec<RawFrame>,
-    /// Whether the client has said that it leaves.
-    leaves: bool,
-    /// The message whose last fragment was not said yet.
+    /// Whether the client has sent a close frame.
+    sent_close: bool,
+    /// The message whose last fragment is not queued yet.
     unfinished: Option<Message>,
-    /// Messages that have not come back yet.
+    /// Messages that the service has not echoed yet.
     owed: VecDeque<Message>,
     /// Pings without a pong.
     pings: VecDeque<Vec<u8>>,
-    /// Messages that came.
-    heard: usize,
+    /// Number of received messages.
+    received: usize,
 }
 
 impl<'a> ScriptSession<'a> {
-    /// Opens a connection; `None`: the service had to refuse it, and did.
-    fn open(way: ScriptOptions<'a>, exchange: &Exchange) -> Result<Option<Self>, FailedExchange> {
-        let (connection, status) = shake_hands(way, exchange).map_err(|error| way.unanswered(&error))?;
+    /// Opens a connection; `None` if the service refused it, as expected.
+    fn open(options: ScriptOptions<'a>, exchange: &Exchange) -> Result<Option<Self>, FailedExchange> {
+        let (connection, status) =
+            handshake(options, exchange).map_err(|error| options.missing_reply(&error))?;
         let expected = &exchange.expect.status;
         if !expected.contains(&status) {
             let codes: Vec<String> = expected.iter().map(u16::to_string).collect();
             return Err(failure("status", codes.join(" or "), status.to_string()).into());
         }
-        Ok((status == SWITCHED).then(|| Self {
-            way,
+        Ok((status == SWITCHING_PROTOCOLS).then(|| Self {
+            options,
             connection,
             to_send: Vec::new(),
-            leaves: false,
+            sent_close: false,
             unfinished: None,
             owed: VecDeque::new(),
             pings: VecDeque::new(),
-            heard: 0,
+            received: 0,
         }))
     }
 
-    fn say(&mut self, frame: &Frame) {
-        self.to_send.push(raw(frame));
+    fn queue(&mut self, frame: &Frame) {
+        self.to_send.push(raw_frame(frame));
         match frame.kind {
             FrameKind::Text => self.unfinished = Some((Kind::Text, frame.payload.clone())),
             FrameKind::Binary => self.unfinished = Some((Kind::Binary, frame.payload.clone())),
@@ -138,7 +141,7 @@ impl<'a> ScriptSession<'a> {
             FrameKind::Ping => return self.pings.push_back(frame.payload.clone()),
             FrameKind::Pong => return,
             FrameKind::Close => {
-                self.leaves = true;
+                self.sent_close = true;
                 return;
             }
         }
@@ -149,92 +152,96 @@ impl<'a> ScriptSession<'a> {
 
     fn send(&mut self, deadline: Instant) -> Result<(), ClientError> {
         let frames = std::mem::take(&mut self.to_send);
-        self.connection.send_frames(&frames, self.way.delivery, deadline)
+        self.connection
+            .send_frames(&frames, self.options.delivery, deadline)
     }
 
-    /// The next thing that comes. Pings are answered meanwhile.
-    fn next(&mut self, deadline: Instant) -> Result<client::Frame, ClientError> {
+    /// Waits for the next frame that is not a ping. Pings are answered.
+    fn next_frame(&mut self, deadline: Instant) -> Result<client::Frame, ClientError> {
         loop {
             match self.connection.next_frame(deadline)? {
                 client::Frame::Ping(payload) => {
-                    self.to_send.push(raw(&Frame::new(FrameKind::Pong, payload)));
+                    self.to_send
+                        .push(raw_frame(&Frame::new(FrameKind::Pong, payload)));
                     self.send(deadline)?;
                 }
-                came => return Ok(came),
+                frame => return Ok(frame),
             }
         }
     }
 
-    /// All that was said comes back.
-    fn echo(&mut self) -> Result<(), FailedExchange> {
-        self.send(self.way.deadline)
-            .map_err(|error| self.way.unanswered(&error))?;
-        while let Some(due) = self.due() {
-            let got = match self.next(self.way.deadline) {
+    /// Waits until the service has echoed all messages and answered all pings.
+    fn expect_echo(&mut self) -> Result<(), FailedExchange> {
+        self.send(self.options.deadline)
+            .map_err(|error| self.options.missing_reply(&error))?;
+        while let Some(expected) = self.describe_next() {
+            let got = match self.next_frame(self.options.deadline) {
                 Ok(client::Frame::Text(bytes)) => {
-                    self.message(&(Kind::Text, bytes))?;
+                    self.check_message(&(Kind::Text, bytes))?;
                     continue;
                 }
                 Ok(client::Frame::Binary(bytes)) => {
-                    self.message(&(Kind::Binary, bytes))?;
+                    self.check_message(&(Kind::Binary, bytes))?;
                     continue;
                 }
                 Ok(client::Frame::Pong(payload)) => {
-                    self.pong(&payload)?;
+                    self.check_pong(&payload)?;
                     continue;
                 }
-                Ok(client::Frame::Close(code)) => ended(code),
+                Ok(client::Frame::Close(code)) => describe_close(code),
                 Ok(client::Frame::Ping(_)) => unreachable!("invariant: pings are answered"),
                 Err(error) if error.is_end() => "the end of the connection".to_owned(),
-                Err(error) => return Err(self.way.unanswered(&error)),
+                Err(error) => return Err(self.options.missing_reply(&error)),
             };
-            return Err(failure(&place(self.heard + 1), due, got).into());
+            return Err(failure(&message_label(self.received + 1), expected, got).into());
         }
         Ok(())
     }
 
-    /// What must come, in words.
-    fn due(&self) -> Option<String> {
-        let message = self.owed.front().map(shown);
+    /// Describes the next frame that the service owes.
+    fn describe_next(&self) -> Option<String> {
+        let message = self.owed.front().map(describe);
         message.or_else(|| Some(format!("a pong of `{}`", excerpt(self.pings.front()?))))
     }
 
-    /// The connection ends with one of these codes, and nothing else comes before or behind that.
-    fn end(&mut self, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
+    /// Waits for a close frame with one of these codes; nothing else may come before or after it.
+    fn expect_close(&mut self, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
         let expected = || {
             codes
                 .iter()
-                .map(|code| ended(*code))
+                .map(|code| describe_close(*code))
                 .collect::<Vec<_>>()
                 .join(" or ")
         };
-        let way = self.way;
-        let unanswered = |error| way.unanswered(&error);
-        self.send(way.deadline).map_err(unanswered)?;
+        let options = self.options;
+        let missing_reply = |error| options.missing_reply(&error);
+        self.send(options.deadline).map_err(missing_reply)?;
         loop {
-            let message = match self.next(way.deadline) {
+            let message = match self.next_frame(options.deadline) {
                 Ok(client::Frame::Text(bytes)) => (Kind::Text, bytes),
                 Ok(client::Frame::Binary(bytes)) => (Kind::Binary, bytes),
                 Ok(client::Frame::Pong(_)) => continue,
                 Ok(client::Frame::Ping(_)) => unreachable!("invariant: pings are answered"),
                 Ok(client::Frame::Close(code)) if codes.contains(&code) => break,
                 Ok(client::Frame::Close(code)) => {
-                    return Err(failure("close", expected(), ended(code)).into());
+                    return Err(failure("close", expected(), describe_close(code)).into());
                 }
                 Err(error) if error.is_end() => {
                     let got = "the end of the connection without a close".to_owned();
                     return Err(failure("close", expected(), got).into());
                 }
-                Err(error) => return Err(unanswered(error)),
+                Err(error) => return Err(missing_reply(error)),
             };
-            return Err(failure("close", expected(), shown(&message)).into());
+            return Err(failure("close", expected(), describe(&message)).into());
         }
-        // Who did not begin with it answers it. The service may have left by now.
-        if !self.leaves {
-            self.say(&Frame::new(FrameKind::Close, Vec::new()));
-            self.send(way.deadline).map_err(unanswered)?;
+        // The side that did not start the closing handshake answers it. The service may have closed the socket already.
+        if !self.sent_close {
+            self.queue(&Frame::new(FrameKind::Close, Vec::new()));
+            self.send(options.deadline).map_err(missing_reply)?;
         }
-        self.connection.wait_for_end(way.deadline).map_err(unanswered)?;
+        self.connection
+            .wait_for_end(options.deadline)
+            .map_err(missing_reply)?;
         if self.connection.unread() == 0 {
             return Ok(());
         }
@@ -242,30 +249,30 @@ impl<'a> ScriptSession<'a> {
         Err(failure("behind the close", "the end of the connection".to_owned(), got).into())
     }
 
-    /// The message that comes next is the one that was said first.
-    fn message(&mut self, came: &Message) -> Result<(), Failure> {
-        self.heard += 1;
-        let place = place(self.heard);
+    /// Checks that a received message echoes the oldest message without an echo.
+    fn check_message(&mut self, message: &Message) -> Result<(), Failure> {
+        self.received += 1;
+        let label = message_label(self.received);
         let Some(due) = self.owed.pop_front() else {
             let expected = "nothing but pongs".to_owned();
-            return Err(failure(&place, expected, shown(came)));
+            return Err(failure(&label, expected, describe(message)));
         };
-        if *came == due {
+        if *message == due {
             return Ok(());
         }
-        let differs = came.1.iter().zip(&due.1).position(|(one, other)| one != other);
-        let got = match differs {
-            Some(at) if came.1.len() == due.1.len() && at >= SHOWN => {
-                format!("{}, which differs at byte {at}", shown(came))
+        let difference = message.1.iter().zip(&due.1).position(|(one, other)| one != other);
+        let got = match difference {
+            Some(at) if message.1.len() == due.1.len() && at >= EXCERPT_LENGTH => {
+                format!("{}, which differs at byte {at}", describe(message))
             }
-            _ => shown(came),
+            _ => describe(message),
         };
-        Err(failure(&place, shown(&due), got))
+        Err(failure(&label, describe(&due), got))
     }
 
-    fn pong(&mut self, payload: &[u8]) -> Result<(), Failure> {
+    fn check_pong(&mut self, payload: &[u8]) -> Result<(), Failure> {
         match self.pings.pop_front() {
-            // A pong that nobody asked for means nothing (section 5.5.3).
+            // An unsolicited pong is allowed (section 5.5.3).
             None => Ok(()),
             Some(due) if due == payload => Ok(()),
             Some(due) => {
@@ -276,21 +283,21 @@ impl<'a> ScriptSession<'a> {
     }
 }
 
-/// Asks for a WebSocket, and gives the status of the reply.
-fn shake_hands(way: ScriptOptions<'_>, exchange: &Exchange) -> Result<(Connection, u16), ClientError> {
-    let request = way.client.prepare(&exchange.request, BodyFraming::Length)?;
-    let mut connection = way.client.connect(way.deadline)?;
-    // Nothing of a talk depends on earlier replies.
-    let (parameters, bag) = (Parameters::new(&[], 0), CapturedValues::default());
-    let values = parameters.values(0).with_taken(Some(&bag));
+/// Requests a WebSocket connection; returns the status of the reply.
+fn handshake(options: ScriptOptions<'_>, exchange: &Exchange) -> Result<(Connection, u16), ClientError> {
+    let request = options.client.prepare(&exchange.request, BodyFraming::Length)?;
+    let mut connection = options.client.connect(options.deadline)?;
+    // A script uses no captured values.
+    let (parameters, captured) = (Parameters::new(&[], 0), CapturedValues::default());
+    let values = parameters.values(0).with_taken(Some(&captured));
     let token = connection.start(&request, values);
-    connection.send(way.delivery, way.deadline)?;
-    let reply = connection.reply(token, way.deadline)?;
+    connection.send(options.delivery, options.deadline)?;
+    let reply = connection.reply(token, options.deadline)?;
     Ok((connection, reply.status))
 }
 
-/// A frame as it is sent (RFC 6455, section 5.2).
-fn raw(frame: &Frame) -> RawFrame {
+/// The frame as sent (RFC 6455, section 5.2).
+fn raw_frame(frame: &Frame) -> RawFrame {
     RawFrame {
         opcode: match frame.kind {
             FrameKind::More => 0,
@@ -306,12 +313,11 @@ fn raw(frame: &Frame) -> RawFrame {
     }
 }
 
-fn place(number: usize) -> String {
+fn message_label(number: usize) -> String {
     format!("message {number}")
 }
 
-/// A message in words.
-fn shown((kind, bytes): &Message) -> String {
+fn describe((kind, bytes): &Message) -> String {
     let kind = match kind {
         Kind::Text => "a text",
         Kind::Binary => "a binary message",
@@ -320,11 +326,10 @@ fn shown((kind, bytes): &Message) -> String {
 }
 
 fn excerpt(bytes: &[u8]) -> String {
-    prony_load::excerpt(&bytes[..bytes.len().min(SHOWN)])
+    prony_load::excerpt(&bytes[..bytes.len().min(EXCERPT_LENGTH)])
 }
 
-/// The end of a connection in words.
-fn ended(code: Option<u16>) -> String {
+fn describe_close(code: Option<u16>) -> String {
     match code {
         Some(code) => format!("a close with code {code}"),
         None => "a close without a code".to_owned(),

@@ -1,6 +1,8 @@
-//! Several members talk: what one says comes to every member of its room, in one order for all.
+//! Runs scripts with several members: each message must reach every member of its room, in the same order for all.
 
-use super::{Kind, Message, NORMAL, ScriptOptions, ScriptSession, ended, of_messages, shown};
+use super::{
+    Kind, Message, NORMAL_CLOSURE, ScriptOptions, ScriptSession, describe, describe_close, time_for_messages,
+};
 use crate::judge::{FailedExchange, failure};
 use crate::report::Failure;
 use prony_config::contract::{Exchange, ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
@@ -10,275 +12,296 @@ use std::collections::VecDeque;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a member waits for a message: less than a whole talk may take, so that the failure can say who heard nothing.
+/// How long a member waits for a message: it is shorter than the script timeout, so that the failure can name the member.
 const SILENCE: Duration = Duration::from_secs(5);
 
-/// Has a talk of several members, each on a connection of its own. After it those who are left leave one after the other, and
-/// nothing may have come beside what was expected.
-pub(super) fn talk(way: ScriptOptions<'_>, exchange: &Exchange) -> Result<(), FailedExchange> {
+/// Runs a script of several members, each on its own connection. Afterwards the remaining members leave one after the other, and
+/// the service must not have sent them anything unexpected.
+pub(super) fn run_script(options: ScriptOptions<'_>, exchange: &Exchange) -> Result<(), FailedExchange> {
     let mut room = RoomScript {
-        way,
+        options,
         exchange,
-        guests: Vec::new(),
-        said: Vec::new(),
+        members: Vec::new(),
+        sent: Vec::new(),
         current: 0,
     };
-    for turn in &exchange.script {
-        match turn {
-            ScriptStep::By(member) => room.turn_of(member)?,
-            ScriptStep::Say(frame) => room.say(frame),
-            ScriptStep::Hear(ExpectedFrame::Echo) => room.hear()?,
-            ScriptStep::Hear(ExpectedFrame::Close(codes)) => room.end(room.current, codes)?,
-            ScriptStep::Deaf => room.guests[room.current].is_deaf = true,
-            ScriptStep::Cut => room.guests[room.current].talk = None,
+    for step in &exchange.script {
+        match step {
+            ScriptStep::By(member) => room.switch_to(member)?,
+            ScriptStep::Say(frame) => room.queue(frame),
+            ScriptStep::Hear(ExpectedFrame::Echo) => room.receive_all()?,
+            ScriptStep::Hear(ExpectedFrame::Close(codes)) => room.expect_close(room.current, codes)?,
+            ScriptStep::Deaf => room.members[room.current].reads_nothing = true,
+            ScriptStep::Cut => room.members[room.current].session = None,
         }
     }
-    for number in 0..room.guests.len() {
+    for number in 0..room.members.len() {
         room.leave(number)?;
     }
     Ok(())
 }
 
-/// A member that has come in.
+/// A member that has joined.
 struct RoomMember<'a> {
     name: String,
     path: Option<Vec<u8>>,
-    /// Its connection, until that is over.
-    talk: Option<ScriptSession<'a>>,
-    /// Whether it reads nothing any more.
-    is_deaf: bool,
+    /// `None` after its connection has ended.
+    session: Option<ScriptSession<'a>>,
+    /// Whether it has stopped reading.
+    reads_nothing: bool,
 }
 
-/// What a member heard, and why it is not more.
+/// The messages that a member received, and the error that stopped it from receiving the rest.
 type MemberTranscript = (Vec<Message>, Result<(), ClientError>);
 
 struct RoomScript<'a> {
-    way: ScriptOptions<'a>,
+    options: ScriptOptions<'a>,
     exchange: &'a Exchange,
-    guests: Vec<RoomMember<'a>>,
-    /// Who said what that was not heard yet.
-    said: Vec<(usize, Message)>,
-    /// Whose turn it is.
+    members: Vec<RoomMember<'a>>,
+    /// Messages that are not received yet, each with the number of its sender.
+    sent: Vec<(usize, Message)>,
+    /// The number of the member that the script is at.
     current: usize,
 }
 
 impl RoomScript<'_> {
-    fn turn_of(&mut self, member: &Member) -> Result<(), FailedExchange> {
-        let known = self.guests.iter().position(|guest| guest.name == member.name);
+    fn switch_to(&mut self, member: &Member) -> Result<(), FailedExchange> {
+        let known = self.members.iter().position(|known| known.name == member.name);
         self.current = match known {
             Some(number) => number,
-            None => self.enter(member)?,
+            None => self.join(member)?,
         };
         Ok(())
     }
 
-    /// A member comes in. A service may answer the handshake before it counts the member in; who has heard itself is in.
-    fn enter(&mut self, member: &Member) -> Result<usize, FailedExchange> {
-        // Who comes in must not hear what was said before.
-        self.hear()?;
+    /// Adds a member. A service may answer the handshake before it adds the member to the room, so the member sends a greeting and
+    /// waits until it receives that itself.
+    fn join(&mut self, member: &Member) -> Result<usize, FailedExchange> {
+        // A new member must not receive earlier messages.
+        self.receive_all()?;
         let mut exchange = self.exchange.clone();
         if let Some(path) = &member.path {
             exchange.request.path = Template::literal(path.clone());
         }
-        let talk = ScriptSession::open(self.way, &exchange)?;
-        self.guests.push(RoomMember {
+        let session = ScriptSession::open(self.options, &exchange)?;
+        self.members.push(RoomMember {
             name: member.name.clone(),
             path: member.path.clone(),
-            is_deaf: talk.is_none(),
-            talk,
+            reads_nothing: session.is_none(),
+            session,
         });
-        self.current = self.guests.len() - 1;
+        self.current = self.members.len() - 1;
         let greeting = format!("{} is here: {:016x}", member.name, rand::random::<u64>());
-        self.say(&Frame::new(FrameKind::Text, greeting.into_bytes()));
-        self.hear()?;
+        self.queue(&Frame::new(FrameKind::Text, greeting.into_bytes()));
+        self.receive_all()?;
         Ok(self.current)
     }
 
-    fn say(&mut self, frame: &Frame) {
-        let guest = &mut self.guests[self.current];
-        if let Some(talk) = &mut guest.talk {
-            talk.say(frame);
-            let said = talk.owed.drain(..).map(|message| (self.current, message));
-            self.said.extend(said);
+    fn queue(&mut self, frame: &Frame) {
+        let member = &mut self.members[self.current];
+        if let Some(session) = &mut member.session {
+            session.queue(frame);
+            let sent = session.owed.drain(..).map(|message| (self.current, message));
+            self.sent.extend(sent);
         }
     }
 
-    /// All that was said comes to every member of the room in which it was said.
-    fn hear(&mut self) -> Result<(), FailedExchange> {
-        let said = std::mem::take(&mut self.said);
-        let patience = SILENCE + of_messages(&self.exchange.script);
+    /// Waits until every member has received all messages of its room.
+    fn receive_all(&mut self) -> Result<(), FailedExchange> {
+        let sent = std::mem::take(&mut self.sent);
+        let timeout = SILENCE + time_for_messages(&self.exchange.script);
         let due: Vec<usize> = self
-            .guests
+            .members
             .iter()
-            .map(|guest| {
-                let here = said.iter().filter(|(by, _)| self.guests[*by].path == guest.path);
+            .map(|member| {
+                let here = sent
+                    .iter()
+                    .filter(|(by, _)| self.members[*by].path == member.path);
                 here.count()
             })
             .collect();
-        let deadline = Instant::now() + patience;
-        let heard: Vec<Option<MemberTranscript>> = thread::scope(|scope| {
-            let mut listening = Vec::new();
-            for (guest, count) in self.guests.iter_mut().zip(due) {
-                let talk = guest.talk.as_mut().filter(|_| !guest.is_deaf);
-                listening.push(talk.map(|talk| scope.spawn(move || listen(talk, count, deadline))));
+        let deadline = Instant::now() + timeout;
+        let transcripts: Vec<Option<MemberTranscript>> = thread::scope(|scope| {
+            let mut readers = Vec::new();
+            for (member, count) in self.members.iter_mut().zip(due) {
+                let session = member.session.as_mut().filter(|_| !member.reads_nothing);
+                readers.push(session.map(|session| scope.spawn(move || receive(session, count, deadline))));
             }
-            let done = listening
+            let done = readers
                 .into_iter()
                 .map(|one| one.map(thread::ScopedJoinHandle::join));
-            done.map(|one| one.map(|heard| heard.expect("invariant: who listens does not panic")))
-                .collect()
+            done.map(|one| {
+                one.map(|result| result.expect("invariant: the thread of a member does not panic"))
+            })
+            .collect()
         });
         let mut first: Vec<(&Option<Vec<u8>>, usize)> = Vec::new();
-        for (number, own) in heard.iter().enumerate() {
-            let Some((messages, all)) = own else { continue };
-            let guest = &self.guests[number];
-            let known = first.iter().find(|(path, _)| **path == guest.path);
-            let order = known.and_then(|(_, number)| heard[*number].as_ref().map(|(all, _)| all));
-            let mut judge = Judge::new(guest, &self.guests, &said);
+        for (number, own) in transcripts.iter().enumerate() {
+            let Some((messages, result)) = own else { continue };
+            let member = &self.members[number];
+            let known = first.iter().find(|(path, _)| **path == member.path);
+            let order =
+                known.and_then(|(_, number)| transcripts[*number].as_ref().map(|(messages, _)| messages));
+            let mut judge = Judge::new(member, &self.members, &sent);
             if let (Some(order), Some((_, number))) = (order, known) {
-                judge.same(messages, order, &self.guests[*number].name)?;
+                judge.check_same_order(messages, order, &self.members[*number].name)?;
             } else {
-                first.push((&guest.path, number));
-                judge.own(messages)?;
+                first.push((&member.path, number));
+                judge.check_all_due(messages)?;
             }
-            if let Err(error) = all {
+            if let Err(error) = result {
                 return Err(FailedExchange {
-                    failure: judge.silent(messages.len(), (error, patience)),
-                    silent: *error == ClientError::TimedOut,
+                    failure: judge.missing_message(messages.len(), (error, timeout)),
+                    timed_out: *error == ClientError::TimedOut,
                 });
             }
         }
         Ok(())
     }
 
-    /// A member's connection ends with one of these codes. What it has just said is why, and goes to nobody.
-    fn end(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
-        self.said.retain(|(by, _)| *by != number);
-        let guest = &mut self.guests[number];
-        let Some(mut talk) = guest.talk.take() else {
+    /// Waits until the service closes a member's connection with one of these codes. The member's last message caused that, and no
+    /// member may receive it.
+    fn expect_close(&mut self, number: usize, codes: &[Option<u16>]) -> Result<(), FailedExchange> {
+        self.sent.retain(|(by, _)| *by != number);
+        let member = &mut self.members[number];
+        let Some(mut session) = member.session.take() else {
             return Ok(());
         };
-        talk.end(codes).map_err(|mut wrong| {
-            wrong.failure.what = format!("{}, {}", guest.name, wrong.failure.what);
+        session.expect_close(codes).map_err(|mut wrong| {
+            wrong.failure.what = format!("{}, {}", member.name, wrong.failure.what);
             wrong
         })
     }
 
-    /// A member leaves, and had nothing more to hear. Who reads nothing is left to be dropped.
+    /// Closes the connection of a member that must not receive anything more. A member that reads nothing is simply dropped.
     fn leave(&mut self, number: usize) -> Result<(), FailedExchange> {
-        let guest = &mut self.guests[number];
-        match &mut guest.talk {
-            Some(talk) if !guest.is_deaf => {
-                talk.say(&Frame::new(FrameKind::Close, NORMAL.to_be_bytes().to_vec()));
-                self.end(number, &[Some(NORMAL)])
+        let member = &mut self.members[number];
+        match &mut member.session {
+            Some(session) if !member.reads_nothing => {
+                session.queue(&Frame::new(
+                    FrameKind::Close,
+                    NORMAL_CLOSURE.to_be_bytes().to_vec(),
+                ));
+                self.expect_close(number, &[Some(NORMAL_CLOSURE)])
             }
             _ => Ok(()),
         }
     }
 }
 
-/// Sends what is to be sent, and takes this number of messages, and a pong for each ping.
-fn listen(talk: &mut ScriptSession<'_>, count: usize, deadline: Instant) -> MemberTranscript {
-    let mut heard = Vec::new();
-    let all = listen_to(talk, count, (&mut heard, deadline));
-    (heard, all)
+/// Sends the queued frames; receives this number of messages, and a pong for each ping.
+fn receive(session: &mut ScriptSession<'_>, count: usize, deadline: Instant) -> MemberTranscript {
+    let mut messages = Vec::new();
+    let result = receive_into(session, count, (&mut messages, deadline));
+    (messages, result)
 }
 
-fn listen_to(
-    talk: &mut ScriptSession<'_>,
+fn receive_into(
+    session: &mut ScriptSession<'_>,
     count: usize,
-    (heard, deadline): (&mut Vec<Message>, Instant),
+    (messages, deadline): (&mut Vec<Message>, Instant),
 ) -> Result<(), ClientError> {
-    talk.send(deadline)?;
-    while heard.len() < count || !talk.pings.is_empty() {
-        match talk.next(deadline)? {
-            client::Frame::Text(bytes) => heard.push((Kind::Text, bytes)),
-            client::Frame::Binary(bytes) => heard.push((Kind::Binary, bytes)),
-            client::Frame::Pong(payload) if talk.pings.front() == Some(&payload) => {
-                talk.pings.pop_front();
+    session.send(deadline)?;
+    while messages.len() < count || !session.pings.is_empty() {
+        match session.next_frame(deadline)? {
+            client::Frame::Text(bytes) => messages.push((Kind::Text, bytes)),
+            client::Frame::Binary(bytes) => messages.push((Kind::Binary, bytes)),
+            client::Frame::Pong(payload) if session.pings.front() == Some(&payload) => {
+                session.pings.pop_front();
             }
             client::Frame::Pong(_) => {}
             client::Frame::Ping(_) => unreachable!("invariant: pings are answered"),
-            client::Frame::Close(code) => return Err(ClientError::Malformed(ended(code))),
+            client::Frame::Close(code) => return Err(ClientError::Malformed(describe_close(code))),
         }
     }
     Ok(())
 }
 
-/// What one member must hear.
+/// Judges the messages that one member received.
 struct Judge<'a> {
     name: &'a str,
-    /// What of each member is due, in the order in which it was said: that order holds for each.
+    /// The messages that are due from each sender, in the order in which it sent them.
     due: Vec<(usize, VecDeque<&'a Message>)>,
 }
 
 impl<'a> Judge<'a> {
-    fn new(guest: &'a RoomMember<'_>, guests: &[RoomMember<'_>], said: &'a [(usize, Message)]) -> Self {
+    fn new(member: &'a RoomMember<'_>, members: &[RoomMember<'_>], sent: &'a [(usize, Message)]) -> Self {
         let mut due: Vec<(usize, VecDeque<&Message>)> = Vec::new();
-        for (by, message) in said.iter().filter(|(by, _)| guests[*by].path == guest.path) {
+        for (by, message) in sent.iter().filter(|(by, _)| members[*by].path == member.path) {
             match due.iter_mut().find(|(member, _)| member == by) {
                 Some((_, messages)) => messages.push_back(message),
                 None => due.push((*by, VecDeque::from([message]))),
             }
         }
         Self {
-            name: &guest.name,
+            name: &member.name,
             due,
         }
     }
 
-    fn place(&self, number: usize) -> String {
+    fn message_label(&self, number: usize) -> String {
         format!("{}, message {}", self.name, number + 1)
     }
 
-    /// What may come next, in words.
-    fn next(&self) -> String {
+    /// Describes the messages that may come next.
+    fn describe_next(&self) -> String {
         let next = self.due.iter().filter_map(|(_, messages)| messages.front());
-        let next: Vec<String> = next.map(|message| shown(message)).collect();
+        let next: Vec<String> = next.map(|message| describe(message)).collect();
         next.join(" or ")
     }
 
-    /// The first one that is heard of: each message is one that is due.
-    fn own(&mut self, heard: &[Message]) -> Result<(), Failure> {
-        for (number, message) in heard.iter().enumerate() {
-            let said = self.due.iter_mut().find(|(_, due)| due.front() == Some(&message));
-            match said {
+    /// Checks that each message is the next one that is due from some sender.
+    fn check_all_due(&mut self, received: &[Message]) -> Result<(), Failure> {
+        for (number, message) in received.iter().enumerate() {
+            let due = self.due.iter_mut().find(|(_, due)| due.front() == Some(&message));
+            match due {
                 Some((_, due)) => drop(due.pop_front()),
-                None => return Err(failure(&self.place(number), self.next(), shown(message))),
+                None => {
+                    return Err(failure(
+                        &self.message_label(number),
+                        self.describe_next(),
+                        describe(message),
+                    ));
+                }
             }
         }
         Ok(())
     }
 
-    /// The others hear what the first one did, in its order.
-    fn same(&mut self, heard: &[Message], order: &[Message], first: &str) -> Result<(), Failure> {
-        for (number, message) in heard.iter().enumerate() {
+    /// Checks that the messages have the order in which the first member received them.
+    fn check_same_order(
+        &mut self,
+        received: &[Message],
+        order: &[Message],
+        first: &str,
+    ) -> Result<(), Failure> {
+        for (number, message) in received.iter().enumerate() {
             match order.get(number) {
                 Some(right) if right == message => {}
                 Some(right) => {
-                    let expected = format!("{}, as {first} heard it", shown(right));
-                    return Err(failure(&self.place(number), expected, shown(message)));
+                    let expected = format!("{}, as {first} received it", describe(right));
+                    return Err(failure(&self.message_label(number), expected, describe(message)));
                 }
-                None => return self.own(heard),
+                None => return self.check_all_due(received),
             }
         }
-        // What is due now is known by what came.
-        self.own(heard)
+        // Removes the received messages from those that are due.
+        self.check_all_due(received)
     }
 
-    /// So many were heard, and then nothing more.
-    fn silent(&self, heard: usize, (error, patience): (&ClientError, Duration)) -> Failure {
+    /// The failure of a member that received this number of messages and then none.
+    fn missing_message(&self, received: usize, (error, timeout): (&ClientError, Duration)) -> Failure {
         let got = match error {
             error if error.is_end() => "the end of the connection".to_owned(),
-            ClientError::TimedOut => format!("nothing within {patience:?}"),
+            ClientError::TimedOut => format!("nothing within {timeout:?}"),
             error => error.to_string(),
         };
-        let next = self.next();
+        let next = self.describe_next();
         let expected = if next.is_empty() {
             "a pong".to_owned()
         } else {
             next
         };
-        failure(&self.place(heard), expected, got)
+        failure(&self.message_label(received), expected, got)
     }
 }

@@ -1,12 +1,12 @@
-//! Servers of WebSocket that are wrong in one way each.
+//! WebSocket servers with one fault each.
 
 mod server;
 
-use crate::{checked, contract, each_is_told, told};
+use crate::{assert_faults_rejected, check_and_recheck, contract, failures_of};
 use prony_load::Protocol;
 use server::Fault;
 
-/// Each fault, and what the check must say of it.
+/// Each fault, and the failure that the check must report.
 const MUTANTS: [(Fault, &str); 38] = [
     (
         Fault::AnswersAnyPath,
@@ -141,13 +141,17 @@ const MUTANTS: [(Fault, &str); 38] = [
     ),
 ];
 
-fn said(fault: Fault, _: &str) -> String {
+fn failures_with(fault: Fault, _: &str) -> String {
     let server = server::serve(fault);
-    told(&checked(&contract("echo"), server.address, Protocol::WebSocket))
+    failures_of(&check_and_recheck(
+        &contract("echo"),
+        server.address,
+        Protocol::WebSocket,
+    ))
 }
 
 #[test]
 fn every_wrong_echo_is_rejected() {
-    assert_eq!(said(Fault::None, ""), "", "the right twin must pass");
-    each_is_told(&MUTANTS, said);
+    assert_eq!(failures_with(Fault::None, ""), "", "the correct server must pass");
+    assert_faults_rejected(&MUTANTS, failures_with);
 }

@@ -1,4 +1,4 @@
-//! Rooms, their members, and who gets what.
+//! Rooms, and which members receive a message.
 
 use super::server::Fault;
 use std::collections::HashMap;
@@ -11,12 +11,12 @@ use tungstenite::protocol::frame::coding::{Data, OpCode};
 use tungstenite::protocol::frame::{Frame, FrameHeader};
 use tungstenite::{Bytes, Message};
 
-/// Messages that are kept for a member who is behind.
+/// Maximum number of messages that wait for a slow member.
 const QUEUE: usize = 256;
-/// Members in a room that is small to a wrong server.
+/// Room size that some faulty servers cannot exceed.
 const FEW: usize = 10;
 
-/// A member's place in a room: what is sent to it waits in a queue.
+/// A member of a room. Messages to it wait in a queue.
 #[derive(Clone)]
 pub(super) struct QueuedMember {
     room: String,
@@ -26,14 +26,14 @@ pub(super) struct QueuedMember {
 }
 
 impl QueuedMember {
-    /// Who is too far behind is dropped.
+    /// Drops a member that is too far behind.
     pub(super) fn send(&self, bytes: Vec<u8>) {
         if let Err(TrySendError::Full(_)) = self.queue.try_send(bytes) {
             let _ = self.stream.shutdown(Shutdown::Both);
         }
     }
 
-    /// Nothing is sent any more, once what waits was.
+    /// Closes the connection after the queued messages.
     pub(super) fn end(&self) {
         self.send(Vec::new());
     }
@@ -41,9 +41,9 @@ impl QueuedMember {
 
 #[derive(Default)]
 struct Room {
-    seats: Vec<QueuedMember>,
-    said: u64,
-    /// What a wrong server keeps for later.
+    members: Vec<QueuedMember>,
+    sent: u64,
+    /// Messages that a faulty server delays.
     held: Vec<Vec<u8>>,
     history: Vec<Vec<u8>>,
     is_dead: bool,
@@ -74,14 +74,14 @@ impl House {
     pub(super) fn is_full(&self, name: &str) -> bool {
         let rooms = self.rooms.lock().expect("no panic");
         let room = rooms.1.get(name);
-        self.fault == Fault::RefusesTheEleventh && room.is_some_and(|room| room.seats.len() >= FEW)
+        self.fault == Fault::RefusesTheEleventh && room.is_some_and(|room| room.members.len() >= FEW)
     }
 
     pub(super) fn enter(&self, name: &str, mut stream: TcpStream) -> QueuedMember {
         let (queue, waiting) = sync_channel::<Vec<u8>>(QUEUE);
         let mut rooms = self.rooms.lock().expect("no panic");
         rooms.0 += 1;
-        let seat = QueuedMember {
+        let member = QueuedMember {
             room: self.room_of(name),
             number: rooms.0,
             queue,
@@ -95,47 +95,57 @@ impl House {
             }
             let _ = stream.shutdown(Shutdown::Write);
         });
-        let room = rooms.1.entry(seat.room.clone()).or_default();
+        let room = rooms.1.entry(member.room.clone()).or_default();
         if self.fault == Fault::Replays {
-            room.history.iter().for_each(|message| seat.send(message.clone()));
+            room.history
+                .iter()
+                .for_each(|message| member.send(message.clone()));
         }
-        room.seats.push(seat.clone());
+        room.members.push(member.clone());
         if self.fault == Fault::TellsWhoComes {
-            let told = frame(&Message::text("somebody has come"));
-            room.seats.iter().for_each(|seat| seat.send(told.clone()));
+            let notice = frame(&Message::text("somebody has come"));
+            room.members.iter().for_each(|member| member.send(notice.clone()));
         }
-        seat
+        member
     }
 
-    /// Whoever has left before has not left again.
-    pub(super) fn leave(&self, seat: &QueuedMember, politely: bool) {
+    /// Removes a member. Does nothing if it has left already.
+    pub(super) fn leave(&self, member: &QueuedMember, politely: bool) {
         let mut rooms = self.rooms.lock().expect("no panic");
-        let Some(room) = rooms.1.get_mut(&seat.room) else {
+        let Some(room) = rooms.1.get_mut(&member.room) else {
             return;
         };
-        let Some(place) = room.seats.iter().position(|other| other.number == seat.number) else {
+        let Some(index) = room
+            .members
+            .iter()
+            .position(|other| other.number == member.number)
+        else {
             return;
         };
-        room.seats.remove(place);
-        let was_first = place == 0;
-        let told = frame(&Message::text("somebody has left"));
+        room.members.remove(index);
+        let was_first = index == 0;
+        let notice = frame(&Message::text("somebody has left"));
         match self.fault {
-            Fault::TellsWhoLeaves => room.seats.iter().for_each(|seat| seat.send(told.clone())),
+            Fault::TellsWhoLeaves => room.members.iter().for_each(|member| member.send(notice.clone())),
             Fault::StopsAfterLeave if politely => room.is_dead = true,
             Fault::StopsAfterCut if !politely => room.is_dead = true,
-            Fault::EndsWithItsFirst if was_first => room.seats.iter().for_each(QueuedMember::end),
-            // Whoever comes later sits in a room that nobody looks after.
-            Fault::StaysOver if room.seats.is_empty() => room.is_dead = true,
+            Fault::EndsWithItsFirst if was_first => room.members.iter().for_each(QueuedMember::end),
+            // Members that join later get no messages.
+            Fault::StaysOver if room.members.is_empty() => room.is_dead = true,
             Fault::StaysOver => {}
-            _ if room.seats.is_empty() && !room.is_dead => drop(rooms.1.remove(&seat.room)),
+            _ if room.members.is_empty() && !room.is_dead => drop(rooms.1.remove(&member.room)),
             _ => {}
         }
     }
 
-    pub(super) fn bad_text(&self, seat: &QueuedMember) {
+    pub(super) fn bad_text(&self, member: &QueuedMember) {
         let rooms = self.rooms.lock().expect("no panic");
-        let others = rooms.1.get(&seat.room).into_iter().flat_map(|room| &room.seats);
-        let others = others.filter(|other| other.number != seat.number);
+        let others = rooms
+            .1
+            .get(&member.room)
+            .into_iter()
+            .flat_map(|room| &room.members);
+        let others = others.filter(|other| other.number != member.number);
         match self.fault {
             Fault::BadTextEndsAll => others.for_each(QueuedMember::end),
             Fault::SpreadsBadText => {
@@ -146,21 +156,21 @@ impl House {
         }
     }
 
-    /// A message goes to every member, in the order in which the lock is got.
-    pub(super) fn say(&self, by: &QueuedMember, message: Message) {
+    /// Sends a message to every member, in the order in which the senders get the lock.
+    pub(super) fn broadcast(&self, by: &QueuedMember, message: Message) {
         if self.fault == Fault::SenderHearsItselfFirst {
             by.send(frame(&message));
-            // Long enough that others who speak now hear themselves, too.
+            // Long enough that other members that send now receive their own message first, too.
             std::thread::sleep(Duration::from_millis(5));
         }
         let mut rooms = self.rooms.lock().expect("no panic");
         let Some(room) = rooms.1.get_mut(&by.room) else {
             return;
         };
-        room.said += 1;
+        room.sent += 1;
         let is_lost = match self.fault {
-            Fault::LosesEveryTenth => room.said.is_multiple_of(10),
-            Fault::LosesUnderLoad => room.seats.len() > 1 && room.said > 10 && room.said.is_multiple_of(7),
+            Fault::LosesEveryTenth => room.sent.is_multiple_of(10),
+            Fault::LosesUnderLoad => room.members.len() > 1 && room.sent > 10 && room.sent.is_multiple_of(7),
             Fault::ForgetsEmpty => message.is_empty(),
             _ => false,
         };
@@ -172,31 +182,31 @@ impl House {
         if self.fault == Fault::Replays {
             room.history.push(bytes.clone());
         }
-        let Room { seats, held, .. } = room;
-        for (place, seat) in seats.iter().enumerate() {
-            let (is_one, is_own) = (place == 1, seat.number == by.number);
+        let Room { members, held, .. } = room;
+        for (index, member) in members.iter().enumerate() {
+            let (is_one, is_own) = (index == 1, member.number == by.number);
             match self.fault {
-                Fault::MissesSender if is_own && seats.len() > 1 => {}
+                Fault::MissesSender if is_own && members.len() > 1 => {}
                 Fault::MissesOthers if !is_own => {}
                 Fault::MissesOne if is_one => {}
-                Fault::MissesThoseBeyondTen if place >= FEW => {}
-                Fault::AltersForOthers if !is_own => seat.send(frame(&altered(message.clone()))),
+                Fault::MissesThoseBeyondTen if index >= FEW => {}
+                Fault::AltersForOthers if !is_own => member.send(frame(&altered(message.clone()))),
                 Fault::SenderHearsItselfFirst if is_own => {}
-                Fault::DoublesForOne if is_one => seat.send([bytes.clone(), bytes.clone()].concat()),
-                Fault::Doubles => seat.send([bytes.clone(), bytes.clone()].concat()),
-                Fault::LagsForOne if is_one && seats.len() > 2 => {
-                    held.drain(..).for_each(|earlier| seat.send(earlier));
+                Fault::DoublesForOne if is_one => member.send([bytes.clone(), bytes.clone()].concat()),
+                Fault::Doubles => member.send([bytes.clone(), bytes.clone()].concat()),
+                Fault::LagsForOne if is_one && members.len() > 2 => {
+                    held.drain(..).for_each(|earlier| member.send(earlier));
                     held.push(bytes.clone());
                 }
                 Fault::TextsFirstForOne if is_one && message.is_binary() => held.push(bytes.clone()),
                 Fault::TextsFirstForOne if is_one => {
-                    seat.send(bytes.clone());
-                    held.drain(..).for_each(|earlier| seat.send(earlier));
+                    member.send(bytes.clone());
+                    held.drain(..).for_each(|earlier| member.send(earlier));
                 }
                 Fault::WaitsForTheSlow => {
-                    let _ = (&*seat.stream).write_all(&bytes);
+                    let _ = (&*member.stream).write_all(&bytes);
                 }
-                _ => seat.send(bytes.clone()),
+                _ => member.send(bytes.clone()),
             }
         }
     }
@@ -226,7 +236,6 @@ fn altered(message: Message) -> Message {
     }
 }
 
-/// A message as a frame.
 fn frame(message: &Message) -> Vec<u8> {
     let (kind, bytes) = match message {
         Message::Text(text) => (Data::Text, text.as_bytes()),

@@ -1,4 +1,4 @@
-//! A small WebSocket server with rooms, which can be wrong in one way.
+//! A small WebSocket server with rooms that can have one fault.
 
 use super::house::{House, QueuedMember};
 use crate::listening::Threads;
@@ -10,7 +10,6 @@ use tungstenite::protocol::frame::coding::CloseCode;
 use tungstenite::protocol::{CloseFrame, Role};
 use tungstenite::{Error, Message, WebSocket};
 
-/// One way to be wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,
@@ -56,43 +55,43 @@ pub(crate) fn serve(fault: Fault) -> Threads {
     let house = Arc::new(House::new(fault));
     Threads::start(move |stream| {
         let _ = stream.set_nodelay(true);
-        attend(stream, &house);
+        serve_connection(stream, &house);
     })
 }
 
-/// From the handshake to the end of the connection.
-fn attend(mut stream: TcpStream, house: &Arc<House>) -> Option<()> {
-    let (name, early) = shake(&mut stream, house)?;
-    let seat = house.enter(&name, stream.try_clone().ok()?);
-    let left = talk(stream, early, house, &seat);
-    house.leave(&seat, left);
-    seat.end();
+/// Serves a connection from the handshake to its end.
+fn serve_connection(mut stream: TcpStream, house: &Arc<House>) -> Option<()> {
+    let (name, early) = handshake(&mut stream, house)?;
+    let member = house.enter(&name, stream.try_clone().ok()?);
+    let is_closed = serve_member(stream, early, house, &member);
+    house.leave(&member, is_closed);
+    member.end();
     Some(())
 }
 
-/// Until the member leaves; gives whether it said so.
-fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &QueuedMember) -> bool {
-    let line = RecordedStream {
+/// Serves a member until its connection ends. Returns whether a close frame came first.
+fn serve_member(stream: TcpStream, early: Vec<u8>, house: &House, member: &QueuedMember) -> bool {
+    let queued_stream = QueuedStream {
         stream,
-        seat: seat.clone(),
+        member: member.clone(),
     };
-    let mut socket = WebSocket::from_partially_read(line, early, Role::Server, None);
+    let mut socket = WebSocket::from_partially_read(queued_stream, early, Role::Server, None);
     loop {
         match socket.read() {
             Ok(message @ (Message::Text(_) | Message::Binary(_))) => {
                 if house.fault == Fault::RefusesMiB && message.len() >= 1 << 20 {
-                    end(&mut socket, CloseCode::Size);
+                    close(&mut socket, CloseCode::Size);
                     return true;
                 }
-                house.say(seat, message);
+                house.broadcast(member, message);
             }
-            // The reply goes out with the next read: who has it may count on being gone.
-            Ok(Message::Close(_)) => house.leave(seat, true),
+            // The reply is sent with the next read, so a client that has it is no longer a member.
+            Ok(Message::Close(_)) => house.leave(member, true),
             Ok(_) => {}
             Err(Error::ConnectionClosed) => return true,
             Err(Error::Utf8(_)) => {
-                house.bad_text(seat);
-                end(&mut socket, CloseCode::Invalid);
+                house.bad_text(member);
+                close(&mut socket, CloseCode::Invalid);
                 return true;
             }
             Err(_) => return false,
@@ -100,34 +99,34 @@ fn talk(stream: TcpStream, early: Vec<u8>, house: &House, seat: &QueuedMember) -
     }
 }
 
-/// Closes a connection, and waits until the client has seen it.
-fn end(socket: &mut WebSocket<RecordedStream>, code: CloseCode) {
+/// Sends a close frame, and waits until the client closes the connection.
+fn close(socket: &mut WebSocket<QueuedStream>, code: CloseCode) {
     let reason = CloseFrame {
         code,
         reason: "".into(),
     };
     let _ = socket.close(Some(reason));
     let _ = socket.flush();
-    socket.get_mut().seat.end();
+    socket.get_mut().member.end();
     let mut piece = [0; 4096];
     while matches!(socket.get_mut().stream.read(&mut piece), Ok(1..)) {}
 }
 
-/// What is read comes from the connection, what is written goes through the seat's queue.
-struct RecordedStream {
+/// Reads from the connection, and writes to the member's queue.
+struct QueuedStream {
     stream: TcpStream,
-    seat: QueuedMember,
+    member: QueuedMember,
 }
 
-impl Read for RecordedStream {
+impl Read for QueuedStream {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         self.stream.read(buffer)
     }
 }
 
-impl std::io::Write for RecordedStream {
+impl std::io::Write for QueuedStream {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.seat.send(bytes.into());
+        self.member.send(bytes.into());
         Ok(bytes.len())
     }
 
@@ -136,8 +135,8 @@ impl std::io::Write for RecordedStream {
     }
 }
 
-/// Answers the handshake; gives the name of the room, and what came behind it.
-fn shake(stream: &mut TcpStream, house: &House) -> Option<(String, Vec<u8>)> {
+/// Answers the handshake. Returns the name of the room, and the bytes that arrived after the request.
+fn handshake(stream: &mut TcpStream, house: &House) -> Option<(String, Vec<u8>)> {
     let mut buffer = Vec::new();
     let length = loop {
         if let Some(end) = buffer.windows(4).position(|four| four == b"\r\n\r\n") {

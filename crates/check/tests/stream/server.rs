@@ -1,4 +1,4 @@
-//! A server of the contract `stream` that may be wrong in one way.
+//! A server of the contract `stream` that can have one fault.
 
 use crate::listening::Tasks;
 use bytes::Bytes;
@@ -20,13 +20,13 @@ pub(super) const RESOURCE_EXHAUSTED: u32 = 8;
 pub(super) const UNIMPLEMENTED: u32 = 12;
 pub(super) const INTERNAL: u32 = 13;
 
-/// Long streams that have a place: fewer than those of the clients that leave and of those that come after them.
-const PLACES: usize = 100;
+/// Limit of concurrent long streams: fewer than the streams of both groups of clients in the disconnect case.
+const STREAM_LIMIT: usize = 100;
 
 /// A reply before it is sent.
 #[derive(Debug, Clone)]
 pub(super) struct Reply {
-    /// Pauses, and the messages that come after them.
+    /// Messages, each with the pause before it.
     pub(super) steps: Vec<(Duration, Vec<u8>)>,
     pub(super) status: Option<u32>,
 }
@@ -51,45 +51,45 @@ impl Reply {
     }
 }
 
-/// How it treats calls.
+/// A fault in handling calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FaultMode {
     Right,
-    /// An echo waits for the end of the call, until a client has given one up.
+    /// An echo deadline for the end of the call, until a client has cancelled one.
     Collects,
     IgnoresDeadlines,
-    /// What it says of a call whose deadline has passed.
+    /// Reports this status for a call whose deadline has passed.
     Late(u32),
-    /// A cancelled stream keeps its place.
+    /// A cancelled stream still counts towards the limit of concurrent streams.
     IgnoresCancel,
 }
 
-/// Changes a reply: the method, and the numbers that were sent (`count` and `gap_us`, or those to be summed up).
+/// Changes a reply, given the method and the numbers of the request (`count` and `gap_us`, or the summands).
 type Change = dyn Fn(&str, &[i64], &mut Reply) + Send + Sync;
-/// What comes back for a message, given its number from 1.
+/// The echoes of a message, given its number from 1.
 type Echo = dyn Fn(usize, Vec<u8>) -> Vec<Vec<u8>> + Send + Sync;
 
 pub(super) struct Service {
-    pub(super) habit: FaultMode,
+    pub(super) fault: FaultMode,
     pub(super) change: Box<Change>,
     pub(super) echo: Box<Echo>,
-    pub(super) taken: AtomicUsize,
-    pub(super) given_up: AtomicBool,
+    pub(super) long_streams: AtomicUsize,
+    pub(super) has_cancelled_call: AtomicBool,
 }
 
 impl Service {
     pub(super) fn right() -> Self {
         Self {
-            habit: FaultMode::Right,
+            fault: FaultMode::Right,
             change: Box::new(|_, _, _| {}),
             echo: Box::new(|_, message| vec![message]),
-            taken: AtomicUsize::new(0),
-            given_up: AtomicBool::new(false),
+            long_streams: AtomicUsize::new(0),
+            has_cancelled_call: AtomicBool::new(false),
         }
     }
 }
 
-/// A message with numbers in its fields, from 1 on; what is 0 is left out.
+/// A message with these numbers in its fields, from field 1 on; zeros are omitted.
 pub(super) fn message(numbers: &[i64]) -> Vec<u8> {
     let mut out = Vec::new();
     for (field, number) in (1_u8..).zip(numbers).filter(|(_, number)| **number != 0) {
@@ -122,7 +122,7 @@ fn numbers(message: &[u8]) -> BTreeMap<u8, i64> {
     found
 }
 
-/// So many ticks, so far apart.
+/// A stream of `count` ticks, `gap_us` apart.
 pub(super) fn ticks(count: i64, gap_us: i64) -> Reply {
     let gap = Duration::from_micros(gap_us as u64);
     let pause = |n| if n == 1 { Duration::ZERO } else { gap };
@@ -164,11 +164,11 @@ async fn serve(listener: TcpListener, service: Arc<Service>) {
     }
 }
 
-/// The messages of a call as they come.
+/// The incoming messages of a call.
 struct MessageStream {
     body: RecvStream,
     buffer: Vec<u8>,
-    is_given_up: bool,
+    is_cancelled: bool,
 }
 
 impl MessageStream {
@@ -182,7 +182,7 @@ impl MessageStream {
                 return Some(message);
             }
             let Ok(data) = self.body.data().await? else {
-                self.is_given_up = true;
+                self.is_cancelled = true;
                 return None;
             };
             let _ = self.body.flow_control().release_capacity(data.len());
@@ -199,7 +199,7 @@ impl MessageStream {
     }
 }
 
-/// The client is gone.
+/// The client has cancelled the call or disconnected.
 struct ClientGone;
 
 fn send(stream: &mut SendStream<Bytes>, message: &[u8]) -> Result<(), ClientGone> {
@@ -232,7 +232,7 @@ impl Service {
     async fn answer(&self, request: http::Request<RecvStream>, mut respond: SendResponse<Bytes>) {
         let (head, body) = request.into_parts();
         let method = head.uri.path().rsplit('/').next().unwrap_or_default().to_owned();
-        let waits = head.headers.get("grpc-timeout").and_then(|value| {
+        let deadline = head.headers.get("grpc-timeout").and_then(|value| {
             let micros = value.to_str().ok()?.strip_suffix('u')?.parse().ok()?;
             Some(Duration::from_micros(micros))
         });
@@ -246,13 +246,13 @@ impl Service {
             MessageStream {
                 body,
                 buffer: Vec::new(),
-                is_given_up: false,
+                is_cancelled: false,
             },
             &mut stream,
         );
-        let ended = match waits.filter(|_| self.habit != FaultMode::IgnoresDeadlines) {
+        let ended = match deadline.filter(|_| self.fault != FaultMode::IgnoresDeadlines) {
             None => call.await,
-            Some(waits) => timeout(waits, call).await.unwrap_or(Ok(Some(match self.habit {
+            Some(deadline) => timeout(deadline, call).await.unwrap_or(Ok(Some(match self.fault {
                 FaultMode::Late(status) => status,
                 _ => DEADLINE_EXCEEDED,
             }))),
@@ -269,7 +269,7 @@ impl Service {
         }
     }
 
-    /// Gives the status at the end.
+    /// Returns the status of the call.
     async fn run(
         &self,
         method: &str,
@@ -279,9 +279,9 @@ impl Service {
         let (numbers, mut reply) = match method {
             "echo" => return self.echo(incoming, stream).await,
             "tick" => {
-                let asked = numbers(&incoming.next().await.unwrap_or_default());
-                let of = |field| asked.get(&field).copied().unwrap_or_default();
-                (vec![of(1), of(2)], tick(of(1), of(2)))
+                let request = numbers(&incoming.next().await.unwrap_or_default());
+                let number = |field| request.get(&field).copied().unwrap_or_default();
+                (vec![number(1), number(2)], tick(number(1), number(2)))
             }
             "sum" => {
                 let all = incoming.all().await;
@@ -296,11 +296,11 @@ impl Service {
         };
         (self.change)(method, &numbers, &mut reply);
         let lasts: Duration = reply.steps.iter().map(|(pause, _)| *pause).sum();
-        let keeps_place = self.habit == FaultMode::IgnoresCancel && lasts > Duration::from_secs(5);
-        if keeps_place && self.taken.fetch_add(1, Ordering::SeqCst) >= PLACES {
+        let ignores_cancel = self.fault == FaultMode::IgnoresCancel && lasts > Duration::from_secs(5);
+        if ignores_cancel && self.long_streams.fetch_add(1, Ordering::SeqCst) >= STREAM_LIMIT {
             return Ok(Some(RESOURCE_EXHAUSTED));
         }
-        play(stream, &reply.steps, !keeps_place).await?;
+        play(stream, &reply.steps, !ignores_cancel).await?;
         Ok(reply.status)
     }
 
@@ -309,7 +309,7 @@ impl Service {
         mut incoming: MessageStream,
         stream: &mut SendStream<Bytes>,
     ) -> Result<Option<u32>, ClientGone> {
-        let collects = self.habit == FaultMode::Collects && !self.given_up.load(Ordering::SeqCst);
+        let collects = self.fault == FaultMode::Collects && !self.has_cancelled_call.load(Ordering::SeqCst);
         let mut collected = Vec::new();
         let mut number = 0;
         while let Some(message) = incoming.next().await {
@@ -322,8 +322,8 @@ impl Service {
                 }
             }
         }
-        if incoming.is_given_up {
-            self.given_up.store(true, Ordering::SeqCst);
+        if incoming.is_cancelled {
+            self.has_cancelled_call.store(true, Ordering::SeqCst);
         }
         play(stream, &collected, true).await?;
         let mut reply = Reply::of(Vec::new());

@@ -1,6 +1,5 @@
 //! The counters of one thread: a [`Tally`] for each interval.
 
-mod answers;
 mod completed_request;
 mod level;
 
@@ -8,7 +7,6 @@ use completed_request::since;
 pub(crate) use completed_request::{CompletedRequest, Epoch, StreamEnd};
 
 use crate::log::{Logbook, RequestLogEntry};
-use answers::Answers;
 use level::Level;
 use prony_load::Job;
 use prony_load::events::{Chat, IdStep};
@@ -36,7 +34,7 @@ pub(crate) struct Recorder {
     /// Set if the job has a log.
     log: Option<Box<Logbook>>,
     /// Set if replies are counted over the whole load.
-    answers: Option<Answers>,
+    answers: Option<ReplyCounters>,
 }
 
 impl Recorder {
@@ -52,13 +50,13 @@ impl Recorder {
             connections: Level::default(),
             pauses: Level::default(),
             log: None,
-            answers: Answers::of(job),
+            answers: ReplyCounters::new(job),
         }
     }
 
     /// The results of all requests, if they are counted.
     pub(crate) fn answered(&self) -> StatusCounts {
-        self.answers.as_ref().map(Answers::sum).unwrap_or_default()
+        self.answers.as_ref().map(ReplyCounters::sum).unwrap_or_default()
     }
 
     /// Logs requests from now on.
@@ -406,5 +404,38 @@ impl Recorder {
         {
             histogram.record(end.saturating_sub(begin));
         }
+    }
+}
+
+/// Counts the results of all requests of a load, including warm-up and drain: a row of counters per operation, with one counter per status. The first counter is for requests without a complete
+/// reply: no reply has status 0.
+#[derive(Debug)]
+struct ReplyCounters {
+    counts: Box<[u64]>,
+}
+
+impl ReplyCounters {
+    /// The counters of a job, if it counts replies.
+    fn new(job: &Job) -> Option<Self> {
+        let counters = job.workload.operations.len() * STATUSES;
+        job.count_replies.then(|| Self {
+            counts: vec![0; counters].into_boxed_slice(),
+        })
+    }
+
+    #[inline]
+    fn count(&mut self, operation: u16, status: Option<u16>) {
+        let status = usize::from(status.unwrap_or(0)).min(STATUSES - 1);
+        self.counts[usize::from(operation) * STATUSES + status] += 1;
+    }
+
+    fn sum(&self) -> StatusCounts {
+        let mut sum = StatusCounts::default();
+        for (operation, row) in (0..).zip(self.counts.chunks(STATUSES)) {
+            for (status, &count) in (0_u16..).zip(row) {
+                sum.add(operation, (status > 0).then_some(status), count);
+            }
+        }
+        sum
     }
 }

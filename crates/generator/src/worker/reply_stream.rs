@@ -2,7 +2,7 @@
 
 use super::sink::Sink;
 use super::slots::{BodyCheck, Ledger, OpenStream, Slot, StreamDecision};
-use crate::kept::PartialReply;
+use crate::partial_reply::PartialReply;
 use crate::recorder::{Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::{CompiledEvents, EventStream, Format, IdStep};
@@ -16,7 +16,7 @@ impl<P: Protocol> Sink<'_, P> {
     pub(super) fn begin_events(&mut self, number: u32, head: &Head<'_>) {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
-        let format = if P::TELLS_MESSAGES {
+        let format = if P::DELIMITS_MESSAGES {
             Some(Format::Messages)
         } else {
             let mut headers = head.headers.iter();
@@ -33,7 +33,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
         slot.check = BodyCheck::Events;
         let values = self.parameters.values(slot.number).at_step(slot.step);
-        let values = values.with_taken(self.bags.get(number as usize));
+        let values = values.with_taken(self.captured.get(number as usize));
         let value = |index, out: &mut Vec<u8>| values.append(index, out);
         if let Some(live) = &mut slot.live {
             live.stream.begin(events, format, value);

@@ -2,7 +2,7 @@
 
 use super::sample::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
-use crate::kept::{Budget, PartialReply, SHOWN};
+use crate::partial_reply::{Budget, PartialReply, SHOWN};
 use crate::recorder::{Epoch, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::IdStep;
@@ -30,7 +30,7 @@ pub(super) struct Sink<'a, P: Protocol> {
     /// The judging memory of each operation's expectation.
     pub(super) memories: &'a mut [Memory],
     /// The values captured by the sequence in each slot.
-    pub(super) bags: &'a mut [CapturedValues],
+    pub(super) captured: &'a mut [CapturedValues],
     pub(super) budget: &'a Budget,
     /// When the bytes were seen.
     pub(super) seen: u64,
@@ -73,7 +73,7 @@ impl<P: Protocol> Sink<'_, P> {
         let values = self.parameters.values(slot.number);
         let values = values
             .at_step(slot.step)
-            .with_taken(self.bags.get(number as usize));
+            .with_taken(self.captured.get(number as usize));
         let memory = &mut self.memories[usize::from(slot.operation)];
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
         let kept = slot.kept.get_or_insert_default();
@@ -112,7 +112,7 @@ impl<P: Protocol> Sink<'_, P> {
             headers: &headers,
             body,
         };
-        let taken = self.bags.get(number as usize);
+        let taken = self.captured.get(number as usize);
         let values = self.parameters.values(slot.number);
         let values = values.at_step(slot.step).with_taken(taken);
         let memory = &mut self.memories[usize::from(slot.operation)];
@@ -122,7 +122,7 @@ impl<P: Protocol> Sink<'_, P> {
         } else {
             operation.expectation.judge_with(memory, &reply, value)?;
         }
-        if let Some(bag) = self.bags.get_mut(number as usize) {
+        if let Some(bag) = self.captured.get_mut(number as usize) {
             operation.expectation.give(memory, bag);
         }
         Ok(())
@@ -198,7 +198,7 @@ impl<P: Protocol> Sink<'_, P> {
         }
         let end = slot.kept.as_deref().map_or(&[][..], |kept| kept.body.as_slice());
         let values = self.parameters.values(slot.number).at_step(slot.step);
-        let values = values.with_taken(self.bags.get(number as usize));
+        let values = values.with_taken(self.captured.get(number as usize));
         let memory = &mut self.memories[usize::from(slot.operation)];
         exact.ends_with(end, memory, |index, out| values.append(index, out))
     }

@@ -1,6 +1,6 @@
 //! Slots for requests in flight. All are allocated before the run; each connection owns a fixed range of them.
 
-use crate::kept::{BodyLimit, PartialReply};
+use crate::partial_reply::{BodyLimit, PartialReply};
 use crate::recorder::{CompletedRequest, Epoch, Recorder, StreamEnd};
 use crate::workload::PreparedOperation;
 use prony_load::events::EventStream;

@@ -1,10 +1,10 @@
-//! One connection of a client: it reads while it writes, and waits in `poll(2)`.
+//! One connection of the client. It reads while it writes, and waits in `poll(2)`.
 
 use super::protocol_state::ProtocolState;
 use super::replies::{Replies, Reply};
 use super::socket::Socket;
 use super::{Client, ClientError, Delivery, Frame, PreparedRequest, RawFrame};
-use crate::layer::{Layer as _, LayerError};
+use crate::layer::{Layer as _, LayerError, PeerStream};
 use crate::protocol::Token;
 use crate::request_values::Values;
 use crate::tls::SPEAKS_TLS;
@@ -13,18 +13,18 @@ use prony_load::Protocol;
 use std::io;
 use std::time::{Duration, Instant};
 
-/// Time for a handshake of TLS: a service that speaks none may wait for more of what it takes for a request.
-const HANDSHAKE: Duration = Duration::from_secs(5);
-/// What an alert of TLS begins with: its type, and the first half of the version.
+/// Timeout of the TLS handshake: a service without TLS may wait for the rest of what it takes for a request.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The first bytes of a TLS alert: its type, and the first half of the version.
 const ALERT: [u8; 2] = [21, 3];
-/// What servers say to a client that speaks HTTP/1.1 without TLS on a port of TLS: nginx, Go, Apache.
+/// Replies of servers to a request without TLS on a TLS port: nginx, Go, Apache.
 const WANTS_TLS: [&str; 3] = [
     "plain http request was sent to https port",
     "http request to an https server",
     "plain http to an ssl-enabled server port",
 ];
 const BUFFER: usize = 64 * 1024;
-/// Reads in a row.
+/// Maximum number of reads before the deadline is checked.
 const READS: usize = 16;
 
 /// One connection.
@@ -34,18 +34,18 @@ pub struct Connection {
     state: ProtocolState,
     replies: Replies,
     next_token: u32,
-    /// What is to be sent, before it is sealed.
+    /// Bytes to send that are not sealed yet.
     queued: Vec<u8>,
-    /// What is to be written, and how much of it was.
+    /// Bytes to write to the socket, and how many of them are written.
     wire: Vec<u8>,
     written: usize,
-    /// Whether the socket takes nothing any more.
+    /// Whether writing to the socket has failed.
     cannot_write: bool,
-    /// Bytes that came without belonging to a reply.
-    unasked: usize,
-    /// Whether nothing has come yet.
+    /// Received bytes that belong to no reply.
+    unexpected: usize,
+    /// Whether no byte was received yet.
     is_silent: bool,
-    /// Why nothing more comes.
+    /// Why nothing more is received.
     end: Option<EndOfConnection>,
     buffer: Vec<u8>,
     plain: Vec<u8>,
@@ -53,7 +53,7 @@ pub struct Connection {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum EndOfConnection {
-    /// The service ended it, or it broke.
+    /// The service closed it, or it broke.
     Closed,
     /// The received data breaks a rule of the protocol.
     Broken(String),
@@ -77,7 +77,7 @@ impl Connection {
             .map(TlsLayer::new)
             .transpose()
             .map_err(unreachable)?;
-        // The service may speak before the handshake of TLS is over here: what it says is answered behind our own first words.
+        // The service may send data before the TLS handshake is complete here. The preface is queued first, so that any answer follows it.
         let mut queued = Vec::new();
         let state = ProtocolState::open(client.protocol, &mut queued);
         let mut connection = Self {
@@ -90,13 +90,13 @@ impl Connection {
             wire: Vec::new(),
             written: 0,
             cannot_write: false,
-            unasked: 0,
+            unexpected: 0,
             is_silent: true,
             end: None,
             buffer: vec![0; BUFFER],
             plain: Vec::new(),
         };
-        connection.shake_hands(deadline)?;
+        connection.complete_handshake(deadline)?;
         loop {
             connection.flush(Delivery::Whole, deadline)?;
             match &connection.end {
@@ -108,14 +108,14 @@ impl Connection {
         }
     }
 
-    /// The handshake of TLS.
-    fn shake_hands(&mut self, deadline: Instant) -> Result<(), ClientError> {
-        let deadline = deadline.min(Instant::now() + HANDSHAKE);
+    /// Completes the TLS handshake, if there is one.
+    fn complete_handshake(&mut self, deadline: Instant) -> Result<(), ClientError> {
+        let deadline = deadline.min(Instant::now() + HANDSHAKE_TIMEOUT);
         let Some(tls) = &mut self.tls else { return Ok(()) };
         tls.open(&mut self.wire).map_err(unreachable)?;
         let late = |error| match error {
             ClientError::TimedOut => ClientError::Unreachable(format!(
-                "TLS: no end of the handshake within {HANDSHAKE:?}: does the service speak TLS on this port?"
+                "TLS: no end of the handshake within {HANDSHAKE_TIMEOUT:?}: does the service speak TLS on this port?"
             )),
             other => other,
         };
@@ -143,12 +143,12 @@ impl Connection {
     pub fn start(&mut self, request: &PreparedRequest, values: Values<'_>) -> Token {
         let token = Token(self.next_token);
         self.next_token += 1;
-        // The service may have said meanwhile that it closes the connection.
+        // The service may have closed the connection in the meantime.
         self.read_available();
         self.replies.begin(token);
         if self.end.is_some() {
             self.replies.fail(token, ClientError::Closed);
-        } else if self.state.has_place() {
+        } else if self.state.has_free_slot() {
             self.state.start(request, values, token, &mut self.queued);
         } else {
             self.replies.fail(token, ClientError::Unprocessed);
@@ -156,8 +156,7 @@ impl Connection {
         token
     }
 
-    /// Sends what is queued. What comes meanwhile is read. A service that closes the connection ends that early; its reply
-    /// says why.
+    /// Sends the queued requests, and reads at the same time. Stops early if the service closes the connection; its reply says why.
     pub fn send(&mut self, delivery: Delivery, deadline: Instant) -> Result<(), ClientError> {
         self.flush(delivery, deadline)
     }
@@ -167,7 +166,7 @@ impl Connection {
         loop {
             self.flush(Delivery::Whole, deadline)?;
             if let Some(result) = self.replies.take(token) {
-                return result.and_then(|reply| self.explained(reply));
+                return result.and_then(|reply| self.reject_tls_required(reply));
             }
             if self.end.is_some() {
                 return Err(ClientError::Closed);
@@ -176,7 +175,7 @@ impl Connection {
         }
     }
 
-    /// Waits until a stream has begun: something of the body of a reply with status 200 is there.
+    /// Waits until a stream has started: the first bytes of the body of a reply with status 200 have arrived.
     pub fn first_data(&mut self, token: Token, deadline: Instant) -> Result<(), ClientError> {
         loop {
             self.flush(Delivery::Whole, deadline)?;
@@ -187,14 +186,14 @@ impl Connection {
         }
     }
 
-    /// Gives a request up. Over HTTP/1.1 that takes effect when the connection is dropped.
+    /// Cancels a request. Over HTTP/1.1 that takes effect when the connection is dropped.
     pub fn cancel(&mut self, token: Token, deadline: Instant) -> Result<(), ClientError> {
         self.state.cancel(token, &mut self.queued);
         self.replies.remove(token);
         self.flush(Delivery::Whole, deadline)
     }
 
-    /// Reads what comes until a moment, and answers what must be answered.
+    /// Reads until a moment, and sends the answers that the protocol requires.
     pub fn read_until(&mut self, moment: Instant) -> Result<(), ClientError> {
         loop {
             let read = self
@@ -209,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Sends frames of a WebSocket as they are.
+    /// Sends WebSocket frames without checking them.
     pub fn send_frames(
         &mut self,
         frames: &[RawFrame],
@@ -226,7 +225,7 @@ impl Connection {
     pub fn next_frame(&mut self, deadline: Instant) -> Result<Frame, ClientError> {
         loop {
             let ProtocolState::WebSocket(frames) = &mut self.state else {
-                return Err("frames are read of a WebSocket alone".into());
+                return Err("only a WebSocket connection has frames".into());
             };
             if let Some(frame) = frames.next()? {
                 return Ok(frame);
@@ -239,7 +238,7 @@ impl Connection {
         }
     }
 
-    /// Waits until the service ends the connection, or more comes.
+    /// Waits until the service ends the connection or sends more.
     pub fn wait_for_end(&mut self, deadline: Instant) -> Result<(), ClientError> {
         while self.end.is_none() && self.unread() == 0 {
             self.read_more(deadline)?;
@@ -247,17 +246,17 @@ impl Connection {
         Ok(())
     }
 
-    /// Bytes that came and belong to no reply and no frame.
+    /// Number of received bytes that belong to no reply and no frame.
     pub fn unread(&self) -> usize {
         let frames = match &self.state {
             ProtocolState::WebSocket(frames) => frames.unread(),
             _ => 0,
         };
-        self.unasked + frames
+        self.unexpected + frames
     }
 
-    /// A reply, unless it says that the service wants TLS.
-    fn explained(&self, reply: Reply) -> Result<Reply, ClientError> {
+    /// Returns the reply, or an error if it says that the port requires TLS.
+    fn reject_tls_required(&self, reply: Reply) -> Result<Reply, ClientError> {
         if self.tls.is_none() && reply.status == 400 {
             let body = String::from_utf8_lossy(&reply.body).to_lowercase();
             if WANTS_TLS.iter().any(|text| body.contains(text)) {
@@ -267,7 +266,7 @@ impl Connection {
         Ok(reply)
     }
 
-    /// Writes all that is queued, and reads meanwhile.
+    /// Writes the queued bytes, and reads at the same time.
     fn flush(&mut self, delivery: Delivery, deadline: Instant) -> Result<(), ClientError> {
         loop {
             if self.cannot_write || self.end.is_some() || self.state.reads_no_more() {
@@ -282,28 +281,28 @@ impl Connection {
                 if self.queued.is_empty() || !self.is_established() {
                     return Ok(());
                 }
-                self.seal(delivery.share_of(self.queued.len()))?;
+                self.seal(delivery.write_size(self.queued.len()))?;
             }
             match self.socket.write(&self.wire[self.written..]) {
                 Ok(count) => {
                     self.written += count;
                     if delivery == Delivery::SingleBytes {
-                        // The service gets its turn to read the byte alone.
+                        // Lets the service read the byte by itself.
                         std::thread::yield_now();
                     }
                     self.read_available();
                 }
-                Err(error) if is_not_yet(&error) => {
+                Err(error) if would_block(&error) => {
                     self.socket.wait(true, deadline)?;
                     self.read_available();
                 }
-                // A service that closes while it is sent to may have said why: reading shows it.
+                // A service that closes the connection early may have sent the reason, which is read later.
                 Err(_) => self.cannot_write = true,
             }
         }
     }
 
-    /// Moves the first bytes that are queued to what is written.
+    /// Moves the first queued bytes to the bytes to write.
     fn seal(&mut self, count: usize) -> Result<(), ClientError> {
         match &mut self.tls {
             Some(tls) => tls
@@ -326,7 +325,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads the available bytes, or only some of them if there are many: a deadline must be seen meanwhile.
+    /// Reads the available bytes, but stops after a number of reads: the caller must check its deadline.
     fn read_available(&mut self) {
         let mut buffer = std::mem::take(&mut self.buffer);
         for _ in 0..READS {
@@ -336,12 +335,10 @@ impl Connection {
             let read = self.socket.read(&mut buffer);
             self.replies.now = Instant::now();
             match read {
-                Ok(0) => {
-                    let is_clean = self.tls.as_ref().is_none_or(|tls| tls.is_closed_by_peer());
-                    self.end_of_stream(is_clean);
-                }
-                Ok(count) => self.take(&buffer[..count]),
-                Err(error) if is_not_yet(&error) => break,
+                // With TLS, the connection would have ended at the close_notify.
+                Ok(0) => self.end_of_stream(self.tls.is_none()),
+                Ok(count) => self.receive(&buffer[..count]),
+                Err(error) if would_block(&error) => break,
                 Err(_) => {
                     self.end = Some(EndOfConnection::Closed);
                     self.replies.end_all(None);
@@ -357,45 +354,43 @@ impl Connection {
         self.end = Some(EndOfConnection::Closed);
     }
 
-    /// Takes bytes from the socket.
-    fn take(&mut self, bytes: &[u8]) {
+    /// Processes bytes from the socket.
+    fn receive(&mut self, bytes: &[u8]) {
         let Some(tls) = &mut self.tls else {
             if std::mem::take(&mut self.is_silent) && bytes.starts_with(&ALERT) {
-                return self.break_off(SPEAKS_TLS.to_owned());
+                return self.fail(SPEAKS_TLS.to_owned());
             }
-            return self.take_plain(bytes);
+            return self.receive_plain(bytes);
         };
         let mut plain = std::mem::take(&mut self.plain);
         let unsealed = tls.unseal(bytes, &mut plain, &mut self.wire);
-        let is_closed = tls.is_closed_by_peer();
         if !plain.is_empty() {
-            self.take_plain(&plain);
+            self.receive_plain(&plain);
         }
         plain.clear();
         self.plain = plain;
         match unsealed {
-            Err(error) => self.break_off(error.0),
-            // Nothing comes after it, whether the socket is closed or not.
-            Ok(()) if is_closed && self.end.is_none() => self.end_of_stream(true),
-            Ok(()) => {}
+            Err(error) => self.fail(error.0),
+            Ok(PeerStream::Ended) if self.end.is_none() => self.end_of_stream(true),
+            Ok(_) => {}
         }
     }
 
-    fn take_plain(&mut self, bytes: &[u8]) {
+    fn receive_plain(&mut self, bytes: &[u8]) {
         self.replies.received += bytes.len();
         if let Err(error) = self.state.receive(bytes, &mut self.queued, &mut self.replies) {
-            self.unasked += bytes.len();
-            self.break_off(error.0.to_owned());
+            self.unexpected += bytes.len();
+            self.fail(error.0.to_owned());
         }
     }
 
-    fn break_off(&mut self, reason: String) {
+    fn fail(&mut self, reason: String) {
         self.replies.end_all(Some(&reason));
         self.end.get_or_insert(EndOfConnection::Broken(reason));
     }
 }
 
-fn is_not_yet(error: &io::Error) -> bool {
+fn would_block(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted

@@ -1,4 +1,4 @@
-//! What is spoken on a connection: the state machines that the generator uses, one of them.
+//! The protocol of a connection: one of the state machines that the generator uses.
 
 use super::PreparedRequest;
 use super::raw_frames::WebSocketFrames;
@@ -10,12 +10,12 @@ use crate::protocol::{Call, Protocol as _, ProtocolError, Token};
 use crate::request_values::Values;
 use prony_load::Protocol;
 
-/// Requests that may be under way at once: more than a case of a contract has.
+/// Maximum number of requests in flight: more than a case of a contract has.
 const PIPELINED: u32 = 4096;
-/// The same where each has a stream.
+/// Maximum number of requests in flight over HTTP/2.
 const STREAMS: u32 = 16;
 
-/// The state of what is spoken on a connection.
+/// The protocol state of a connection.
 #[derive(Debug)]
 pub(super) enum ProtocolState {
     Http1(Box<Http1>, Box<http1::Http1WorkerState>),
@@ -25,8 +25,8 @@ pub(super) enum ProtocolState {
 }
 
 macro_rules! with_protocol {
-    ($speech:expr, $state:ident, $shared:ident => $result:expr, $frames:ident => $other:expr) => {
-        match $speech {
+    ($protocol_state:expr, $state:ident, $shared:ident => $result:expr, $frames:ident => $other:expr) => {
+        match $protocol_state {
             ProtocolState::Http1($state, $shared) => $result,
             ProtocolState::Http2($state, $shared) => $result,
             ProtocolState::Grpc($state, $shared) => $result,
@@ -36,7 +36,7 @@ macro_rules! with_protocol {
 }
 
 impl ProtocolState {
-    /// The state of a new connection; `out` gets what is said before any request.
+    /// The state of a new connection. Appends the bytes to send before any request to `out`.
     pub(super) fn open(protocol: Protocol, out: &mut Vec<u8>) -> Self {
         let mut shared = http2::Http2WorkerState::default();
         match protocol {
@@ -56,17 +56,17 @@ impl ProtocolState {
         }
     }
 
-    /// Whether requests may be started, or will never be.
+    /// Whether requests may be started. Also true if the connection is closing, so that nothing waits for it.
     pub(super) fn is_ready(&self) -> bool {
         with_protocol!(self, state, _shared => state.is_ready() || state.is_closing(), _frames => true)
     }
 
     /// Whether a request may be started now.
-    pub(super) fn has_place(&self) -> bool {
+    pub(super) fn has_free_slot(&self) -> bool {
         with_protocol!(self, state, _shared => state.places() > 0, frames => frames.awaits_handshake())
     }
 
-    /// Whether the service has said that the connection ends, so that it reads no more of HTTP/1.1.
+    /// Whether the service has announced the end of an HTTP/1.1 connection, so that it reads no more requests.
     pub(super) fn reads_no_more(&self) -> bool {
         matches!(self, Self::Http1(state, _) if state.is_closing())
     }
@@ -105,12 +105,12 @@ impl ProtocolState {
             frames => frames.receive(bytes, replies))
     }
 
-    /// The service closed its side. `is_clean`: it cannot have been cut on the way.
+    /// The stream of the service ended. `is_clean`: it cannot have been truncated.
     pub(super) fn end_of_stream(&mut self, is_clean: bool, replies: &mut Replies) {
         with_protocol!(self, state, shared => state.end_of_stream(shared, is_clean, replies), _frames => {});
     }
 
-    /// Gives a request up, which the service learns where the protocol can say it.
+    /// Cancels a request, and notifies the service where the protocol allows it.
     pub(super) fn cancel(&mut self, token: Token, out: &mut Vec<u8>) {
         with_protocol!(self, state, _shared => { state.cancel(token, out); }, _frames => {});
     }

@@ -1,4 +1,4 @@
-//! Frames of a WebSocket: those that are sent are written as given, right or wrong, and those that come are read strictly.
+//! WebSocket frames: sent ones are written without checks, received ones are parsed strictly.
 
 use super::ClientError;
 use super::replies::Replies;
@@ -11,19 +11,19 @@ use crate::websocket::handshake::Handshake;
 use crate::websocket::reader::{FrameEvent, Reader};
 use crate::websocket::{WebSocketMessage, frame::Kind};
 
-/// Longest message that is waited for, bytes.
+/// Maximum length of a received message, bytes.
 const LONGEST: u64 = 64 << 20;
 
-/// A frame to be sent as it is.
+/// A frame that is sent without checks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawFrame {
-    /// What it is (RFC 6455, section 5.2).
+    /// Type of the frame (RFC 6455, section 5.2).
     pub opcode: u8,
-    /// Whether its message ends with it.
+    /// Whether it is the last frame of its message.
     pub is_final: bool,
     /// Whether it is masked, as all frames of a client must be.
     pub is_masked: bool,
-    /// Its payload, not masked.
+    /// The payload before masking.
     pub payload: Vec<u8>,
 }
 
@@ -37,15 +37,15 @@ impl RawFrame {
 /// A received message or control frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// A whole message of text.
+    /// A complete text message.
     Text(Vec<u8>),
-    /// A whole binary message.
+    /// A complete binary message.
     Binary(Vec<u8>),
     /// A ping.
     Ping(Vec<u8>),
     /// A pong.
     Pong(Vec<u8>),
-    /// The end, with its code where it has one.
+    /// A close frame with its code, if it has one.
     Close(Option<u16>),
 }
 
@@ -53,11 +53,11 @@ pub enum Frame {
 #[derive(Debug)]
 pub(super) struct WebSocketFrames {
     handshake: Option<(Handshake, Token)>,
-    was_asked: bool,
+    has_sent_handshake: bool,
     reader: Reader,
-    /// Bytes that came and were not read as frames yet.
+    /// Received bytes that are not parsed yet.
     received: Vec<u8>,
-    /// The message that is coming.
+    /// The payload of the incomplete message.
     message: Vec<u8>,
     kind: Kind,
 }
@@ -66,7 +66,7 @@ impl Default for WebSocketFrames {
     fn default() -> Self {
         Self {
             handshake: None,
-            was_asked: false,
+            has_sent_handshake: false,
             reader: Reader::new(),
             received: Vec::new(),
             message: Vec::new(),
@@ -76,12 +76,12 @@ impl Default for WebSocketFrames {
 }
 
 impl WebSocketFrames {
-    /// Whether the one request that there is, for the handshake, was not sent yet.
+    /// Whether the handshake request, the only request of the connection, is still to be sent.
     pub(super) const fn awaits_handshake(&self) -> bool {
-        !self.was_asked
+        !self.has_sent_handshake
     }
 
-    /// Bytes that were not read as frames.
+    /// Number of bytes that are not parsed as frames.
     pub(super) const fn unread(&self) -> usize {
         self.received.len()
     }
@@ -93,11 +93,11 @@ impl WebSocketFrames {
         token: Token,
         out: &mut Vec<u8>,
     ) {
-        let asked = prepared.handshake();
+        let settings = prepared.handshake();
         let random: [u8; 16] = rand::random();
-        let handshake = Handshake::begin(&random, (&asked.request(values), asked), out);
+        let handshake = Handshake::begin(&random, (&settings.request(values), settings), out);
         self.handshake = Some((handshake, token));
-        self.was_asked = true;
+        self.has_sent_handshake = true;
     }
 
     pub(super) fn receive(&mut self, mut bytes: &[u8], replies: &mut Replies) -> Result<(), ProtocolError> {
@@ -108,7 +108,7 @@ impl WebSocketFrames {
                 return Ok(());
             };
             let mut headers = HeaderList::new();
-            // It was read before.
+            // The handshake has parsed the same bytes, so this cannot fail.
             let _ = head::parse(&answer.head, |name, value| headers.push((name, value)));
             let head = Head {
                 status: answer.status,
@@ -121,14 +121,14 @@ impl WebSocketFrames {
             replies.end(token, End { grpc_status: None });
             self.handshake = None;
         }
-        if !self.was_asked {
-            return Err(ProtocolError("bytes came before the handshake"));
+        if !self.has_sent_handshake {
+            return Err(ProtocolError("the service sent data before the handshake"));
         }
         self.received.extend_from_slice(bytes);
         Ok(())
     }
 
-    /// The next frame, or the next message as a whole; `None`: it goes on.
+    /// The next control frame or complete message; `None` if more bytes are needed.
     pub(super) fn next(&mut self) -> Result<Option<Frame>, ClientError> {
         let mut bytes = self.received.as_slice();
         let frame = next(&mut self.reader, &mut bytes, (&mut self.kind, &mut self.message));
@@ -145,8 +145,8 @@ fn next(
 ) -> Result<Option<Frame>, ClientError> {
     let broken =
         |fault: crate::websocket::Fault| ClientError::Malformed(format!("no WebSocket: {}", fault.reason));
-    while let Some(seen) = reader.next(bytes, LONGEST).map_err(broken)? {
-        match seen {
+    while let Some(event) = reader.next(bytes, LONGEST).map_err(broken)? {
+        match event {
             FrameEvent::Begin(begun) => {
                 *kind = begun;
                 message.clear();

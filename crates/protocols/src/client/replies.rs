@@ -1,45 +1,45 @@
-//! Replies as they come, and what is known of those that are not complete.
+//! Collects replies, and describes those that stay incomplete.
 
 use super::ClientError;
 use crate::protocol::{End, Failure, Framing, Head, ReplySink, Token, Version};
 use std::time::Instant;
 
-/// Longest body of a reply, bytes: it is kept in memory.
+/// Maximum length of a body, which is held in memory, bytes.
 const LONGEST: usize = 64 << 20;
 
-/// A whole reply.
+/// A complete reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Status of HTTP.
+    /// HTTP status.
     pub status: u16,
-    /// The version of HTTP.
+    /// HTTP version.
     pub version: Version,
-    /// Names and values as the service wrote them, in their order.
+    /// Names and values as received, in the order of the reply.
     pub headers: Vec<(Vec<u8>, Vec<u8>)>,
     /// What ends the body.
     pub framing: Framing,
     /// Whether the connection ends with this reply.
     pub closes: bool,
-    /// The body; over gRPC the messages one after the other.
+    /// The body; over gRPC the concatenated messages.
     pub body: Vec<u8>,
-    /// The body as it came; over gRPC a piece is a message.
+    /// The pieces in which the body was received; over gRPC a piece is a message.
     pub pieces: Vec<BodyPart>,
-    /// `grpc-status`, where gRPC is spoken.
+    /// `grpc-status`; `None` for other protocols.
     pub grpc_status: Option<u32>,
-    /// What the service says about a `grpc-status` other than 0, percent-encoded as it came.
+    /// The `grpc-message` of a `grpc-status` other than 0, percent-encoded as received.
     pub grpc_message: Vec<u8>,
     /// When its request was queued.
     pub started: Instant,
-    /// Bytes that came on the connection from then on, less those of other replies that were complete before.
+    /// Bytes received on the connection since then, without those of replies that were complete earlier.
     pub received: usize,
 }
 
 /// A piece of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BodyPart {
-    /// Where it ends in the body.
+    /// Offset of its end in the body.
     pub end: usize,
-    /// When it came.
+    /// When it was received.
     pub at: Instant,
 }
 
@@ -67,7 +67,7 @@ impl Reply {
         found.map(|(_, value)| value.as_slice())
     }
 
-    /// Each piece of the body with the time from its request to it.
+    /// The pieces of the body, each with the time since its request was queued.
     pub fn pieces(&self) -> impl Iterator<Item = (&[u8], std::time::Duration)> {
         let mut begin = 0;
         self.pieces.iter().map(move |piece| {
@@ -78,30 +78,30 @@ impl Reply {
     }
 }
 
-/// The requests of a connection that were not given back yet.
+/// Requests in flight on a connection, and results that the caller has not taken yet.
 #[derive(Debug)]
 pub(super) struct Replies {
-    under_way: Vec<(Token, Partial)>,
+    in_flight: Vec<(Token, Partial)>,
     done: Vec<(Token, Result<Reply, ClientError>)>,
-    /// When the bytes came that are being read.
+    /// When the bytes that are being processed were received.
     pub(super) now: Instant,
-    /// Bytes that came since the last reply was complete.
+    /// Bytes received since the last reply was complete.
     pub(super) received: usize,
-    /// Whether the pieces of bodies are messages, whose ends the protocol tells.
+    /// Whether each piece of a body is a message, which the protocol delimits.
     by_message: bool,
 }
 
 #[derive(Debug)]
 struct Partial {
     reply: Reply,
-    /// Whether anything of it came.
+    /// Whether its first byte was received.
     has_begun: bool,
 }
 
 impl Replies {
     pub(super) fn new(by_message: bool) -> Self {
         Self {
-            under_way: Vec::new(),
+            in_flight: Vec::new(),
             done: Vec::new(),
             now: Instant::now(),
             received: 0,
@@ -114,36 +114,36 @@ impl Replies {
             reply: Reply::new(Instant::now()),
             has_begun: false,
         };
-        if self.under_way.is_empty() {
+        if self.in_flight.is_empty() {
             self.received = 0;
         }
-        self.under_way.push((token, partial));
+        self.in_flight.push((token, partial));
     }
 
-    /// The reply, or why there is none, once that is known.
+    /// Removes and returns the result of a request, once there is one.
     pub(super) fn take(&mut self, token: Token) -> Option<Result<Reply, ClientError>> {
         let at = self.done.iter().position(|(one, _)| *one == token)?;
         Some(self.done.swap_remove(at).1)
     }
 
-    /// A request ends without a reply.
+    /// Ends a request without a reply.
     pub(super) fn fail(&mut self, token: Token, error: ClientError) {
         self.remove(token);
         self.done.push((token, Err(error)));
     }
 
-    /// The connection ended: so do all requests that are under way. `reason`: what broke it.
+    /// Ends all requests in flight, because the connection has ended. `reason`: how the service violated the protocol.
     pub(super) fn end_all(&mut self, reason: Option<&str>) {
-        for (token, partial) in std::mem::take(&mut self.under_way) {
+        for (token, partial) in std::mem::take(&mut self.in_flight) {
             let error = match reason {
                 Some(reason) => ClientError::Malformed(reason.to_owned()),
-                None => partial.cut(self.received),
+                None => partial.incomplete(self.received),
             };
             self.done.push((token, Err(error)));
         }
     }
 
-    /// Whether something of the body came; the error says why nothing will.
+    /// Whether the body has started; an error if the reply has none.
     pub(super) fn has_data(&self, token: Token) -> Result<bool, ClientError> {
         let no_stream = |reply: &Reply| match reply.status {
             200 if reply.body.is_empty() => Err("the reply has no body".into()),
@@ -153,7 +153,7 @@ impl Replies {
         if let Some((_, result)) = self.done.iter().find(|(one, _)| *one == token) {
             return result.as_ref().map_err(Clone::clone).and_then(no_stream);
         }
-        match self.under_way.iter().find(|(one, _)| *one == token) {
+        match self.in_flight.iter().find(|(one, _)| *one == token) {
             Some((_, partial))
                 if partial.reply.body.is_empty() && matches!(partial.reply.status, 0 | 200) =>
             {
@@ -165,19 +165,19 @@ impl Replies {
     }
 
     pub(super) fn remove(&mut self, token: Token) -> Option<Reply> {
-        let at = self.under_way.iter().position(|(one, _)| *one == token)?;
-        Some(self.under_way.remove(at).1.reply)
+        let at = self.in_flight.iter().position(|(one, _)| *one == token)?;
+        Some(self.in_flight.remove(at).1.reply)
     }
 
     fn partial(&mut self, token: Token) -> Option<&mut Partial> {
-        let mut all = self.under_way.iter_mut();
+        let mut all = self.in_flight.iter_mut();
         all.find(|(one, _)| *one == token).map(|(_, partial)| partial)
     }
 }
 
 impl Partial {
-    /// The connection ended before the reply did.
-    fn cut(&self, received: usize) -> ClientError {
+    /// The error of a reply that was incomplete at the end of the connection.
+    fn incomplete(&self, received: usize) -> ClientError {
         let length = self.reply.header("content-length");
         let length = length.and_then(crate::http1::head::decimal);
         match (self.reply.framing, length) {
@@ -225,7 +225,7 @@ impl ReplySink for Replies {
         }
         match reply.pieces.last_mut() {
             _ if by_message => {}
-            // What one read brought is one piece, however the protocol cuts it.
+            // The bytes of one read form one piece, whatever frames or chunks they are in.
             Some(piece) if piece.at == at => piece.end = end,
             _ => reply.pieces.push(BodyPart { end, at }),
         }

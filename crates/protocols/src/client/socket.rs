@@ -1,4 +1,4 @@
-//! A socket that never blocks, and `poll(2)` to wait for it.
+//! A non-blocking socket, and `poll(2)` to wait for it.
 
 use super::ClientError;
 use prony_load::Target;
@@ -48,7 +48,7 @@ impl Socket {
         }
     }
 
-    /// Waits until there is something to read, or until something can be written where that is asked for.
+    /// Waits until the socket is readable or, if `writes` is set, writable.
     pub(super) fn wait(&self, writes: bool, deadline: Instant) -> Result<(), ClientError> {
         let mut poll = libc::pollfd {
             fd: self.as_raw_fd(),

@@ -242,10 +242,10 @@ impl Protocol for Http1 {
     type Request = Http1Request;
     type WorkerState = Http1WorkerState;
 
-    const GREETING: &'static str = "it sent any data";
-    const GONE_AT_ONCE: &'static str = "the server ended the connection before any request";
+    const FIRST_FROM_PEER: &'static str = "it sent any data";
+    const CLOSED_BEFORE_REQUESTS: &'static str = "the server ended the connection before any request";
     const MAY_RETRY: bool = true;
-    const TIMES_OUT_IN_TURN: bool = true;
+    const QUEUED_REQUESTS_TIME_OUT: bool = true;
 
     fn prepare(request: &Request, target: &Target) -> Result<Http1Request, PrepareError> {
         Http1Request::new(request, target)

@@ -87,10 +87,11 @@ impl<M: Semantics> Protocol for Connection<M> {
     type Request = Http2Request;
     type WorkerState = Http2WorkerState;
 
-    const GREETING: &'static str = "it sent HTTP/2 settings";
-    const GONE_AT_ONCE: &'static str = "the server ended the connection (GOAWAY) before any request";
+    const FIRST_FROM_PEER: &'static str = "it sent HTTP/2 settings";
+    const CLOSED_BEFORE_REQUESTS: &'static str =
+        "the server ended the connection (GOAWAY) before any request";
     const MULTIPLEXES: bool = true;
-    const TELLS_MESSAGES: bool = M::DIALECT.grpc;
+    const DELIMITS_MESSAGES: bool = M::DIALECT.grpc;
 
     fn prepare(request: &Request, target: &Target) -> Result<Http2Request, PrepareError> {
         Http2Request::new(request, target, M::DIALECT)

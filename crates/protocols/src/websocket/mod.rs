@@ -204,8 +204,8 @@ impl Protocol for WebSocket {
     type Request = WebSocketMessage;
     type WorkerState = WebSocketSettings;
 
-    const GREETING: &'static str = "it answered the WebSocket handshake";
-    const GONE_AT_ONCE: &'static str = "the server closed the WebSocket before any message";
+    const FIRST_FROM_PEER: &'static str = "it answered the WebSocket handshake";
+    const CLOSED_BEFORE_REQUESTS: &'static str = "the server closed the WebSocket before any message";
 
     fn prepare(request: &Request, target: &Target) -> Result<WebSocketMessage, PrepareError> {
         WebSocketMessage::new(request, target)

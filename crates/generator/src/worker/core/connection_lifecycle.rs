@@ -161,8 +161,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// The peer closed its side, or the connection broke.
+    /// The TCP stream of the peer ended, or the connection broke. With TLS, a complete stream has ended before, at its
+    /// `close_notify`.
     pub(in crate::worker) fn ended(&mut self, number: u32, error: Option<&io::Error>, now: u64) {
+        self.peer_stream_ended(number, error, L::IDENTITY, now);
+    }
+
+    /// The peer sends no more, whether its socket is closed or not. Does nothing if the connection has ended already.
+    pub(super) fn peer_stream_ended(
+        &mut self,
+        number: u32,
+        error: Option<&io::Error>,
+        is_clean: bool,
+        now: u64,
+    ) {
         match self.connections[number as usize].state {
             state @ (State::Shaking | State::Greeting) => {
                 let during = match state {
@@ -170,7 +182,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     State::Shaking => {
                         "in the TLS handshake: does the service speak TLS on this port?".to_owned()
                     }
-                    _ => format!("before {}", P::GREETING),
+                    _ => format!("before {}", P::FIRST_FROM_PEER),
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
                 let ended = format!("the server closed the connection{how} {during}");
@@ -180,7 +192,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             _ => return,
         }
         if error.is_none() {
-            self.deliver_end(number, now);
+            self.deliver_end(number, is_clean, now);
         }
         self.end(number, Reason::Lost, now);
     }

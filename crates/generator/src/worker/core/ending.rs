@@ -95,7 +95,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let outcome = match reason {
             Reason::Over => Outcome::Timeout,
             Reason::TimedOut(late) if late == place => Outcome::Timeout,
-            Reason::TimedOut(_) if P::TIMES_OUT_IN_TURN => Outcome::Timeout,
+            Reason::TimedOut(_) if P::QUEUED_REQUESTS_TIME_OUT => Outcome::Timeout,
             Reason::Lost if self.may_retry(place) => {
                 return self.ledger.leave_to_resend(place, Resend::Retry, now);
             }

@@ -9,7 +9,7 @@ macro_rules! sink {
             parameters: &$core.parameters,
             sample: &mut $core.totals.sample,
             memories: &mut $core.memories,
-            bags: &mut $core.taken.bags,
+            captured: &mut $core.taken.values,
             budget: &$core.workload.kept,
             seen: $now,
         }

@@ -6,7 +6,7 @@ use super::ending::Reason;
 use crate::worker::load_models::{Policy, SlotAction};
 use crate::worker::sink::Sink;
 use crate::worker::slots::{BodyCheck, DueRequest, ResendState};
-use prony_protocols::layer::{Layer, LayerError};
+use prony_protocols::layer::{Layer, LayerError, PeerStream};
 use prony_protocols::protocol::{Call, Protocol, ProtocolError, Token};
 use prony_protocols::request_values::mix;
 use prony_records::Outcome;
@@ -47,7 +47,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let judged = sampled || operation.takes.body;
         // The headers contain the content type of a stream, unless the protocol delimits messages.
         slot.wants_headers = operation.takes.head
-            || (operation.is_stream && !P::TELLS_MESSAGES)
+            || (operation.is_stream && !P::DELIMITS_MESSAGES)
             || (judged && operation.expectation.checks_headers());
         slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
         if let Some(kept) = &mut slot.kept {
@@ -83,7 +83,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 .parameters
                 .values(due.number)
                 .at_step(due.step)
-                .with_taken(self.taken.bags.get(place as usize)),
+                .with_taken(self.taken.values.get(place as usize)),
             wants_headers,
             is_last: connection.may_start == 0,
         };
@@ -145,14 +145,18 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let unsealed = speaking.layer.unseal(bytes, &mut plain, &mut self.output.wire);
         let established = speaking.layer.is_established();
         self.send_out(number);
-        if let Err(error) = unsealed {
-            self.layer_failed(number, error, now);
-        } else {
-            if established && self.connections[number as usize].state == State::Shaking {
-                self.established(number, now);
-            }
-            if !plain.is_empty() {
-                self.take_in(number, &plain, now);
+        match unsealed {
+            Err(error) => self.layer_failed(number, error, now),
+            Ok(peer_stream) => {
+                if established && self.connections[number as usize].state == State::Shaking {
+                    self.established(number, now);
+                }
+                if !plain.is_empty() {
+                    self.take_in(number, &plain, now);
+                }
+                if peer_stream == PeerStream::Ended {
+                    self.peer_stream_ended(number, None, true, now);
+                }
             }
         }
         self.plain = plain;
@@ -214,7 +218,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         };
         let error = match result {
-            Ok(()) if protocol.is_spent() => P::GONE_AT_ONCE,
+            Ok(()) if protocol.is_spent() => P::CLOSED_BEFORE_REQUESTS,
             Ok(()) if protocol.is_ready() && !protocol.is_listening() => return self.opened(number, now),
             Ok(()) => {
                 if protocol.is_ready() && !was_ready {
@@ -236,14 +240,13 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.end(number, Reason::Lost, now);
     }
 
-    /// The peer closed its side: a reply may end with it.
-    pub(super) fn deliver_end(&mut self, number: u32, now: u64) {
+    /// The peer ended its stream: a reply may end with it. `is_clean`: the stream cannot have been truncated.
+    pub(super) fn deliver_end(&mut self, number: u32, is_clean: bool, now: u64) {
         let connection = &mut self.connections[number as usize];
         let Some(speaking) = connection.speaking.as_mut() else {
             return;
         };
         let mut sink = sink!(self, now);
-        let is_clean = speaking.layer.is_closed_by_peer();
         speaking
             .protocol
             .end_of_stream(&mut self.shared, is_clean, &mut sink);

@@ -4,7 +4,7 @@
 //! the service allows it, as a returning client does. rustls allocates memory for each record; these are the only
 //! allocations during a load.
 
-use crate::layer::{Layer, LayerError};
+use crate::layer::{Layer, LayerError, PeerStream};
 use crate::tls::{RequiredAlpn, TlsConfig, TlsError, explain};
 use rustls::client::UnbufferedClientConnection;
 use rustls::unbuffered::{ConnectionState, EncodeError, EncryptError, InsufficientSizeError};
@@ -58,18 +58,22 @@ impl Layer for TlsLayer {
         self.connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed)
     }
 
-    fn is_closed_by_peer(&self) -> bool {
-        self.is_closed_by_peer
-    }
-
     fn unseal(
         &mut self,
         from_peer: &[u8],
         plain: &mut Vec<u8>,
         wire: &mut Vec<u8>,
-    ) -> Result<(), LayerError> {
-        self.incoming.extend_from_slice(from_peer);
-        self.advance(plain, wire)
+    ) -> Result<PeerStream, LayerError> {
+        // Data after a closure alert must be ignored (RFC 8446, section 6.1).
+        if !self.is_closed_by_peer {
+            self.incoming.extend_from_slice(from_peer);
+            self.advance(plain, wire)?;
+        }
+        Ok(if self.is_closed_by_peer {
+            PeerStream::Ended
+        } else {
+            PeerStream::Open
+        })
     }
 
     fn seal(&mut self, plain: &[u8], wire: &mut Vec<u8>) -> Result<(), LayerError> {

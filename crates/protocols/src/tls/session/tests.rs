@@ -120,6 +120,30 @@ fn data_passes_in_both_versions_and_any_pieces() {
 }
 
 #[test]
+fn close_notify_ends_the_stream_and_later_bytes_are_ignored() {
+    for versions in BOTH {
+        let Identity { server, roots, .. } = identity(versions, &[]);
+        let config = TlsConfig::with_roots(&tls(false), Protocol::Http1, roots).expect("a config");
+        let mut pair = ConnectedPair::new(&config, &server, usize::MAX);
+        pair.run().expect("a handshake");
+        pair.server.writer().write_all(b"answer").expect("an answer");
+        pair.server.send_close_notify();
+        let mut to_client = Vec::new();
+        while pair.server.wants_write() {
+            pair.server.write_tls(&mut to_client).expect("memory");
+        }
+        let (mut plain, mut wire) = (Vec::new(), Vec::new());
+        let (last, rest) = to_client.split_last().expect("records");
+        let mut unseal = |bytes: &[u8]| pair.client.unseal(bytes, &mut plain, &mut wire);
+        assert_eq!(unseal(rest), Ok(PeerStream::Open));
+        assert_eq!(unseal(&[*last]), Ok(PeerStream::Ended));
+        assert_eq!(unseal(b"no TLS"), Ok(PeerStream::Ended));
+        assert_eq!(plain, b"answer");
+        assert!(!wire.is_empty(), "close_notify is answered");
+    }
+}
+
+#[test]
 fn a_second_connection_resumes_the_first() {
     for versions in BOTH {
         let Identity { server, roots, .. } = identity(versions, &[b"http/1.1"]);
