@@ -140,19 +140,19 @@ fn a_service_is_measured_beside_its_database() {
     let report = ended.json();
     let row = &report["groups"][0]["services"][0];
     assert_eq!(row["trials"], 1, "{row}");
-    let beside = &row["details"]["points"][0]["backing_services"][0];
+    let postgresql = &row["details"]["points"][0]["backing_services"][0];
     assert_eq!(
-        (&beside["name"], &beside["title"]),
+        (&postgresql["name"], &postgresql["title"]),
         (&"db".into(), &"PostgreSQL".into()),
-        "{beside}"
+        "{postgresql}"
     );
-    assert_eq!(beside["settings"]["shared_buffers"], "64MB", "the contract's own");
-    assert_eq!(beside["settings"]["synchronous_commit"], "off");
-    assert!(beside["version"].is_string(), "{beside}");
-    assert!(beside["cpu_ns"].as_u64().is_some_and(|used| used > 0), "{beside}");
+    assert_eq!(postgresql["settings"]["shared_buffers"], "64MB", "the contract's own");
+    assert_eq!(postgresql["settings"]["synchronous_commit"], "off");
+    assert!(postgresql["version"].is_string(), "{postgresql}");
+    assert!(postgresql["cpu_ns"].as_u64().is_some_and(|used| used > 0), "{postgresql}");
     assert!(
-        beside["memory_bytes_peak"].as_u64().is_some_and(|used| used > 0),
-        "{beside}"
+        postgresql["memory_bytes_peak"].as_u64().is_some_and(|used| used > 0),
+        "{postgresql}"
     );
     nothing_is_left(&checkout);
 }
@@ -235,7 +235,7 @@ fn a_service_is_checked_beside_its_cache() {
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
-    let beside = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
-    assert_eq!(beside["title"], "Redis", "{beside}");
+    let redis = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
+    assert_eq!(redis["title"], "Redis", "{redis}");
     nothing_is_left(&checkout);
 }

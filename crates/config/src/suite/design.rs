@@ -21,7 +21,7 @@ pub enum Design {
     },
     /// Two services are loaded at the same time, in each round in fresh starts.
     Duet,
-    /// The same for two versions of a service, and one of them against itself, as long as the new one looks slower.
+    /// A duet of two versions of a service. While the new version looks slower, one version is also compared with itself.
     Regression,
 }
 
