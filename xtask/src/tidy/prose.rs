@@ -1,10 +1,10 @@
-//! Rules for prose: banned phrases in comments, help, messages and documents, and words of the glossary.
+//! Rules for words: banned phrases in comments, help, messages and documents, banned names of types, and words of the glossary.
 
 use super::repository::{Repository, has_extension};
-use super::source::prose_of;
+use super::source::{code_of, prose_of};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A banned pattern, and its replacement.
 struct BannedPhrase {
@@ -14,6 +14,8 @@ struct BannedPhrase {
 
 #[derive(Deserialize)]
 struct Lists {
+    /// Names that a type must not have.
+    type_names: BTreeSet<String>,
     phrases: BTreeMap<String, String>,
     words: BTreeMap<String, String>,
     /// Number of phrases that a crate or folder still has from before the ban.
@@ -66,6 +68,32 @@ pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The name of a type says what the type holds.
+pub(crate) fn type_names_are_not_banned(repository: &Repository) -> Vec<String> {
+    let banned = lists().type_names;
+    let declaration =
+        Regex::new(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:unsafe\s+)?(?:struct|enum|union|trait|type)\s+(\w+)")
+            .expect("invariant: it is a regular expression");
+    let mut faults = Vec::new();
+    for (path, text) in repository.files().filter(|(path, _)| has_checked_types(path)) {
+        for (number, line) in code_of(text).lines().enumerate() {
+            let name = declaration.captures(line).map(|found| found[1].to_owned());
+            if let Some(name) = name.filter(|name| banned.contains(name)) {
+                faults.push(format!(
+                    "{path}:{}: `{name}`: use a noun that says what the type holds",
+                    number + 1
+                ));
+            }
+        }
+    }
+    faults
+}
+
+fn has_checked_types(path: &str) -> bool {
+    let folders = ["crates/", "xtask/", "reference/", "fuzz/", "tests/"];
+    has_extension(path, "rs") && folders.iter().any(|folder| path.starts_with(folder))
 }
 
 /// The crate of a file, or the first folder of its path.
@@ -131,7 +159,7 @@ fn is_ours(path: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{phrases_are_not_banned, words_are_the_glossarys};
+    use super::{phrases_are_not_banned, type_names_are_not_banned, words_are_the_glossarys};
     use crate::tidy::repository::Repository;
 
     #[test]
@@ -150,6 +178,19 @@ mod tests {
     fn a_quoted_word_is_a_value_and_no_phrase() {
         let repository = Repository::of(&[("backing-services/a/backing.toml", "user = [\"nobody\"]\n")]);
         assert!(phrases_are_not_banned(&repository).is_empty());
+    }
+
+    #[test]
+    fn a_banned_type_name_is_reported_with_its_line() {
+        let source = "// struct Seen;\nstruct SeenRequests;\nstruct Window {\n    seen: u8,\n}\n\n    pub(crate) enum Seen {\n";
+        let repository = Repository::of(&[
+            ("crates/load/src/lib.rs", source),
+            ("services/a/main.rs", "struct Seen;"),
+        ]);
+        assert_eq!(
+            type_names_are_not_banned(&repository),
+            ["crates/load/src/lib.rs:7: `Seen`: use a noun that says what the type holds"]
+        );
     }
 
     #[test]
