@@ -1,7 +1,6 @@
 //! A process on this machine, controlled through the pipes of its supervisor.
 
-use super::child::{NotificationSink, listen, spawn};
-use super::pipes::Pipes;
+use super::supervisor::{NotificationSink, Pipes, listen, spawn};
 use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;

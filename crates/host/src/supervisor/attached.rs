@@ -1,7 +1,6 @@
 //! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
-use super::commands::Orders;
-use super::protocol::{Attach, Order, SupervisorEvent, say};
+use super::protocol::{Attach, Order, Orders, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
 use crate::{AttachTarget, Cpus, ExitReport};

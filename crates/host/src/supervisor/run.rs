@@ -2,10 +2,10 @@
 
 use super::attached;
 use super::child::Child;
-use super::commands::Orders;
+
 use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::protocol::{Order, Start, SupervisorEvent, say};
+use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
 use super::reaper::{
     StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
