@@ -2,7 +2,7 @@
 
 use super::trust::TrustToml;
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use crate::target;
 use prony_load::Target;
 use serde::Deserialize;

@@ -1,7 +1,7 @@
 //! The TLS certificates that prony trusts for an external service.
 
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use prony_load::Target;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
