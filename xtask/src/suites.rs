@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tried_is_red() {
+    fn an_unverified_variant_fails() {
         let study = &STUDIES[0];
         assert!(report(&[(study, Verdict::Passed)], true));
         assert!(!report(

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_was_verified_is_chosen_with_the_part_that_differs() {
+    fn a_variant_that_changed_is_selected_with_the_part_that_differs() {
         let variants = [
             variant("a", "1"),
             variant("b", "2"),

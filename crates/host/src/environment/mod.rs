@@ -3,6 +3,7 @@
 mod findings;
 mod machine;
 
+pub(crate) use machine::kib_field;
 pub use machine::{hostname, lacks_proc};
 
 use crate::Topology;

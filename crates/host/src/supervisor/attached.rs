@@ -64,7 +64,7 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         probe,
         gone: false,
     };
-    watch.until_told(orders)
+    watch.until_stop_order(orders)
 }
 
 /// One process of the attached tree, and the source of its resource usage.
@@ -92,7 +92,7 @@ fn found(attached: &AttachTarget) -> Result<(i32, Probe), String> {
 }
 
 impl AttachedMonitor {
-    fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
+    fn until_stop_order(&mut self, orders: &mut Orders) -> io::Result<()> {
         let every = self.attach.spec.sample_every;
         let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
         loop {

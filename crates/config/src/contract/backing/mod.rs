@@ -141,7 +141,11 @@ impl BackingSpec {
             reader.named(&at, name, table.span())?;
             rows.push(Rows {
                 name: name.to_owned(),
-                backing_service: reader.asked(&at, table.get_ref().backing_service.as_ref(), table.span())?,
+                backing_service: reader.queried_backing_service(
+                    &at,
+                    table.get_ref().backing_service.as_ref(),
+                    table.span(),
+                )?,
                 query: reader.query(&at, &table.get_ref().query, table.span())?,
             });
         }
@@ -256,7 +260,11 @@ impl Reader<'_> {
             })?;
         Ok(FinalInvariant {
             name: written.name.clone(),
-            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
+            backing_service: self.queried_backing_service(
+                &at,
+                written.backing_service.as_ref(),
+                table.span(),
+            )?,
             query: self.query(&at, &written.query, table.span())?,
             written: written.equals.get_ref().clone(),
             equals,
@@ -277,7 +285,11 @@ impl Reader<'_> {
         };
         Ok(LoadInvariant {
             name: written.name.clone(),
-            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
+            backing_service: self.queried_backing_service(
+                &at,
+                written.backing_service.as_ref(),
+                table.span(),
+            )?,
             connections,
         })
     }
@@ -331,7 +343,7 @@ impl Reader<'_> {
     }
 
     /// The backing service that is queried. It need not be named if there is only one.
-    fn asked(
+    fn queried_backing_service(
         &self,
         at: &str,
         name: Option<&Spanned<String>>,

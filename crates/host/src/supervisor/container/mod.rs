@@ -211,16 +211,16 @@ impl ContainerGuard {
     fn pid(&self) -> Option<i32> {
         let text = match self.engine.kind {
             EngineKind::Podman => fs::read_to_string(&self.pid_file).ok()?,
-            EngineKind::Docker => self.asked("{{.State.Pid}}")?,
+            EngineKind::Docker => self.inspect("{{.State.Pid}}")?,
         };
         text.trim().parse().ok().filter(|pid| *pid > 0)
     }
 
-    fn asked(&self, format: &str) -> Option<String> {
-        let said = self
+    fn inspect(&self, format: &str) -> Option<String> {
+        let output = self
             .engine
             .ask(&["container", "inspect", "--format", format, &self.name]);
-        said.ok().filter(|said| said.ok).map(|said| said.out)
+        output.ok().filter(|output| output.ok).map(|output| output.out)
     }
 
     /// Keeps processes of the engine that are not part of the container off the container's CPUs.
@@ -303,7 +303,7 @@ impl ContainerGuard {
 
     /// Whether the engine reports that the container exceeded its memory limit.
     pub(super) fn out_of_memory(&self) -> bool {
-        self.asked("{{.State.OOMKilled}}")
+        self.inspect("{{.State.OOMKilled}}")
             .is_some_and(|text| text.trim() == "true")
     }
 
