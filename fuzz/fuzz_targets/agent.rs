@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_host::wire::{Answer, Entry, Greeting, Hello, Inbox, Item, Notice, Request, Welcome};
+use prony_host::wire::{
+    AgentEvent, AgentHello, AgentRequest, AgentResponse, ControllerHello, Entry, GreetingReader, Inbox, Item,
+};
 
 /// The items, and the error at the end, if any.
 fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String>) {
@@ -22,17 +24,17 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> (Vec<Item>, Option<String
 }
 
 fn parse(json: &[u8]) {
-    if let Ok(request) = serde_json::from_slice::<Request>(json) {
+    if let Ok(request) = serde_json::from_slice::<AgentRequest>(json) {
         let again = serde_json::to_vec(&request).expect("what was read can be written");
         assert_eq!(
-            serde_json::from_slice::<Request>(&again).expect("and read again"),
+            serde_json::from_slice::<AgentRequest>(&again).expect("and read again"),
             request
         );
     }
-    let _ = serde_json::from_slice::<Answer>(json);
-    let _ = serde_json::from_slice::<Hello>(json);
-    let _ = serde_json::from_slice::<Welcome>(json);
-    let _ = serde_json::from_slice::<Notice>(json);
+    let _ = serde_json::from_slice::<AgentResponse>(json);
+    let _ = serde_json::from_slice::<AgentHello>(json);
+    let _ = serde_json::from_slice::<ControllerHello>(json);
+    let _ = serde_json::from_slice::<AgentEvent>(json);
     let _ = serde_json::from_slice::<Entry>(json);
 }
 
@@ -49,7 +51,7 @@ fuzz_target!(|input: &[u8]| {
         }
     }
     parse(input);
-    let mut greeting = Greeting::default();
+    let mut greeting = GreetingReader::default();
     for piece in input.chunks(usize::from(size).max(1)) {
         if !matches!(greeting.push(piece), Ok(None)) {
             break;

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_protocols::request_values::Parameters;
+use prony_load::{Body, Request, Target, Template};
 use prony_protocols::http1::Http1;
 use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
-use prony_load::{Body, Request, Target, Template};
+use prony_protocols::request_values::Parameters;
 
 /// The outcome of the single request, and its body so far.
 #[derive(Debug, Default, PartialEq)]
@@ -32,7 +32,10 @@ impl ReplySink for ReceivedBody {
     }
 
     fn failed(&mut self, _: Token, failure: Failure) {
-        assert!(self.outcome.replace(Err(failure)).is_none(), "a failure after the end");
+        assert!(
+            self.outcome.replace(Err(failure)).is_none(),
+            "a failure after the end"
+        );
     }
 }
 
@@ -43,7 +46,7 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> ReceivedBody {
         port: 80,
         authority: "h".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     };
     let request = Request {
         method: "GET".into(),
@@ -66,7 +69,11 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> ReceivedBody {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".as_slice();
     for piece in std::iter::once(head).chain(pieces) {
         // Data after a complete reply is another fault, which is detected or not depending on the cut.
-        if seen.outcome.is_some() || connection.receive(&mut shared, piece, &mut out, &mut seen).is_err() {
+        if seen.outcome.is_some()
+            || connection
+                .receive(&mut shared, piece, &mut out, &mut seen)
+                .is_err()
+        {
             break;
         }
     }
@@ -74,7 +81,9 @@ fn read<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> ReceivedBody {
 }
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&stride, data)) = data.split_first() else { return };
+    let Some((&stride, data)) = data.split_first() else {
+        return;
+    };
     let by_byte = read(data.chunks(1));
     let cut = read(data.chunks(usize::from(stride).max(1)));
     // Depending on the cut, more data may be visible, which is a fault; a body that failed byte by byte always fails.

@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::events::{Chat, EventFault, Events, EventStream, Format, Message, Reader};
+use prony_load::events::{Chat, EventFault, EventStream, Events, Format, Message, Reader};
 use std::ops::ControlFlow;
 
 type Owned = (Vec<u8>, Vec<u8>, Option<Vec<u8>>);
@@ -17,7 +17,11 @@ fn read<'a>(
     let mut reader = Reader::new(format, longest, true);
     let mut found = Vec::new();
     let mut each = |message: &Message<'_>| {
-        found.push((message.name.to_vec(), message.data.to_vec(), message.id.map(<[u8]>::to_vec)));
+        found.push((
+            message.name.to_vec(),
+            message.data.to_vec(),
+            message.id.map(<[u8]>::to_vec),
+        ));
         ControlFlow::Continue(())
     };
     let mut result = Ok(());
@@ -33,8 +37,16 @@ fn read<'a>(
 // The first byte is the format and the longest message, the second one the length of the pieces, the rest is the stream.
 fuzz_target!(|data: &[u8]| {
     let [kind, length, stream @ ..] = data else { return };
-    let format = if kind & 1 == 0 { Format::ServerSentEvents } else { Format::JsonLines };
-    let longest = if kind & 2 == 0 { 1 << 20 } else { u64::from(kind >> 2) };
+    let format = if kind & 1 == 0 {
+        Format::ServerSentEvents
+    } else {
+        Format::JsonLines
+    };
+    let longest = if kind & 2 == 0 {
+        1 << 20
+    } else {
+        u64::from(kind >> 2)
+    };
     let whole = read(format, longest, std::iter::once(stream));
     let pieces = stream.chunks(usize::from(*length).max(1));
     assert_eq!(read(format, longest, pieces), whole);

@@ -34,11 +34,16 @@ fn in_pieces(rule: &CompiledExpectation, reply: &Reply<'_>) -> Result<(), Mismat
 
 fuzz_target!(|body: &[u8]| {
     let document = serde_json::from_slice::<Value>(body);
-    if document.as_ref().is_err_and(|error| error.to_string().contains("number out of range")) {
+    if document
+        .as_ref()
+        .is_err_and(|error| error.to_string().contains("number out of range"))
+    {
         return;
     }
     for text in RULES {
-        let rule = JsonRule::read(text, |value| Ok::<_, std::convert::Infallible>(Template::literal(value)));
+        let rule = JsonRule::read(text, |value| {
+            Ok::<_, std::convert::Infallible>(Template::literal(value))
+        });
         let expectation = Expectation {
             json: vec![rule.expect("a rule")],
             ..Expectation::default()
@@ -58,8 +63,13 @@ fuzz_target!(|body: &[u8]| {
             return;
         }
         match &document {
-            Err(error) => assert!(ours.is_err() || error.to_string().contains("recursion"), "{text}: {error}"),
-            Ok(document) if text.ends_with("=1") => assert!(ours.is_err() || holds(text, document), "{text}: {ours:?}"),
+            Err(error) => assert!(
+                ours.is_err() || error.to_string().contains("recursion"),
+                "{text}: {error}"
+            ),
+            Ok(document) if text.ends_with("=1") => {
+                assert!(ours.is_err() || holds(text, document), "{text}: {ours:?}")
+            }
             Ok(document) => assert_eq!(ours.is_ok(), holds(text, document), "{text}: {ours:?}"),
         }
     }

@@ -4,24 +4,30 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::{Bag, CompiledExpectation, Expectation, LONGEST_TAKEN, Memory, Origin, Reply, Take};
+use prony_load::{
+    Capture, CapturedValues, CompiledExpectation, Expectation, LONGEST_TAKEN, Memory, Origin, Reply,
+};
 use std::sync::LazyLock;
 
 /// The value captured from a reply; `None`: the reply is invalid.
-fn taken(expectation: &CompiledExpectation, memory: &mut Memory, reply: &Reply<'_>) -> Option<Vec<u8>> {
+fn captured_value(
+    expectation: &CompiledExpectation,
+    memory: &mut Memory,
+    reply: &Reply<'_>,
+) -> Option<Vec<u8>> {
     expectation.judge_with(memory, reply, |_, _| {}).ok()?;
-    let mut bag = Bag::default();
-    expectation.give(memory, &mut bag);
-    Some(bag.get(0).to_vec())
+    let mut values = CapturedValues::default();
+    expectation.give(memory, &mut values);
+    Some(values.get(0).to_vec())
 }
 
 /// Expectations that capture one value from the body as sent and decoded; empty if the origin is invalid.
-fn takes(origin: &str) -> Vec<CompiledExpectation> {
+fn captures_from(origin: &str) -> Vec<CompiledExpectation> {
     let Ok(from) = origin.parse::<Origin>() else {
         return Vec::new();
     };
     let expectation = |decode| Expectation {
-        take: vec![Take {
+        take: vec![Capture {
             name: "value".to_owned(),
             slot: 0,
             from: from.clone(),
@@ -36,7 +42,7 @@ fn takes(origin: &str) -> Vec<CompiledExpectation> {
 /// Those that are the same in every run: compiling a regular expression takes longer than everything else.
 static FIXED: LazyLock<Vec<CompiledExpectation>> = LazyLock::new(|| {
     let origins = ["cookie:sid", "header:set-cookie", r"regex:id=(\w+)"];
-    origins.into_iter().flat_map(takes).collect()
+    origins.into_iter().flat_map(captures_from).collect()
 });
 
 // The first line is a pointer, the second one a header, the rest is the body.
@@ -54,10 +60,10 @@ fuzz_target!(|data: &[u8]| {
         headers: &headers,
         body,
     };
-    for compiled in takes(&pointer).iter().chain(FIXED.iter()) {
+    for compiled in captures_from(&pointer).iter().chain(FIXED.iter()) {
         let mut memory = Memory::default();
-        let first = taken(compiled, &mut memory, &reply);
-        assert_eq!(first, taken(compiled, &mut memory, &reply));
+        let first = captured_value(compiled, &mut memory, &reply);
+        assert_eq!(first, captured_value(compiled, &mut memory, &reply));
         let value = first.unwrap_or_default();
         assert!(value.len() <= LONGEST_TAKEN && !value.iter().any(u8::is_ascii_control));
     }

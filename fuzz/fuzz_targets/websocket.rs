@@ -6,10 +6,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use libfuzzer_sys::fuzz_target;
+use prony_load::{Body, Limits, Request, Target, Template};
+use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_protocols::request_values::Parameters;
 use prony_protocols::websocket::WebSocket;
-use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
-use prony_load::{Body, Limits, Request, Target, Template};
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 
 const MESSAGES: u32 = 5;
@@ -25,7 +25,11 @@ struct ReceivedMessages {
 
 impl ReceivedMessages {
     fn over(&mut self, token: Token, result: Result<(), Failure>) {
-        assert_eq!(self.ended.len() as u32, token.0, "messages end in order, and once");
+        assert_eq!(
+            self.ended.len() as u32,
+            token.0,
+            "messages end in order, and once"
+        );
         let message = std::mem::take(&mut self.message);
         // The length of the message before its fault depends on the pieces.
         let kept = if result.is_ok() { message } else { Vec::new() };
@@ -72,7 +76,9 @@ fn request(kind: &str) -> Request {
 /// The valid reply to a handshake.
 fn switching(asked: &[u8]) -> Vec<u8> {
     let asked = std::str::from_utf8(asked).expect("text");
-    let key = asked.lines().find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
+    let key = asked
+        .lines()
+        .find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
     let guid = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     let text = format!("{}{guid}", key.expect("a key"));
     let accept = STANDARD.encode(digest(&SHA1_FOR_LEGACY_USE_ONLY, text.as_bytes()));
@@ -95,7 +101,7 @@ fn read<'a>(
         port: 1,
         authority: "h:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     };
     let prepare = |kind| WebSocket::prepare(&request(kind), &target).expect("a message");
     let (text, binary) = (prepare("TEXT"), prepare("BINARY"));
@@ -146,7 +152,9 @@ fn read<'a>(
 // The first byte is the kinds of the messages, the second one the length of the pieces, the third one the longest message and
 // whether the handshake is also the service's; the rest is the received data.
 fuzz_target!(|data: &[u8]| {
-    let [kinds, length, longest, bytes @ ..] = data else { return };
+    let [kinds, length, longest, bytes @ ..] = data else {
+        return;
+    };
     let switches = longest & 1 == 0;
     let longest = u64::from(longest >> 1).max(1);
     let whole = read(*kinds, longest, switches, std::iter::once(bytes));

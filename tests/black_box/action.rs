@@ -1,6 +1,6 @@
 //! Runs the steps of `action.yml` as a CI runner would, with a fake server for GitHub.
 
-use crate::common::{Checkout, Ended, root};
+use crate::common::{Checkout, CommandOutput, root};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 /// The state of the server.
 #[derive(Default)]
-struct Kept {
+struct GithubState {
     comments: Vec<Value>,
     /// Method and path of each request that changes something.
     changes: Vec<String>,
@@ -25,29 +25,29 @@ struct Kept {
 /// A server with the comments of one pull request, and with files.
 struct Github {
     address: String,
-    kept: Arc<Mutex<Kept>>,
+    state: Arc<Mutex<GithubState>>,
 }
 
 impl Github {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = format!("http://{}", listener.local_addr().expect("bound"));
-        let kept = Arc::new(Mutex::new(Kept::default()));
-        let shared = Arc::clone(&kept);
+        let state = Arc::new(Mutex::new(GithubState::default()));
+        let shared = Arc::clone(&state);
         std::thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let _ = answer(connection, &shared);
             }
         });
-        Self { address, kept }
+        Self { address, state }
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().expect("no panic")
+    fn state(&self) -> std::sync::MutexGuard<'_, GithubState> {
+        self.state.lock().expect("no panic")
     }
 }
 
-fn answer(mut connection: TcpStream, kept: &Mutex<Kept>) -> std::io::Result<()> {
+fn answer(mut connection: TcpStream, state: &Mutex<GithubState>) -> std::io::Result<()> {
     let mut reader = BufReader::new(connection.try_clone()?);
     let mut line = String::new();
     reader.read_line(&mut line)?;
@@ -68,8 +68,8 @@ fn answer(mut connection: TcpStream, kept: &Mutex<Kept>) -> std::io::Result<()> 
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
-    let mut kept = kept.lock().expect("no panic");
-    let (status, content) = kept.answer((method, path), authorized, &body);
+    let mut state = state.lock().expect("no panic");
+    let (status, content) = state.answer((method, path), authorized, &body);
     let head = format!(
         "HTTP/1.1 {status} -\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         content.len()
@@ -78,7 +78,7 @@ fn answer(mut connection: TcpStream, kept: &Mutex<Kept>) -> std::io::Result<()> 
     connection.write_all(&content)
 }
 
-impl Kept {
+impl GithubState {
     fn answer(&mut self, (method, path): (&str, &str), authorized: bool, body: &[u8]) -> (u16, Vec<u8>) {
         if let Some(file) = self.files.get(path) {
             return (200, file.clone());
@@ -183,7 +183,7 @@ impl Runner<'_> {
         job
     }
 
-    fn step(&self, step: &Value, known: &BTreeMap<String, String>, temp: &Path) -> Ended {
+    fn step(&self, step: &Value, known: &BTreeMap<String, String>, temp: &Path) -> CommandOutput {
         assert_eq!(step["shell"], "bash");
         let mut command = Command::new("bash");
         command
@@ -214,7 +214,7 @@ impl Runner<'_> {
         for (name, value) in step["env"].as_object().expect("variables") {
             command.env(name, filled(value.as_str().expect("text"), known));
         }
-        Ended::of(&command.output().expect("bash is needed"))
+        CommandOutput::of(&command.output().expect("bash is needed"))
     }
 }
 
@@ -292,9 +292,9 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         assert!(slow.summary.contains(part), "{part}: {}", slow.summary);
     }
     {
-        let kept = github.kept();
-        assert_eq!(kept.changes, ["POST /repos/someone/something/issues/7/comments"]);
-        let text = kept.comments[0]["body"].as_str().expect("text");
+        let state = github.state();
+        assert_eq!(state.changes, ["POST /repos/someone/something/issues/7/comments"]);
+        let text = state.comments[0]["body"].as_str().expect("text");
         assert!(
             text.starts_with("<!-- prony: . compare -->\n## prony: slower"),
             "{text}"
@@ -313,13 +313,13 @@ fn a_pull_request_gets_one_comment_and_fails_where_it_is_slower() {
         equal.summary
     );
     {
-        let kept = github.kept();
+        let state = github.state();
         assert_eq!(
-            kept.changes[1..],
+            state.changes[1..],
             ["PATCH /repos/someone/something/issues/comments/100"]
         );
-        assert_eq!(kept.comments.len(), 1);
-        let text = kept.comments[0]["body"].as_str().expect("text");
+        assert_eq!(state.comments.len(), 1);
+        let text = state.comments[0]["body"].as_str().expect("text");
         // On a busy machine, two rounds may not suffice to exclude even this slowdown.
         let is_cleared = text.contains("## prony: not slower");
         assert_ne!(is_cleared, text.contains("## prony: inconclusive"), "{text}");
@@ -368,7 +368,7 @@ fn an_inconclusive_comparison_is_no_approval_and_fails_on_request() {
 fn without_the_right_to_comment_there_is_the_summary() {
     let checkout = Checkout::new(2, &["right"]);
     let github = Github::start();
-    github.kept().forbidden = true;
+    github.state().forbidden = true;
     git(&checkout, &["init", "-q"]);
     let base = commit(&checkout, "base");
     let prony = env!("CARGO_BIN_EXE_prony");
@@ -391,7 +391,7 @@ fn without_the_right_to_comment_there_is_the_summary() {
     ] {
         assert!(same.summary.contains(part), "{part}: {}", same.summary);
     }
-    assert!(github.kept().changes.is_empty());
+    assert!(github.state().changes.is_empty());
     let unknown = run(&[], "0123456789012345678901234567890123456789");
     assert_eq!(unknown.code, 2, "{}", unknown.log);
     assert!(
@@ -446,9 +446,9 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     let sums = shell(&format!("sha256sum {name}.tar.gz"));
     let archive = std::fs::read(folder.path().join(format!("{name}.tar.gz"))).expect("the archive");
     {
-        let mut kept = github.kept();
-        kept.files.insert("/v9.8.7/SHA256SUMS".to_owned(), sums.clone());
-        kept.files.insert(format!("/v9.8.7/{name}.tar.gz"), archive);
+        let mut state = github.state();
+        state.files.insert("/v9.8.7/SHA256SUMS".to_owned(), sums.clone());
+        state.files.insert(format!("/v9.8.7/{name}.tar.gz"), archive);
     }
     let run = |version: &'static str| {
         Runner {
@@ -466,7 +466,10 @@ fn a_release_is_run_only_if_its_checksum_fits() {
     assert!(absent.log.contains("no release 9.8.8"), "{}", absent.log);
     let mut wrong = sums;
     wrong[0] = if wrong[0] == b'0' { b'1' } else { b'0' };
-    github.kept().files.insert("/v9.8.7/SHA256SUMS".to_owned(), wrong);
+    github
+        .state()
+        .files
+        .insert("/v9.8.7/SHA256SUMS".to_owned(), wrong);
     let refused = run("9.8.7");
     assert_eq!(refused.code, 1, "{}", refused.log);
     assert!(

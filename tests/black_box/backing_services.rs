@@ -1,6 +1,6 @@
 //! Services with a real database and a real cache, which prony creates, starts, kills and removes.
 
-use crate::common::{Checkout, Ended, until};
+use crate::common::{Checkout, CommandOutput, until};
 use crate::shopfront;
 use crate::skip::skipped;
 use std::fs;
@@ -91,7 +91,7 @@ pub(crate) fn shop(settings: &str, data: &str) -> Option<Checkout> {
     Some(checkout)
 }
 
-pub(crate) fn run(checkout: &Checkout) -> Ended {
+pub(crate) fn run(checkout: &Checkout) -> CommandOutput {
     checkout.prony(&["run", "shop", "--json", "--keep-disturbed"])
 }
 
@@ -140,19 +140,27 @@ fn a_service_is_measured_beside_its_database() {
     let report = ended.json();
     let row = &report["groups"][0]["services"][0];
     assert_eq!(row["trials"], 1, "{row}");
-    let beside = &row["details"]["points"][0]["backing_services"][0];
+    let postgresql = &row["details"]["points"][0]["backing_services"][0];
     assert_eq!(
-        (&beside["name"], &beside["title"]),
+        (&postgresql["name"], &postgresql["title"]),
         (&"db".into(), &"PostgreSQL".into()),
-        "{beside}"
+        "{postgresql}"
     );
-    assert_eq!(beside["settings"]["shared_buffers"], "64MB", "the contract's own");
-    assert_eq!(beside["settings"]["synchronous_commit"], "off");
-    assert!(beside["version"].is_string(), "{beside}");
-    assert!(beside["cpu_ns"].as_u64().is_some_and(|used| used > 0), "{beside}");
+    assert_eq!(
+        postgresql["settings"]["shared_buffers"], "64MB",
+        "the contract's own"
+    );
+    assert_eq!(postgresql["settings"]["synchronous_commit"], "off");
+    assert!(postgresql["version"].is_string(), "{postgresql}");
     assert!(
-        beside["memory_bytes_peak"].as_u64().is_some_and(|used| used > 0),
-        "{beside}"
+        postgresql["cpu_ns"].as_u64().is_some_and(|used| used > 0),
+        "{postgresql}"
+    );
+    assert!(
+        postgresql["memory_bytes_peak"]
+            .as_u64()
+            .is_some_and(|used| used > 0),
+        "{postgresql}"
     );
     nothing_is_left(&checkout);
 }
@@ -165,7 +173,7 @@ fn a_database_that_is_killed_is_no_fault_of_the_service() {
         process(&checkout, "load --job").is_some()
     });
     kill(process(&checkout, "bin/postgres -D").expect("the database"));
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let said = format!("{}{}", ended.out, ended.err);
     let why = "infrastructure failure: backing service `db` (PostgreSQL) was killed by SIGKILL";
@@ -219,7 +227,7 @@ fn killed_prony_leaves_no_database_and_the_next_one_removes_its_data() {
     // Two at once in one project, which both find the leftovers.
     let pair = [0, 1].map(|_| checkout.start(&["check", "shop"]));
     for one in pair {
-        let ended = Ended::of(&one.wait_with_output().expect("it ends"));
+        let ended = CommandOutput::of(&one.wait_with_output().expect("it ends"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
     }
     nothing_is_left(&checkout);
@@ -235,7 +243,7 @@ fn a_service_is_checked_beside_its_cache() {
     let ended = run(&checkout);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
-    let beside = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
-    assert_eq!(beside["title"], "Redis", "{beside}");
+    let redis = &report["groups"][0]["services"][0]["details"]["points"][0]["backing_services"][0];
+    assert_eq!(redis["title"], "Redis", "{redis}");
     nothing_is_left(&checkout);
 }

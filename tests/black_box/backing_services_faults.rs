@@ -1,7 +1,7 @@
 //! Faults of a database: its disk, its port, its data, its locks. Each is reported as such, and nothing is left behind.
 
 use crate::backing_services::{DATA, nothing_is_left, process, run, shop};
-use crate::common::{Checkout, Ended, until};
+use crate::common::{Checkout, CommandOutput, until};
 use crate::skip::skipped;
 use std::fs;
 use std::io::Write as _;
@@ -38,7 +38,7 @@ impl Drop for Disk {
     }
 }
 
-fn said(ended: &Ended) -> String {
+fn said(ended: &CommandOutput) -> String {
     let said = format!("{}{}", ended.out, ended.err);
     said.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -92,7 +92,7 @@ fn a_disk_that_gets_full_under_load_is_no_fault_of_the_service() {
         process(&checkout, "load --job").is_some()
     });
     fill(&disk);
-    let told = said(&Ended::of(&child.wait_with_output().expect("it ends")));
+    let told = said(&CommandOutput::of(&child.wait_with_output().expect("it ends")));
     let why = "infrastructure failure: backing service `db` (PostgreSQL) failed:";
     assert!(told.contains(why), "{told}");
     assert!(told.contains("No space left on device"), "{told}");
@@ -157,7 +157,7 @@ fn a_service_that_waits_for_a_lock_is_told_with_what_it_waited_for() {
     // The checks after the load must not wait as well.
     until("the load is over", || process(&checkout, "load --job").is_none());
     drop(lock);
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     let report = checkout.prony(&["report", "--format", "json"]);
     let told = format!("{} {}", said(&ended), said(&report));
     assert!(told.contains("waited there (lock"), "{told}");
@@ -232,7 +232,7 @@ fn data_that_another_run_removed_is_made_again() {
         process(&checkout, "load --job").is_some()
     });
     fs::remove_dir_all(checkout.path(".prony/backing-services/kept")).expect("kept data");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], 2, "{ended:?}");
     nothing_is_left(&checkout);
@@ -249,7 +249,7 @@ fn two_runs_at_once_share_the_data_of_one_seed() {
         run.spawn().expect("the binary starts")
     });
     for one in pair {
-        let ended = Ended::of(&one.wait_with_output().expect("it ends"));
+        let ended = CommandOutput::of(&one.wait_with_output().expect("it ends"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         assert_eq!(ended.json()["groups"][0]["services"][0]["trials"], 1, "{ended:?}");
     }

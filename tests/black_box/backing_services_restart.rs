@@ -1,7 +1,7 @@
 //! A check that restarts the database: services that reconnect pass, all others fail.
 
 use crate::backing_services::{CONTRACT, DATA, HANDLER, nothing_is_left, shop};
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, CommandOutput};
 use crate::shopfront;
 
 /// A case during which the database is away for a second.
@@ -20,7 +20,7 @@ times = 4
 const ASKS: &str = r#"        told = subprocess.run(ask(self.path.rsplit("/", 1)[1]), capture_output=True)"#;
 
 /// A shop with a modified handler, and its check.
-fn checked(instead: &str, times: [&str; 2]) -> Option<(Checkout, Ended)> {
+fn checked(instead: &str, times: [&str; 2]) -> Option<(Checkout, CommandOutput)> {
     let checkout = shop("", DATA)?;
     let [away, recovers] = times;
     let case = CASE.replace("AWAY", away).replace("RECOVERS", recovers);

@@ -120,8 +120,8 @@ impl Checkout {
         command
     }
 
-    pub(crate) fn prony(&self, arguments: &[&str]) -> Ended {
-        Ended::of(&self.command(arguments).output().expect("the binary starts"))
+    pub(crate) fn prony(&self, arguments: &[&str]) -> CommandOutput {
+        CommandOutput::of(&self.command(arguments).output().expect("the binary starts"))
     }
 
     pub(crate) fn start(&self, arguments: &[&str]) -> Child {
@@ -159,13 +159,13 @@ pub(crate) fn two_variants() -> Checkout {
 
 /// Exit code and output of the binary.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Ended {
+impl CommandOutput {
     pub(crate) fn of(output: &Output) -> Self {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Self {

@@ -1,6 +1,6 @@
 //! `prony doctor`: reports missing toolchains, installs them, and reports failures of an installation.
 
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, CommandOutput};
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 /// Toolchains that no machine has: some can be installed into the checkout, some cannot.
@@ -177,7 +177,7 @@ fn what_an_installation_uses_comes_first_and_what_is_there_is_said_at_the_end() 
 }
 
 /// Runs prony with a PATH that has only a shell, Python and these programs.
-fn with_programs(checkout: &Checkout, arguments: &[&str], programs: &[&str]) -> Ended {
+fn with_programs(checkout: &Checkout, arguments: &[&str], programs: &[&str]) -> CommandOutput {
     let bin = checkout.path("bin");
     std::fs::create_dir_all(&bin).expect("a folder");
     for program in ["sh", "cat", "python3", "mktemp", "rm", "ls", "git"] {
@@ -192,7 +192,7 @@ fn with_programs(checkout: &Checkout, arguments: &[&str], programs: &[&str]) -> 
         std::fs::set_permissions(bin.join(program), PermissionsExt::from_mode(0o755)).expect("executable");
     }
     let mut command = checkout.command(arguments);
-    Ended::of(&command.env("PATH", &bin).output().expect("the binary starts"))
+    CommandOutput::of(&command.env("PATH", &bin).output().expect("the binary starts"))
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn what_a_caller_sets_for_compilers_makes_another_build() {
     let build = |variable: Option<(&str, &str)>| {
         let mut command = checkout.command(&["doctor", "toys", "--json"]);
         let output = command.envs(variable).output().expect("prony runs");
-        let build = Ended::of(&output).json()["services"][0]["build"].clone();
+        let build = CommandOutput::of(&output).json()["services"][0]["build"].clone();
         assert!(build.is_string(), "{output:?}");
         build
     };

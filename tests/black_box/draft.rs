@@ -1,6 +1,6 @@
 //! `prony new contract`: drafts from every kind of source, checked against a running server.
 
-use crate::common::Ended;
+use crate::common::CommandOutput;
 use axum::extract::{Json, State};
 use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
@@ -99,14 +99,14 @@ impl Project {
         std::fs::write(self.0.path().join(name), text).expect("a file");
     }
 
-    fn prony(&self, arguments: &[&str]) -> Ended {
+    fn prony(&self, arguments: &[&str]) -> CommandOutput {
         let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
         prony
             .args(arguments)
             .current_dir(self.0.path())
             .env_remove("PRONY_STORE");
         let cache = self.0.path().join("cache");
-        Ended::of(
+        CommandOutput::of(
             &prony
                 .env("XDG_CACHE_HOME", cache)
                 .env("NO_COLOR", "1")

@@ -4,7 +4,7 @@
 //! `FastAPI` describes its routes itself, Fastify with `@fastify/swagger`, Spring with springdoc; the latter two are added to a
 //! copy of the service, since no measured service has them. `make test-all` runs these tests: they install packages.
 
-use crate::common::{Ended, root};
+use crate::common::{CommandOutput, root};
 use crate::ports::reserved;
 use crate::server::{Server, output};
 use std::fs;
@@ -92,7 +92,7 @@ impl Project {
         project
     }
 
-    fn prony(&self, arguments: &[&str]) -> Ended {
+    fn prony(&self, arguments: &[&str]) -> CommandOutput {
         let output = Command::new(env!("CARGO_BIN_EXE_prony"))
             .args(arguments)
             .current_dir(self.0.path())
@@ -100,7 +100,7 @@ impl Project {
             .env("PRONY_LOCKS", self.0.path().join("locks"))
             .env("NO_COLOR", "1")
             .output();
-        Ended::of(&output.expect("prony runs"))
+        CommandOutput::of(&output.expect("prony runs"))
     }
 
     fn passes(&self, arguments: &[&str]) {

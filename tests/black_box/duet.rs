@@ -1,6 +1,6 @@
 //! `prony duet` from outside: two toys at the same time, one git revision against another, an open load, and Ctrl-C.
 
-use crate::common::{Checkout, Ended, signal, two_variants, until};
+use crate::common::{Checkout, CommandOutput, signal, two_variants, until};
 use serde_json::Value;
 use std::process::Command;
 
@@ -212,7 +212,7 @@ fn ctrl_c_leaves_no_process_and_a_duet_that_can_be_continued() {
         listed.code == Some(0) && listed.json()["runs"][0]["trials"].as_u64() >= Some(2)
     });
     signal(&child, "INT");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(
         ended.out.contains("goodput toy-right/current / toy-right/slow")

@@ -1,6 +1,6 @@
 //! Services in container images: with podman if it can run containers here, and with a fake docker.
 
-use crate::common::{Checkout, Ended, until};
+use crate::common::{Checkout, CommandOutput, until};
 use crate::skip::skipped;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -151,9 +151,9 @@ fn command(checkout: &Checkout, engine: &str, arguments: &[&str]) -> Command {
     command
 }
 
-fn prony(checkout: &Checkout, engine: &str, arguments: &[&str]) -> Ended {
+fn prony(checkout: &Checkout, engine: &str, arguments: &[&str]) -> CommandOutput {
     let output = command(checkout, engine, arguments).output();
-    Ended::of(&output.expect("the binary starts"))
+    CommandOutput::of(&output.expect("the binary starts"))
 }
 
 const RUN: [&str; 6] = ["run", "toys", "--json", "--seed", "1", "--keep-disturbed"];
@@ -217,7 +217,7 @@ fn an_image_is_built_and_measured_as_a_process_is() {
         .expect("it starts");
     let (prony_id, pid) = (child.id(), until_it_runs(&child));
     let cpus = cpus_of(pid);
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert!(containers(prony_id).is_empty(), "a container is left");
     assert!(

@@ -4,7 +4,7 @@
 //! errors are its own. The counts of prony are compared with those that curl reads from the same stream. `make test-all` runs
 //! this test, since the proxy installs about a hundred packages.
 
-use crate::common::{Ended, root, until};
+use crate::common::{CommandOutput, root, until};
 use crate::ports::reserved;
 use crate::server::{Server, output, told};
 use crate::skip::skipped;
@@ -134,12 +134,12 @@ fn read_plainly(url: &str) -> (u64, u64) {
     (events, tokens.unwrap_or_else(|| panic!("no usage in {text}")))
 }
 
-fn prony(arguments: &[&str], key: &str) -> Ended {
+fn prony(arguments: &[&str], key: &str) -> CommandOutput {
     let output = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(arguments)
         .env("PRONY_API_KEY", key)
         .output();
-    let ended = Ended::of(&output.expect("prony runs"));
+    let ended = CommandOutput::of(&output.expect("prony runs"));
     for text in [&ended.out, &ended.err] {
         assert!(!text.contains(key), "the key is shown: {ended:?}");
     }
@@ -147,7 +147,7 @@ fn prony(arguments: &[&str], key: &str) -> Ended {
 }
 
 /// The recording of a load, and the exit code and output.
-fn load(url: &str, arguments: &[&str], key: &str) -> (Value, Ended) {
+fn load(url: &str, arguments: &[&str], key: &str) -> (Value, CommandOutput) {
     let url = format!("{url}/v1");
     let ended = prony(&[&["load", &url, "--llm", "--json"], arguments].concat(), key);
     assert!(matches!(ended.code, Some(0 | 3)), "{ended:?}");

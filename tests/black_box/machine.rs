@@ -1,6 +1,6 @@
 //! Machines in a bad state: each error is one sentence with the cause and the remedy.
 
-use crate::common::{Checkout, Ended, two_variants, until};
+use crate::common::{Checkout, CommandOutput, two_variants, until};
 use crate::skip;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt as _;
@@ -26,7 +26,7 @@ fn is_root() -> bool {
 
 /// Runs `prony` with these arguments after these commands, in a mount namespace of its own; `None`, with a message, if that is
 /// not allowed.
-fn after_mounting(checkout: &Checkout, commands: &str, arguments: &[&str]) -> Option<Ended> {
+fn after_mounting(checkout: &Checkout, commands: &str, arguments: &[&str]) -> Option<CommandOutput> {
     let here = checkout.path("");
     let mut shell = Command::new("unshare");
     shell
@@ -47,7 +47,7 @@ fn after_mounting(checkout: &Checkout, commands: &str, arguments: &[&str]) -> Op
         skip::skipped("only root can mount");
         return None;
     }
-    Some(Ended::of(&shell.output().expect("unshare starts")))
+    Some(CommandOutput::of(&shell.output().expect("unshare starts")))
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn a_state_folder_of_another_user_is_one_sentence() {
             .current_dir(checkout.path(""))
             .env("XDG_CACHE_HOME", &cache)
             .env_remove("PRONY_STORE");
-        let ended = Ended::of(&command.uid(NOBODY).output().expect("the binary starts"));
+        let ended = CommandOutput::of(&command.uid(NOBODY).output().expect("the binary starts"));
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(
             ended.err.contains(".prony belongs to root, and ") && ended.err.contains("sudo chown -R"),
@@ -230,7 +230,7 @@ fn a_machine_with_one_cpu_measures_and_says_what_that_costs() {
         .args(["run", "toys", "--json", "--keep-disturbed"])
         .current_dir(checkout.path(""))
         .env_remove("PRONY_STORE");
-    let ended = Ended::of(&command.output().expect("taskset starts"));
+    let ended = CommandOutput::of(&command.output().expect("taskset starts"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     assert_eq!(

@@ -1,11 +1,9 @@
 //! Tests of the real binary from outside, in a checkout of toys.
 
 mod action;
-mod away;
 mod backing_services;
 mod backing_services_faults;
 mod backing_services_restart;
-mod behind;
 mod calibrate;
 mod call;
 #[cfg(feature = "kubernetes")]
@@ -16,15 +14,18 @@ mod cluster;
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod collector;
 mod common;
+mod database_checks;
 mod doctor;
 mod draft;
 mod drafts;
 mod duet;
 mod events;
+mod external_services;
 #[path = "../testbed.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod hosts;
 mod images;
+mod interleaved;
 mod kills;
 #[cfg(feature = "kubernetes")]
 mod kubernetes;
@@ -38,12 +39,13 @@ mod ports;
 mod resume;
 mod run;
 mod server;
+mod shared_starts;
 mod shopfront;
 #[path = "../skip.rs"]
 #[allow(dead_code, reason = "each test binary uses its own part")]
 mod skip;
 mod skips;
-mod starts;
+mod ssh_hosts;
 mod suites;
 mod testbed;
 mod testbed_clocks;
@@ -54,10 +56,8 @@ mod testbed_page;
 #[cfg(feature = "kubernetes")]
 mod testbed_pods;
 mod testbed_ssh;
-mod there;
 #[path = "../../crates/cli/tests/common/tls.rs"]
 mod tls;
-mod turns;
 mod view;
-mod walk;
+mod walkthrough;
 mod websocket;

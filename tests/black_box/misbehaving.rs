@@ -1,7 +1,7 @@
 //! `prony load` and `prony check` against servers that misbehave, each in a way that has occurred in practice
 //! (`tests/toy/misbehaving.py`): exact counts of each outcome.
 
-use crate::common::Ended;
+use crate::common::CommandOutput;
 use crate::tls::{Authority, typed};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
@@ -56,7 +56,7 @@ impl Server {
         recording
     }
 
-    fn loaded(&self, scheme: &str, arguments: &[&str]) -> Ended {
+    fn loaded(&self, scheme: &str, arguments: &[&str]) -> CommandOutput {
         let url = format!("{scheme}://127.0.0.1:{}/api/test", self.port);
         prony(&[&["load", &url, "--json"], arguments].concat())
     }
@@ -69,12 +69,12 @@ impl Drop for Server {
     }
 }
 
-fn prony(arguments: &[&str]) -> Ended {
+fn prony(arguments: &[&str]) -> CommandOutput {
     let output = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(arguments)
         .env("NO_COLOR", "1")
         .output();
-    Ended::of(&output.expect("the binary starts"))
+    CommandOutput::of(&output.expect("the binary starts"))
 }
 
 /// The outcomes with a count, by their names.
@@ -331,7 +331,7 @@ fn large_bodies_are_kept_only_where_that_is_needed() {
             .args(["-c", WITH_MEMORY, env!("CARGO_BIN_EXE_prony")])
             .args([load.as_slice(), rules].concat())
             .output();
-        let ended = Ended::of(&output.expect("python3 starts"));
+        let ended = CommandOutput::of(&output.expect("python3 starts"));
         let (recording, most_kib) = ended.out.trim_end().rsplit_once('\n').expect("two parts");
         let recording: Value =
             serde_json::from_str(recording).unwrap_or_else(|error| panic!("{error}: {ended:?}"));

@@ -1,6 +1,6 @@
 //! `prony run --resume` from outside: a run resumes with unchanged inputs, and only if no other process measures it.
 
-use crate::common::{Checkout, Ended, signal, until};
+use crate::common::{Checkout, CommandOutput, signal, until};
 use std::process::Command;
 
 fn stored_trials(checkout: &Checkout) -> u64 {
@@ -34,7 +34,7 @@ fn interrupted(checkout: &Checkout) {
     let child = checkout.start(&["run", "toys", "--keep-disturbed"]);
     until("a trial is stored", || stored_trials(checkout) >= 1);
     signal(&child, "INT");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
 }
 
@@ -47,7 +47,7 @@ fn a_run_that_is_being_measured_is_not_continued() {
     let resume = |arguments: &[&str]| {
         let mut command = checkout.command(arguments);
         command.env("PRONY_LOCKS", checkout.path("other-locks"));
-        Ended::of(&command.output().expect("the binary starts"))
+        CommandOutput::of(&command.output().expect("the binary starts"))
     };
     let refused = resume(&["run", "--resume", "--keep-disturbed"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");

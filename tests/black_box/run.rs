@@ -1,6 +1,6 @@
 //! `prony run` from outside: the real binary, with valid, faulty and crashing toy services.
 
-use crate::common::{Checkout, Ended, signal, until};
+use crate::common::{Checkout, CommandOutput, signal, until};
 use serde_json::Value;
 
 fn rows(report: &Value) -> &Vec<Value> {
@@ -202,7 +202,7 @@ fn it_works_in_another_folder() {
     let folder = checkout.path("services");
     let elsewhere = |arguments: &[&str]| {
         let mut command = checkout.command(arguments);
-        Ended::of(&command.current_dir("/").output().expect("it starts"))
+        CommandOutput::of(&command.current_dir("/").output().expect("it starts"))
     };
     let here = folder.to_str().expect("text");
     for arguments in [
@@ -437,7 +437,7 @@ fn several_builds_are_made_anew_and_told_apart() {
 fn outside_of_a_checkout_it_says_so() {
     let folder = tempfile::TempDir::new().expect("a folder");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_prony"));
-    let ended = Ended::of(
+    let ended = CommandOutput::of(
         &command
             .args(["run"])
             .current_dir(folder.path())
@@ -454,7 +454,7 @@ fn ctrl_c_finishes_the_trial_and_resume_the_plan() {
     let child = checkout.start(&["run", "toys", "--seed", "3", "--keep-disturbed"]);
     until("the first trial is stored", || stored_trials(&checkout) >= 1);
     signal(&child, "INT");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(ended.out.contains("Toy toy-right"), "no report: {}", ended.out);
     let before = stored_trials(&checkout);
@@ -479,7 +479,7 @@ fn what_is_ended_early_is_not_judged() {
     let child = checkout.start(&["run", "toys", "--strict", "--keep-disturbed"]);
     until("the first trial is stored", || stored_trials(&checkout) >= 1);
     signal(&child, "TERM");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(143), "{ended:?}");
     assert!(!ended.err.contains("passed,"), "a verdict: {}", ended.err);
     let runs = |checkout: &Checkout| {
@@ -499,7 +499,7 @@ fn what_is_ended_early_is_not_judged() {
         runs(&checkout) == 2 && stored_trials(&checkout) >= 1
     });
     signal(&child, "INT");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     assert!(
         ended.out.is_empty() && ended.err.contains("nothing is compared"),
@@ -522,7 +522,7 @@ fn one_run_at_a_time_has_the_cpus() {
     // However the first one ends, its lock is released.
     first.kill().expect("KILL");
     first.wait().expect("it is gone");
-    let ended = Ended::of(&waits.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&waits.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let logs = std::fs::read_dir(checkout.path(".prony/log")).expect("logs");
     let of_runs = logs

@@ -1,6 +1,6 @@
 //! Invalid suites, and suites that set where services listen: every error is reported before anything starts.
 
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, CommandOutput};
 use crate::ports;
 use std::net::TcpListener;
 
@@ -12,7 +12,7 @@ services = ["toy-right"]
 "#;
 
 /// `prony run` of a suite with this text.
-fn run(checkout: &Checkout, suite: &str, more: &[&str]) -> Ended {
+fn run(checkout: &Checkout, suite: &str, more: &[&str]) -> CommandOutput {
     checkout.write("suites/mine.toml", suite);
     let mut arguments = vec!["run", "mine", "--keep-disturbed"];
     arguments.extend(more);
@@ -182,7 +182,7 @@ fn the_environment_goes_before_the_suite() {
         .env("PRONY_PORT", port.to_string())
         .output()
         .expect("the binary starts");
-    let ended = Ended::of(&output);
+    let ended = CommandOutput::of(&output);
     assert_eq!(ended.code, Some(2), "{ended:?}");
     let told = format!("services cannot listen on port {port} of 127.0.0.2");
     assert!(ended.err.contains(&told), "{}", ended.err);

@@ -1,9 +1,9 @@
 //! Runs over several hosts. The hosts are agents on this machine and, in one test, namespaces with their own OpenSSH.
 
-use crate::away::Away;
-use crate::common::{Checkout, Ended, signal, until};
+use crate::common::{Checkout, CommandOutput, signal, until};
 use crate::hosts;
 use crate::ports;
+use crate::ssh_hosts::SshHosts;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,8 +36,8 @@ pub(crate) fn command(checkout: &Checkout, arguments: &[&str]) -> Command {
     command
 }
 
-pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> Ended {
-    Ended::of(&command(checkout, arguments).output().expect("the binary starts"))
+pub(crate) fn prony(checkout: &Checkout, arguments: &[&str]) -> CommandOutput {
+    CommandOutput::of(&command(checkout, arguments).output().expect("the binary starts"))
 }
 
 pub(crate) fn service(report: &Value) -> &Value {
@@ -261,7 +261,7 @@ fn a_run_of_a_testbed_goes_on_in_the_same_testbed() {
     };
     until("a trial is stored", || stored() >= 1);
     signal(&child, "INT");
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     let resume = |more: &[&str]| {
         let arguments = [&["run", "--resume", "--json", "--keep-disturbed"], more].concat();
@@ -449,16 +449,18 @@ impl Drop for Toy {
 
 #[test]
 fn three_hosts_measure_over_ssh() {
-    let Some(away) = Away::new(1, "300ms") else { return };
-    let looked = Ended::of(
-        &away
+    let Some(remote) = SshHosts::new(1, "300ms") else {
+        return;
+    };
+    let looked = CommandOutput::of(
+        &remote
             .command(&["testbed", "check", "--testbed", "testbed.toml", "--json"])
             .output()
             .expect("it starts"),
     );
     assert_eq!(looked.code, Some(0), "{looked:?}");
     let began = Instant::now();
-    let ended = Away::ended(away.run());
+    let ended = SshHosts::ended(remote.run());
     println!(
         "a run of one trial over ssh, with the binary there: {:?}",
         began.elapsed()
@@ -483,7 +485,7 @@ fn three_hosts_measure_over_ssh() {
             .iter()
             .all(|link| link["bits_per_s"].as_f64().is_some_and(|speed| speed > 1e6))
     );
-    away.nothing_is_left(&["h1", "h2", "h3"]);
+    remote.nothing_is_left(&["h1", "h2", "h3"]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Commands other than `run` with a testbed, over hosts that are agents on this machine.
 
-use crate::away::Away;
-use crate::common::{Ended, PATIENCE, signal, until};
+use crate::common::{CommandOutput, PATIENCE, signal, until};
 use crate::hosts;
 use crate::skip::skipped;
+use crate::ssh_hosts::SshHosts;
 use crate::testbed::{Toy, command, prony, with_pipes};
 use serde_json::Value;
 use std::fs;
@@ -48,11 +48,11 @@ fn the_capacity_of_a_url_is_searched_by_all_workers() {
     assert!(ended.err.contains("/s  met"), "{ended:?}");
     let logs = fs::read_dir(checkout.path("agents/work")).map_or(0, Iterator::count);
     assert_eq!(logs, 0, "the agents ran and removed their folders");
-    let away = prony(
+    let remote = prony(
         &checkout,
         &[&arguments[..3], &["nowhere.toml"], &arguments[4..]].concat(),
     );
-    assert_eq!(away.code, Some(2), "{away:?}");
+    assert_eq!(remote.code, Some(2), "{remote:?}");
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn each_worker_is_shown_while_a_run_goes_on() {
         signal(&child, "INT");
         child.try_wait().expect("a state").is_some()
     });
-    let ended = Ended::of(&child.wait_with_output().expect("it ends"));
+    let ended = CommandOutput::of(&child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(130), "{ended:?}");
     drop(server);
     until("nothing is left behind", || checkout.processes().is_empty());
@@ -270,10 +270,10 @@ impl Drop for Ends {
 }
 
 /// A toy with large replies on the host of the service, which prony did not start.
-fn wide_toy(away: &Away) -> Ends {
+fn wide_toy(remote: &SshHosts) -> Ends {
     let server = Command::new("nsenter")
-        .args([&away.hosts.net_of(1), "python3"])
-        .arg(away.checkout.path("services/toy-wide/toy.py"))
+        .args([&remote.hosts.net_of(1), "python3"])
+        .arg(remote.checkout.path("services/toy-wide/toy.py"))
         .envs([
             ("HOST", hosts::address(1).as_str()),
             ("PORT", "8080"),
@@ -287,7 +287,7 @@ fn wide_toy(away: &Away) -> Ends {
         let reach = format!("exec 3<>/dev/tcp/{}/8080", hosts::address(1));
         let mut command = Command::new("nsenter");
         command
-            .args([&away.hosts.net(), "bash", "-c", &reach])
+            .args([&remote.hosts.net(), "bash", "-c", &reach])
             .stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     });
@@ -296,22 +296,24 @@ fn wide_toy(away: &Away) -> Ends {
 
 #[test]
 fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
-    let Some(away) = Away::new(1, "300ms") else { return };
+    let Some(remote) = SshHosts::new(1, "300ms") else {
+        return;
+    };
     if Command::new("tc").arg("-V").output().is_err() {
         return skipped("`tc` is missing (apt-get install iproute2)");
     }
-    away.checkout.add("wide", "");
+    remote.checkout.add("wide", "");
     let prony = |arguments: &[&str]| {
-        let output = away
+        let output = remote
             .command(&[arguments, &["--testbed", "testbed.toml", "--json"]].concat())
             .output();
-        let ended = Ended::of(&output.expect("it starts"));
+        let ended = CommandOutput::of(&output.expect("it starts"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended.json()
     };
     // Installs the binary there while the network is fast.
     prony(&["testbed", "check"]);
-    if let Err(reason) = away.hosts.throttle(1, "4mbit") {
+    if let Err(reason) = remote.hosts.throttle(1, "4mbit") {
         skipped(&reason);
         return;
     }
@@ -324,13 +326,13 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     );
     assert!(warnings.contains("Gbit/s measured before the run"), "{warnings}");
     let run = duet["run"].as_str().expect("a run");
-    let report = away.checkout.prony(&["report", run, "--json"]).json();
+    let report = remote.checkout.prony(&["report", run, "--json"]).json();
     assert!(
         report["environment"]["links"].to_string().contains("\"two\""),
         "{report}"
     );
     assert!(report["groups"].to_string().contains("network_bound"), "{report}");
-    let _server = wide_toy(&away);
+    let _server = wide_toy(&remote);
     let url = format!("http://{}:8080/api/test", hosts::address(1));
     let recording = prony(&["load", &url, "-c", "8", "-d", "2s"]);
     let warnings = recording["warnings"].to_string();
@@ -352,7 +354,7 @@ fn a_network_that_is_the_limit_is_named_by_duets_and_loads() {
     ];
     let found = prony(&capacity);
     assert_eq!(found["curve"][0]["network_bound"], false, "{found}");
-    away.nothing_is_left(&["h2", "h3"]);
+    remote.nothing_is_left(&["h2", "h3"]);
 }
 
 /// Hosts that are pods of a cluster that does not exist.

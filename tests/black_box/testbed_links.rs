@@ -1,8 +1,8 @@
 //! A worker with a slow link: `testbed check` detects it, and a run over it reports the network as the limit.
 
-use crate::away::Away;
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, CommandOutput};
 use crate::skip::skipped;
+use crate::ssh_hosts::SshHosts;
 use crate::testbed::service;
 use serde_json::Value;
 use std::fs;
@@ -44,19 +44,19 @@ fn carries(links: &Value, from: &str) -> f64 {
 
 #[test]
 fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
-    let Some(away) = Away::with(large_replies()) else {
+    let Some(remote) = SshHosts::with(large_replies()) else {
         return;
     };
     let look = || {
-        let mut looked = away.command(&["testbed", "check", "--testbed", "testbed.toml", "--json"]);
-        let looked = Ended::of(&looked.output().expect("it starts"));
+        let mut looked = remote.command(&["testbed", "check", "--testbed", "testbed.toml", "--json"]);
+        let looked = CommandOutput::of(&looked.output().expect("it starts"));
         // A slow link costs accuracy; it does not prevent a run.
         assert_eq!(looked.code, Some(0), "{looked:?}");
         looked.json()
     };
     // Installs prony on the hosts, which takes long over a slow link.
     let fast = look();
-    if let Err(reason) = away.hosts.throttle(2, SLOW.1) {
+    if let Err(reason) = remote.hosts.throttle(2, SLOW.1) {
         return skipped(&reason);
     }
     let found = look();
@@ -74,8 +74,8 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         text.starts_with("its link to app carries 0.0") && finding["severity"] == "costs"
     };
     assert!(told.iter().any(is_told), "{found}");
-    away.testbed("slow.toml", "load = \"one\"\ncompanion = \"app\"");
-    let run = away.start(&[
+    remote.testbed("slow.toml", "load = \"one\"\ncompanion = \"app\"");
+    let run = remote.start(&[
         "run",
         "toys",
         "--testbed",
@@ -83,7 +83,7 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
         "--json",
         "--keep-disturbed",
     ]);
-    let ended = Away::ended(run);
+    let ended = SshHosts::ended(run);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let report = ended.json();
     let slow = carries(&report["environment"]["links"], "one");
@@ -95,5 +95,5 @@ fn a_slow_link_is_found_and_is_the_limit_of_a_run_over_it() {
     for part in ["network_bound", "the network was the limit", "from one to app"] {
         assert!(row.contains(part), "{part}: {row}");
     }
-    away.nothing_is_left(&["h1", "h2", "h3"]);
+    remote.nothing_is_left(&["h1", "h2", "h3"]);
 }

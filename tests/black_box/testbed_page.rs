@@ -1,7 +1,7 @@
 //! Runs the first part of docs/TESTBEDS.md, from three machines to a report, exactly as written. The machines are namespaces with
 //! OpenSSH.
 
-use crate::common::{Ended, until};
+use crate::common::{CommandOutput, until};
 use crate::hosts;
 use crate::skip::skipped;
 use std::fs;
@@ -65,7 +65,7 @@ impl Controller {
         Self { folder, net }
     }
 
-    fn shell(&self, script: &str) -> Ended {
+    fn shell(&self, script: &str) -> CommandOutput {
         let binary = Path::new(env!("CARGO_BIN_EXE_prony")).parent().expect("a folder");
         let path = std::env::var_os("PATH").unwrap_or_default();
         let own = [self.folder.path().join("bin"), binary.to_owned()];
@@ -81,7 +81,7 @@ impl Controller {
             .env_remove("PRONY_TESTBED")
             .stdin(Stdio::null())
             .output();
-        Ended::of(&output.expect("nsenter and bash"))
+        CommandOutput::of(&output.expect("nsenter and bash"))
     }
 }
 

@@ -66,22 +66,22 @@ impl Checkout {
 
     /// The JSON output of a command of the binary.
     pub(crate) fn json<T: DeserializeOwned>(&self, arguments: &[&str]) -> Result<T> {
-        let said = || format!("prony {}", arguments.join(" "));
+        let command_line = || format!("prony {}", arguments.join(" "));
         let output = self
             .prony()
             .args(arguments)
             .stderr(Stdio::piped())
             .output()
-            .with_context(said)?;
+            .with_context(command_line)?;
         if !output.status.success() {
             bail!(
                 "{} ended with {}: {}",
-                said(),
+                command_line(),
                 output.status,
                 String::from_utf8_lossy(&output.stderr).trim()
             );
         }
-        serde_json::from_slice(&output.stdout).with_context(said)
+        serde_json::from_slice(&output.stdout).with_context(command_line)
     }
 
     /// The version of prony, for users.
@@ -110,7 +110,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 /// The deadline of tests, from the variable `PRONY_TEST_UNTIL`: seconds since 1970.
-pub(crate) fn time_is_over() -> Option<SystemTime> {
+pub(crate) fn test_deadline() -> Option<SystemTime> {
     let text = std::env::var("PRONY_TEST_UNTIL").ok()?;
     let seconds: f64 = text.trim().parse().ok()?;
     Some(SystemTime::UNIX_EPOCH + Duration::try_from_secs_f64(seconds.max(0.0)).ok()?)

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// Rust services are built without the optimisation that takes the most time: the test is whether they are valid and sustain a load.
 /// The digest of a build includes these variables: no measuring run uses such a build.
-const UNOPTIMISED: [(&str, &str); 3] = [
+const FAST_BUILD: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
@@ -29,12 +29,11 @@ pub(crate) struct Job {
     pub(crate) services: Vec<String>,
     /// The CPUs that it may use; empty: all.
     pub(crate) cpus: Vec<usize>,
-    /// Further arguments.
-    pub(crate) more: Vec<String>,
-    /// The prefix of each of its output lines.
-    pub(crate) mark: String,
-    /// The deadline, when it is asked to stop.
-    pub(crate) until: Option<SystemTime>,
+    /// Further arguments of `prony run`.
+    pub(crate) arguments: Vec<String>,
+    pub(crate) prefix: String,
+    /// When it is interrupted.
+    pub(crate) deadline: Option<SystemTime>,
 }
 
 /// The output of a run about a variant of a service.
@@ -55,12 +54,11 @@ pub(crate) struct ServiceOutput {
 /// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct RunOutput {
-    /// By variant, as `name/variant`.
-    pub(crate) told: BTreeMap<String, ServiceOutput>,
-    /// Whether it was stopped at the deadline.
-    pub(crate) cut: bool,
+    /// The output about each variant, by `name/variant`.
+    pub(crate) services: BTreeMap<String, ServiceOutput>,
+    pub(crate) stopped_at_deadline: bool,
     /// Whether it ended with a verdict.
-    pub(crate) judged: bool,
+    pub(crate) has_verdict: bool,
 }
 
 impl Job {
@@ -74,28 +72,28 @@ impl Job {
         for service in &self.services {
             command.args(["--service", service]);
         }
-        command.args(&self.more);
-        let mut listener = Listener::default();
-        let cut = told_by(command, self.until, |line| {
-            say(&format!("{}{line}", self.mark));
-            listener.hear(line);
+        command.args(&self.arguments);
+        let mut parser = OutputParser::default();
+        let stopped_at_deadline = run_command(command, self.deadline, |line| {
+            print_line(&format!("{}{line}", self.prefix));
+            parser.parse_line(line);
         })?;
         Ok(RunOutput {
-            judged: listener.judged,
-            told: listener.told,
-            cut,
+            has_verdict: parser.has_verdict,
+            services: parser.services,
+            stopped_at_deadline,
         })
     }
 }
 
 /// Installs the toolchains that services need. A service that needs a missing one fails or is excused later.
-fn install_toolchains(checkout: &Checkout, services: &[String], until: Option<SystemTime>) -> Result<()> {
+fn install_toolchains(checkout: &Checkout, services: &[String], deadline: Option<SystemTime>) -> Result<()> {
     let mut command = checkout.prony();
     command.args(["doctor", "--install", "--yes"]);
     for service in services {
         command.args(["--service", service]);
     }
-    told_by(command, until, say)?;
+    run_command(command, deadline, print_line)?;
     Ok(())
 }
 
@@ -103,15 +101,15 @@ fn install_toolchains(checkout: &Checkout, services: &[String], until: Option<Sy
 pub(crate) fn build(
     checkout: &Checkout,
     services: &[String],
-    until: Option<SystemTime>,
+    deadline: Option<SystemTime>,
 ) -> Result<BTreeMap<String, f64>> {
-    install_toolchains(checkout, services, until)?;
+    install_toolchains(checkout, services, deadline)?;
     let mut command = checkout.prony();
     command.arg("build").args(services);
     let mut took = BTreeMap::new();
-    told_by(command, until, |line| {
-        say(line);
-        if let Some((service, seconds)) = built(line) {
+    run_command(command, deadline, |line| {
+        print_line(line);
+        if let Some((service, seconds)) = parse_build_line(line) {
             took.insert(service, seconds);
         }
     })?;
@@ -119,26 +117,31 @@ pub(crate) fn build(
 }
 
 /// `go-nethttp/current: built (12 s)`
-fn built(line: &str) -> Option<(String, f64)> {
+fn parse_build_line(line: &str) -> Option<(String, f64)> {
     let (service, rest) = line.split_once(": ")?;
-    let how = rest.strip_suffix(" s)")?;
-    if let Some(seconds) = how.strip_prefix("built (") {
+    let result = rest.strip_suffix(" s)")?;
+    if let Some(seconds) = result.strip_prefix("built (") {
         return Some((service.to_owned(), seconds.parse().ok()?));
     }
-    how.starts_with("was built already (")
+    result
+        .starts_with("was built already (")
         .then(|| (service.to_owned(), 0.0))
 }
 
 /// Prints a whole line: two runs may print at the same time.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     println!("{line}");
 }
 
-/// Runs a command and passes on each line of its standard error. Returns whether it was stopped at the deadline.
-fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut(&str)) -> Result<bool> {
+/// Runs a command, and passes each line of its standard error to `on_line`. Returns whether it was stopped at the deadline.
+fn run_command(
+    mut command: Command,
+    deadline: Option<SystemTime>,
+    mut on_line: impl FnMut(&str),
+) -> Result<bool> {
     command
         .envs(
-            UNOPTIMISED
+            FAST_BUILD
                 .iter()
                 .filter(|(name, _)| std::env::var_os(name).is_none())
                 .copied(),
@@ -153,23 +156,23 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
         .take()
         .context("invariant: standard error is a pipe")?;
     let child = Arc::new(Mutex::new(child));
-    let ended = Arc::new(AtomicBool::new(false));
-    let timer = until.map(|until| {
-        let (child, ended) = (Arc::clone(&child), Arc::clone(&ended));
-        thread::spawn(move || end_in_time(&child, until, &ended))
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let timer = deadline.map(|deadline| {
+        let (child, has_ended) = (Arc::clone(&child), Arc::clone(&has_ended));
+        thread::spawn(move || stop_at_deadline(&child, deadline, &has_ended))
     });
     let mut reader = BufReader::new(errors);
     let mut bytes = Vec::new();
     while reader
         .read_until(b'\n', &mut bytes)
-        .context("cannot read what prony says")?
+        .context("cannot read the output of prony")?
         > 0
     {
-        hear(String::from_utf8_lossy(&bytes).trim_end_matches('\n'));
+        on_line(String::from_utf8_lossy(&bytes).trim_end_matches('\n'));
         bytes.clear();
     }
-    ended.store(true, Ordering::Release);
-    let cut = timer.is_some_and(|timer| {
+    has_ended.store(true, Ordering::Release);
+    let stopped_at_deadline = timer.is_some_and(|timer| {
         timer.thread().unpark();
         timer.join().unwrap_or(false)
     });
@@ -178,14 +181,14 @@ fn told_by(mut command: Command, until: Option<SystemTime>, mut hear: impl FnMut
         .unwrap_or_else(PoisonError::into_inner)
         .wait()
         .context("cannot wait for prony")?;
-    Ok(cut)
+    Ok(stopped_at_deadline)
 }
 
 /// At the deadline, asks a child to stop after its current task, then to stop now, and then kills it. Returns whether the deadline was reached.
-fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> bool {
+fn stop_at_deadline(child: &Mutex<Child>, deadline: SystemTime, has_ended: &AtomicBool) -> bool {
     for (step, after) in (0..).zip([Duration::ZERO, GRACE, GRACE * 2]) {
-        while !ended.load(Ordering::Acquire) {
-            let Some(left) = (until + after)
+        while !has_ended.load(Ordering::Acquire) {
+            let Some(left) = (deadline + after)
                 .duration_since(SystemTime::now())
                 .ok()
                 .filter(|left| !left.is_zero())
@@ -194,7 +197,7 @@ fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> b
             };
             thread::park_timeout(left);
         }
-        if ended.load(Ordering::Acquire) {
+        if has_ended.load(Ordering::Acquire) {
             return step > 0;
         }
         let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
@@ -210,55 +213,55 @@ fn end_in_time(child: &Mutex<Child>, until: SystemTime, ended: &AtomicBool) -> b
 }
 
 /// Parses the output of a run.
-struct Listener {
-    told: BTreeMap<String, ServiceOutput>,
-    judged: bool,
-    /// When the last trial ended.
-    since: Instant,
+struct OutputParser {
+    services: BTreeMap<String, ServiceOutput>,
+    has_verdict: bool,
+    /// When the previous trial ended.
+    previous_end: Instant,
 }
 
-impl Default for Listener {
+impl Default for OutputParser {
     fn default() -> Self {
         Self {
-            told: BTreeMap::new(),
-            judged: false,
-            since: Instant::now(),
+            services: BTreeMap::new(),
+            has_verdict: false,
+            previous_end: Instant::now(),
         }
     }
 }
 
-impl Listener {
-    fn hear(&mut self, line: &str) {
-        let word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
+impl OutputParser {
+    fn parse_line(&mut self, line: &str) {
+        let first_word = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
         if line.ends_with(" builds are ready") {
-            self.since = Instant::now();
-        } else if let Some(rest) = trial(line) {
-            let took = std::mem::replace(&mut self.since, Instant::now()).elapsed();
-            let told = self.told.entry(word(rest)).or_default();
-            told.trials += 1;
-            told.seconds += took.as_secs_f64();
+            self.previous_end = Instant::now();
+        } else if let Some(rest) = parse_trial_line(line) {
+            let took = std::mem::replace(&mut self.previous_end, Instant::now()).elapsed();
+            let output = self.services.entry(first_word(rest)).or_default();
+            output.trials += 1;
+            output.seconds += took.as_secs_f64();
         } else if let Some(rest) = line.strip_prefix("FAILED ") {
-            let service = word(rest);
+            let service = first_word(rest);
             let fault = rest[service.len()..].trim().to_owned();
-            self.told.entry(service).or_default().faults.push(fault);
+            self.services.entry(service).or_default().faults.push(fault);
         } else if let Some(rest) = line.strip_prefix("FLAKY ") {
-            let service = word(rest);
+            let service = first_word(rest);
             let failed = rest[service.len()..].trim().to_owned();
-            self.told.entry(service).or_default().flaky.push(failed);
+            self.services.entry(service).or_default().flaky.push(failed);
         } else if let Some((service, reason)) = line
             .strip_prefix("UNAVAILABLE ")
             .and_then(|rest| rest.split_once(": "))
         {
-            let told = self.told.entry(service.to_owned()).or_default();
-            told.unavailable = Some(reason.to_owned());
+            let output = self.services.entry(service.to_owned()).or_default();
+            output.unavailable = Some(reason.to_owned());
         } else if is_verdict(line) {
-            self.judged = true;
+            self.has_verdict = true;
         }
     }
 }
 
 /// The text after the number of a trial: `[ 3/12] go-nethttp/current hello: …`.
-fn trial(line: &str) -> Option<&str> {
+fn parse_trial_line(line: &str) -> Option<&str> {
     let (number, rest) = line.strip_prefix('[')?.split_once("] ")?;
     let (number, of) = number.split_once('/')?;
     let digits = |text: &str| text.chars().all(|letter| letter.is_ascii_digit());
@@ -280,8 +283,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_run_says_of_each_service_is_heard() {
-        let mut listener = Listener::default();
+    fn the_output_of_a_run_is_parsed_by_service() {
+        let mut parser = OutputParser::default();
         for line in [
             "built go-nethttp/current in 3 s",
             "3 of 4 builds are ready",
@@ -293,48 +296,50 @@ mod tests {
             "FLAKY go-nethttp/current hello/hello: it did not start",
             "3 passed, 1 failed, 1 cannot be built here",
         ] {
-            listener.hear(line);
+            parser.parse_line(line);
         }
-        let go = &listener.told["go-nethttp/current"];
+        let go = &parser.services["go-nethttp/current"];
         assert_eq!(
             (go.trials, go.faults.as_slice()),
             (2, ["sequence/sequence: it ended".to_owned()].as_slice())
         );
         assert_eq!(go.flaky, ["hello/hello: it did not start"]);
-        let reason = listener.told["csharp-mvc/current"].unavailable.as_deref();
+        let reason = parser.services["csharp-mvc/current"].unavailable.as_deref();
         assert_eq!(
             reason,
             Some(".NET SDK is not installed on this machine; install it")
         );
-        assert!(listener.judged);
-        assert_eq!(listener.told.len(), 2);
+        assert!(parser.has_verdict);
+        assert_eq!(parser.services.len(), 2);
     }
 
     #[test]
-    fn builds_tell_how_long_they_took() {
+    fn the_duration_of_a_build_is_parsed() {
         assert_eq!(
-            built("go-nethttp/current: built (12 s)"),
+            parse_build_line("go-nethttp/current: built (12 s)"),
             Some(("go-nethttp/current".to_owned(), 12.0))
         );
         assert_eq!(
-            built("a/b: was built already (0 s)"),
+            parse_build_line("a/b: was built already (0 s)"),
             Some(("a/b".to_owned(), 0.0))
         );
-        assert_eq!(built("a/b: not built: `make` took 3 s"), None);
+        assert_eq!(parse_build_line("a/b: not built: `make` took 3 s"), None);
     }
 
     #[test]
-    fn a_command_ends_when_the_time_is_over() {
+    fn a_command_is_stopped_at_the_deadline() {
         // Background processes ignore the signal, possibly including these tests.
         let mut command = Command::new("sh");
         command.args(["-c", "echo begins >&2; exec env --default-signal=INT sleep 300"]);
         let mut lines = Vec::new();
-        let until = SystemTime::now() + Duration::from_secs(5);
+        let deadline = SystemTime::now() + Duration::from_secs(5);
         let began = Instant::now();
-        let cut = told_by(command, Some(until), |line| lines.push(line.to_owned())).expect("it starts");
-        assert!(cut && began.elapsed() < Duration::from_secs(50));
+        let stopped_at_deadline =
+            run_command(command, Some(deadline), |line| lines.push(line.to_owned())).expect("it starts");
+        assert!(stopped_at_deadline && began.elapsed() < Duration::from_secs(50));
         assert_eq!(lines, ["begins"]);
-        let cut = told_by(Command::new("true"), Some(SystemTime::now() + GRACE), |_| {}).expect("it starts");
-        assert!(!cut, "it ended by itself");
+        let stopped_at_deadline =
+            run_command(Command::new("true"), Some(SystemTime::now() + GRACE), |_| {}).expect("it starts");
+        assert!(!stopped_at_deadline, "it ended by itself");
     }
 }

@@ -2,8 +2,8 @@
 //! service of every contract. This adds the loads, limits and workloads of a suite, with a few services: one that is simple, one that
 //! starts slowly, and those that only one suite contains.
 
-use crate::checkout::{Checkout, time_is_over};
-use crate::run::{Job, say};
+use crate::checkout::{Checkout, test_deadline};
+use crate::run::{Job, print_line};
 use crate::services::verify::{cpus, halves};
 use anyhow::{Context as _, Result, bail};
 use std::collections::BTreeSet;
@@ -21,13 +21,13 @@ struct Study {
 }
 
 const STUDIES: &[Study] = &[
-    beside(
+    in_parallel(
         "000-sequence",
         &["java-netty/document", "scala-pekko", "go-nethttp"],
     ),
-    beside("001-person", &["scala-grpc", "go-nethttp"]),
-    beside("001-person-4", &["scala-http4s", "go-grpc"]),
-    beside(
+    in_parallel("001-person", &["scala-grpc", "go-nethttp"]),
+    in_parallel("001-person-4", &["scala-http4s", "go-grpc"]),
+    in_parallel(
         "002-relay",
         &[
             "node-jsonfilter/current",
@@ -35,18 +35,18 @@ const STUDIES: &[Study] = &[
             "erlang-cowboy",
         ],
     ),
-    beside("003-snoop-free", &["java-netty/current", "go-nethttp"]),
-    beside("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
-    beside("efficiency", &["java-netty", "python-flask"]),
-    beside("orders", &["go-nethttp-pgx", "python-fastapi-asyncpg"]),
-    beside("fortunes", &["go-nethttp-pgx", "php-pdo"]),
-    beside("account", &["go-nethttp-pgx", "java-spring-account"]),
-    beside(
+    in_parallel("003-snoop-free", &["java-netty/current", "go-nethttp"]),
+    in_parallel("004-hello", &["nginx", "node-fastify", "go-nethttp"]),
+    in_parallel("efficiency", &["java-netty", "python-flask"]),
+    in_parallel("orders", &["go-nethttp-pgx", "python-fastapi-asyncpg"]),
+    in_parallel("fortunes", &["go-nethttp-pgx", "php-pdo"]),
+    in_parallel("account", &["go-nethttp-pgx", "java-spring-account"]),
+    in_parallel(
         "websocket",
         &["go-nethttp", "java-spring", "python-starlette/one-process"],
     ),
-    beside("events", &["go-nethttp", "java-spring"]),
-    beside("grpc-streams", &["go-grpc", "scala-grpc"]),
+    in_parallel("events", &["go-nethttp", "java-spring"]),
+    in_parallel("grpc-streams", &["go-grpc", "scala-grpc"]),
     alone(
         "003-snoop",
         &["java-netty/current", "java-spring/virtual-threads", "go-nethttp"],
@@ -58,7 +58,7 @@ const ELSEWHERE: [&str; 2] = ["smoke", "quick"];
 /// The name of the brief profile.
 const PROFILE: &str = "smoke";
 
-const fn beside(suite: &'static str, services: &'static [&'static str]) -> Study {
+const fn in_parallel(suite: &'static str, services: &'static [&'static str]) -> Study {
     Study {
         suite,
         services,
@@ -118,7 +118,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     }
     for (study, verdict) in &mut verdicts {
         if let Verdict::Failed(first) = verdict {
-            say(&format!("again: {}", study.suite));
+            print_line(&format!("again: {}", study.suite));
             *verdict = match try_once(&checkout, study, &[], String::new())? {
                 Verdict::Passed => Verdict::Flaky(first.clone()),
                 Verdict::NotTried => Verdict::Failed(first.clone()),
@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
             };
         }
     }
-    Ok(tell(&verdicts, arguments.strict))
+    Ok(report(&verdicts, arguments.strict))
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
@@ -203,9 +203,9 @@ fn side_by_side(checkout: &Checkout, chosen: &[&'static Study]) -> Result<Vec<(&
     Ok(verdicts.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) -> Result<Verdict> {
-    let until = time_is_over();
-    if until.is_some_and(|until| until <= SystemTime::now()) {
+fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], prefix: String) -> Result<Verdict> {
+    let deadline = test_deadline();
+    if deadline.is_some_and(|deadline| deadline <= SystemTime::now()) {
         return Ok(Verdict::NotTried);
     }
     let began = Instant::now();
@@ -214,28 +214,28 @@ fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) ->
         profile: Some(PROFILE.to_owned()),
         services: study.services.iter().map(|&service| service.to_owned()).collect(),
         cpus: cpus.to_vec(),
-        mark,
-        until,
+        prefix,
+        deadline,
         ..Job::default()
     };
-    let ran = job.run(checkout)?;
-    say(&format!(
+    let output = job.run(checkout)?;
+    print_line(&format!(
         "-- {}: {:.0} s",
         study.suite,
         Duration::as_secs_f64(&began.elapsed())
     ));
-    let faults: Vec<String> = ran
-        .told
+    let faults: Vec<String> = output
+        .services
         .iter()
-        .flat_map(|(service, told)| told.faults.iter().map(move |fault| format!("{service} {fault}")))
+        .flat_map(|(name, service)| service.faults.iter().map(move |fault| format!("{name} {fault}")))
         .collect();
     Ok(match faults.first() {
         Some(first) => Verdict::Failed(first.clone()),
-        None if ran.cut => Verdict::NotTried,
-        None if !ran.judged => {
+        None if output.stopped_at_deadline => Verdict::NotTried,
+        None if !output.has_verdict => {
             Verdict::Failed("it ended without a verdict: see its last lines above".to_owned())
         }
-        None if ran.told.values().all(|told| told.trials == 0) => {
+        None if output.services.values().all(|service| service.trials == 0) => {
             Verdict::Failed("no load was run".to_owned())
         }
         None => Verdict::Passed,
@@ -243,22 +243,22 @@ fn try_once(checkout: &Checkout, study: &Study, cpus: &[usize], mark: String) ->
 }
 
 /// Prints the last lines; returns whether all is well.
-fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
+fn report(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
     let (mut passed, mut failed, mut flaky) = (0, 0, 0);
     for (study, verdict) in verdicts {
         match verdict {
             Verdict::Passed => passed += 1,
             Verdict::Flaky(first) => {
                 (passed, flaky) = (passed + 1, flaky + 1);
-                say(&format!("flaky: {}: {first}", study.suite));
+                print_line(&format!("flaky: {}: {first}", study.suite));
             }
             Verdict::Failed(reason) => {
                 failed += 1;
-                say(&format!("failed: {}: {reason}", study.suite));
+                print_line(&format!("failed: {}: {reason}", study.suite));
             }
             Verdict::NotTried => {
                 failed += 1;
-                say(&format!("not run for lack of time: {}", study.suite));
+                print_line(&format!("not run for lack of time: {}", study.suite));
             }
         }
     }
@@ -267,7 +267,7 @@ fn tell(verdicts: &[(&Study, Verdict)], strictly: bool) -> bool {
     } else {
         String::new()
     };
-    say(&format!("studies: {passed} passed, {failed} failed{note}"));
+    print_line(&format!("studies: {passed} passed, {failed} failed{note}"));
     failed == 0 && !(strictly && flaky > 0)
 }
 
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_tried_is_red() {
+    fn an_unverified_variant_fails() {
         let study = &STUDIES[0];
-        assert!(tell(&[(study, Verdict::Passed)], true));
-        assert!(!tell(
+        assert!(report(&[(study, Verdict::Passed)], true));
+        assert!(!report(
             &[(study, Verdict::Passed), (study, Verdict::NotTried)],
             false
         ));
         let flaky = || Verdict::Flaky(String::new());
-        assert!(tell(&[(study, flaky())], false) && !tell(&[(study, flaky())], true));
+        assert!(report(&[(study, flaky())], false) && !report(&[(study, flaky())], true));
     }
 }

@@ -2,8 +2,7 @@
 
 use crate::PlanError;
 use crate::contract::UpperLimit;
-use crate::error::known;
-use crate::read::Source;
+use crate::error::{Source, known};
 use crate::suite::{Limits, LimitsToml};
 use crate::toolchain::Requirement;
 use prony_load::DurationText;

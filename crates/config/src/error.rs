@@ -1,5 +1,6 @@
 //! Errors of files, with their position and the remedy.
 
+use crate::source_file::{FileError, SourceFile};
 use std::path::PathBuf;
 
 /// An error in a suite, service or toolchain file, or in a query about them.
@@ -35,6 +36,19 @@ pub enum PlanError {
     /// An error in a contract file.
     #[error(transparent)]
     Contract(#[from] crate::contract::ContractError),
+}
+
+/// A suite, service, toolchain or backing-service file.
+pub(crate) type Source = SourceFile<PlanError>;
+
+impl FileError for PlanError {
+    fn unreadable(path: PathBuf, reason: String) -> Self {
+        Self::Unreadable { path, reason }
+    }
+
+    fn invalid(path: PathBuf, line: usize, message: String) -> Self {
+        Self::Invalid { path, line, message }
+    }
 }
 
 /// The names as a sentence: `known are a, b, c`, preceded by the nearest one if it is similar.

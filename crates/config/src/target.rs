@@ -182,19 +182,19 @@ mod tests {
             assert_eq!(is_web_socket(url), is, "{url}");
         }
         assert!(parse_web_socket("http://h/", false).is_err());
-        let told = parse("ws://h/", false).expect_err("no HTTP").to_string();
-        assert!(told.contains("http and https here, not ws"), "{told}");
+        let error = parse("ws://h/", false).expect_err("no HTTP").to_string();
+        assert!(error.contains("http and https here, not ws"), "{error}");
     }
 
     #[test]
     fn what_cannot_be_sent_is_told() {
-        let told = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
-        assert!(told("localhost:8080").contains("no `://`"));
-        assert!(told("ftp://h/").contains("not ftp"));
-        assert!(told("http://h/#top").contains("`#top`"));
-        assert!(told("http://u:p@h/").contains("Authorization"));
-        assert!(told("http://").contains("not a URL"));
-        assert!(told("http://h:99999/").contains("port"));
-        assert!(told("http://[::1/").contains("not a URL"));
+        let error_of = |url: &str| parse(url, false).expect_err("a bad URL").to_string();
+        assert!(error_of("localhost:8080").contains("no `://`"));
+        assert!(error_of("ftp://h/").contains("not ftp"));
+        assert!(error_of("http://h/#top").contains("`#top`"));
+        assert!(error_of("http://u:p@h/").contains("Authorization"));
+        assert!(error_of("http://").contains("not a URL"));
+        assert!(error_of("http://h:99999/").contains("port"));
+        assert!(error_of("http://[::1/").contains("not a URL"));
     }
 }

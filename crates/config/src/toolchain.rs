@@ -1,7 +1,7 @@
 //! Toolchains: how to detect those that services need, and how to install them.
 
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_is_no_list() {
+    fn an_invalid_list_is_an_error_that_quotes_it() {
         let error = "3-1".parse::<Cpus>().expect_err("falls").to_string();
         assert!(error.contains("`3-1`") && error.contains("0-3,8"), "{error}");
         assert!("a".parse::<Cpus>().is_err());

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sentence_says_what_to_do() {
+    fn the_message_names_the_remedy() {
         let (folder, path) = (Path::new("/here/.prony"), Path::new("/"));
         let read_only = sentence(folder, path, Errno::EROFS);
         assert!(

@@ -96,17 +96,17 @@ fn a_folder_comes_as_it_is_and_its_program_runs() {
     let here = folder();
     let remote = connected(&here.path().join("cache"));
     let tree = tree(here.path());
-    let told = RefCell::new(Vec::new());
+    let error = RefCell::new(Vec::new());
     let sent = remote
         .put(&tree, Path::new("build/it"), &|progress: Progress| {
-            told.borrow_mut().push(progress);
+            error.borrow_mut().push(progress);
         })
         .expect("put");
     let there = remote.hello().work.join("build/it");
     assert_eq!((&sent.path, sent.bytes), (&there, 3_000_023));
-    let told = told.into_inner();
-    assert!(told.windows(2).all(|two| two[0].sent < two[1].sent) && told.len() > 3);
-    let last = told.last().expect("told");
+    let error = error.into_inner();
+    assert!(error.windows(2).all(|two| two[0].sent < two[1].sent) && error.len() > 3);
+    let last = error.last().expect("error");
     assert_eq!((last.sent, last.total), (3_000_023, 3_000_023));
     let mode = |path: &str| {
         let data = fs::symlink_metadata(there.join(path)).expect("there");
@@ -351,7 +351,7 @@ fn a_killed_agent_is_told_and_leaves_nothing() {
 fn an_agent_that_is_told_to_end_says_so() {
     let here = folder();
     let remote = connected(here.path());
-    kill(Pid::from_raw(remote.hello().pid as i32), Signal::SIGTERM).expect("told");
+    kill(Pid::from_raw(remote.hello().pid as i32), Signal::SIGTERM).expect("error");
     until("it is lost", || remote.lost().is_some());
     let error = remote.lost().expect("lost").to_string();
     assert!(error.contains("SIGTERM"), "{error}");

@@ -59,7 +59,7 @@ impl Reply {
         let mut reply = if head.uri.path().starts_with("/received") {
             Self::with_body("application/json", received.description().to_string())
         } else if head.uri.path() == "/answer" {
-            Self::as_told(head.uri.query().unwrap_or_default())
+            Self::from_query(head.uri.query().unwrap_or_default())
         } else {
             Self::empty(StatusCode::NO_CONTENT)
         };
@@ -91,8 +91,8 @@ impl Reply {
         reply
     }
 
-    /// A reply as set by the query; invalid values are ignored.
-    fn as_told(query: &str) -> Self {
+    /// The reply that the query describes; invalid values are ignored.
+    fn from_query(query: &str) -> Self {
         let mut reply = Self::empty(StatusCode::OK);
         let (mut body, mut chunks) = (String::new(), 0);
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

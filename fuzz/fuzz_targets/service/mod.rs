@@ -1,8 +1,8 @@
 //! Requests on one connection, and a service that answers with the fuzzer's bytes.
 
-use prony_protocols::request_values::Parameters;
-use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
 use prony_load::{Body, Request, Target, Template};
+use prony_protocols::protocol::{Call, End, Failure, Head, Protocol, ReplySink, Token};
+use prony_protocols::request_values::Parameters;
 
 const REQUESTS: u32 = 5;
 
@@ -61,7 +61,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
         port: 1,
         authority: "h:1".into(),
         tls: None,
-        reach: prony_load::Reach::default(),
+        connect: prony_load::ConnectOptions::default(),
     };
     let request = Request {
         method: "POST".into(),

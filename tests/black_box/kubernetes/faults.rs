@@ -52,7 +52,7 @@ fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
         .stdout(Stdio::piped())
         .spawn()
         .expect("kubectl");
-    let mut watch = Watch(Some(watch));
+    let mut watch = BackgroundCommand(Some(watch));
     space.kubectl(&["delete", "pod", &pods["load-1"].name, "--wait=false"]);
     let ended = ended(child, 3);
     let said = watch.end();
@@ -66,10 +66,10 @@ fn a_run_whose_pod_is_deleted_goes_on_with_new_pods() {
     space.nothing_is_left();
 }
 
-/// A command that runs until it is stopped.
-struct Watch(Option<Child>);
+/// A command that runs until the test stops it.
+struct BackgroundCommand(Option<Child>);
 
-impl Watch {
+impl BackgroundCommand {
     /// Stops it and returns its output.
     fn end(&mut self) -> String {
         let child = self.0.take().expect("it runs");
@@ -79,7 +79,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for BackgroundCommand {
     fn drop(&mut self) {
         if self.0.is_some() {
             self.end();
@@ -99,7 +99,7 @@ fn a_node_without_power_ends_the_run_and_its_jobs() {
     let number = pod.node.trim_start_matches("node");
     run(&mut script(&["kill-node", number]));
     let ended = {
-        let _started = Started(number);
+        let _stopped = StoppedNode(number);
         let ended = ended(child, 3);
         until("the jobs are gone", SOON, || space.jobs_left() == 0);
         ended
@@ -111,9 +111,9 @@ fn a_node_without_power_ends_the_run_and_its_jobs() {
 }
 
 /// A node that is started again on drop.
-struct Started<'a>(&'a str);
+struct StoppedNode<'a>(&'a str);
 
-impl Drop for Started<'_> {
+impl Drop for StoppedNode<'_> {
     fn drop(&mut self) {
         run(&mut script(&["start-node", self.0]));
     }

@@ -9,7 +9,7 @@ mod refusals;
 mod runs;
 mod space;
 
-use crate::common::Ended;
+use crate::common::CommandOutput;
 
 /// The start of the message about an infrastructure failure in a trial, which is repeated.
 const VOID: &str = "infrastructure failure: ";
@@ -30,6 +30,6 @@ fn says(text: &str, parts: &[&str]) {
     }
 }
 
-fn ends_with(ended: &Ended, code: i32) {
+fn ends_with(ended: &CommandOutput, code: i32) {
     assert_eq!(ended.code, Some(code), "{}{}", ended.err, ended.out);
 }

@@ -1,7 +1,7 @@
 //! The cluster, and a namespace in it with a project and the rights that prony needs.
 
 use super::ends_with;
-use crate::common::{Checkout, Ended, root};
+use crate::common::{Checkout, CommandOutput, root};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -107,7 +107,7 @@ pub(super) fn run(command: &mut Command) -> String {
 }
 
 pub(super) fn run_with(command: &mut Command, input: &str) -> String {
-    let ended = Ended::of(&finish(command, input));
+    let ended = CommandOutput::of(&finish(command, input));
     assert_eq!(ended.code, Some(0), "{command:?}: {}{}", ended.err, ended.out);
     ended.out
 }
@@ -118,8 +118,8 @@ pub(super) fn kubectl(arguments: &[&str]) -> String {
 }
 
 /// Runs `kubectl`, successfully or not.
-pub(super) fn try_kubectl(arguments: &[&str]) -> Ended {
-    Ended::of(&finish(kubectl_command().args(arguments), ""))
+pub(super) fn try_kubectl(arguments: &[&str]) -> CommandOutput {
+    CommandOutput::of(&finish(kubectl_command().args(arguments), ""))
 }
 
 /// Waits until a condition holds.
@@ -306,7 +306,7 @@ impl Space {
     }
 
     /// Runs a command of prony, which must end with this exit code.
-    pub(super) fn prony(&self, arguments: &[&str], code: i32) -> Ended {
+    pub(super) fn prony(&self, arguments: &[&str], code: i32) -> CommandOutput {
         let child = self.command(arguments).spawn().expect("the binary starts");
         ended(child, code)
     }
@@ -322,7 +322,7 @@ impl Space {
     }
 
     /// A run that must end with this exit code.
-    pub(super) fn run(&self, suite: &str, testbed: &str, code: i32) -> Ended {
+    pub(super) fn run(&self, suite: &str, testbed: &str, code: i32) -> CommandOutput {
         self.prony(&run_of(suite, testbed), code)
     }
 
@@ -436,8 +436,8 @@ pub(super) fn words(text: &str) -> Vec<&str> {
 }
 
 /// Waits for the end of a prony, which must have this exit code.
-pub(super) fn ended(child: Child, code: i32) -> Ended {
-    let ended = Ended::of(&wait(child));
+pub(super) fn ended(child: Child, code: i32) -> CommandOutput {
+    let ended = CommandOutput::of(&wait(child));
     ends_with(&ended, code);
     ended
 }

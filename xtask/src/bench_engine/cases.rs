@@ -34,7 +34,7 @@ pub(super) struct Case {
     pub(super) unit: Unit,
     #[serde(default = "one")]
     pub(super) messages_in_reply: f64,
-    pub(super) beside: Vec<String>,
+    pub(super) rivals: Vec<String>,
     #[serde(default)]
     pub(super) wanted: Vec<RatioTarget>,
 }
@@ -52,7 +52,7 @@ pub(super) struct Row {
 pub(super) struct RatioTarget {
     #[serde(default)]
     pub(super) ours: Vec<String>,
-    pub(super) beside: String,
+    pub(super) rival: String,
     pub(super) ratio: f64,
 }
 
@@ -71,7 +71,7 @@ mod tests {
     use super::Table;
 
     #[test]
-    fn cases_name_tools_and_servers_that_there_are() {
+    fn cases_name_existing_tools_and_servers() {
         let table = Table::read().expect("it is valid");
         for case in &table.cases {
             assert!(table.servers.contains_key(&case.server), "{}", case.server);
@@ -84,8 +84,8 @@ mod tests {
                 .wanted
                 .iter()
                 .chain(case.each.iter().flat_map(|row| &row.wanted));
-            let named = wanted.flat_map(|wanted| wanted.ours.iter().chain([&wanted.beside]));
-            for name in case.beside.iter().chain(named) {
+            let named = wanted.flat_map(|wanted| wanted.ours.iter().chain([&wanted.rival]));
+            for name in case.rivals.iter().chain(named) {
                 assert!(case.tools.contains(name), "{}: {name}", case.title);
             }
             assert!(

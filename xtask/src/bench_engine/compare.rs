@@ -28,24 +28,24 @@ impl EngineBenchmark<'_> {
         }
         let _server = self.serve(&table.servers[&case.server])?;
         let wanted = || case.wanted.iter().chain(&row.wanted);
-        let mut taken = String::new();
+        let mut default_transport = String::new();
         if wanted().any(|wanted| wanted.ours.is_empty()) {
-            taken = self.transport()?;
-            title = format!("{title}: auto takes {taken}");
+            default_transport = self.default_transport()?;
+            title = format!("{title}: auto selects {default_transport}");
         }
-        let runs = self.take_turns(table, case, &title)?;
+        let runs = self.run_alternately(table, case, &title)?;
         print(case, &title, &runs, self.arguments.seconds);
-        for RatioTarget { ours, beside, ratio } in wanted() {
+        for RatioTarget { ours, rival, ratio } in wanted() {
             let ours = if ours.is_empty() {
-                std::slice::from_ref(&taken)
+                std::slice::from_ref(&default_transport)
             } else {
                 ours
             };
             let measured = ours
                 .iter()
-                .map(|name| ratio_of(case, &runs, name, beside))
+                .map(|name| ratio_of(case, &runs, name, rival))
                 .fold(f64::NAN, f64::max);
-            let what = format!("{title}, {} × {beside}", ours.join(" or "));
+            let what = format!("{title}, {} × {rival}", ours.join(" or "));
             self.targets.push(Target {
                 what,
                 measured,
@@ -56,7 +56,7 @@ impl EngineBenchmark<'_> {
     }
 
     /// The transport that prony selects by default.
-    fn transport(&self) -> Result<String> {
+    fn default_transport(&self) -> Result<String> {
         let used = self.generate(&self.words("{prony} load {url} -c {c} -d 50ms --json"))?;
         let recording: serde_json::Value = serde_json::from_str(&used.output)?;
         let name = recording["generator"]["transport"]
@@ -65,7 +65,7 @@ impl EngineBenchmark<'_> {
         Ok(format!("prony {name}"))
     }
 
-    fn take_turns(&self, table: &Table, case: &Case, title: &str) -> Result<Vec<Vec<Run>>> {
+    fn run_alternately(&self, table: &Table, case: &Case, title: &str) -> Result<Vec<Vec<Run>>> {
         let mut runs: Vec<Vec<Run>> = case.tools.iter().map(|_| Vec::new()).collect();
         let rounds = self.arguments.rounds as usize;
         for round in 0..rounds {
@@ -90,7 +90,7 @@ impl EngineBenchmark<'_> {
 }
 
 /// The median of the ratios within a round, since a slowdown of the machine affects both tools.
-fn ratio_of(case: &Case, runs: &[Vec<Run>], ours: &str, beside: &str) -> f64 {
+fn ratio_of(case: &Case, runs: &[Vec<Run>], ours: &str, rival: &str) -> f64 {
     let of = |name: &str| {
         case.tools
             .iter()
@@ -100,7 +100,7 @@ fn ratio_of(case: &Case, runs: &[Vec<Run>], ours: &str, beside: &str) -> f64 {
     median(
         of(ours)
             .iter()
-            .zip(of(beside))
+            .zip(of(rival))
             .map(|(ours, theirs)| ours.per_cpu_s / theirs.per_cpu_s),
     )
 }
@@ -111,17 +111,17 @@ fn print(case: &Case, title: &str, runs: &[Vec<Run>], seconds: u32) {
     } else {
         "replies"
     };
-    let columns = format!(" × {} |", case.beside.join(" | × "));
+    let columns = format!(" × {} |", case.rivals.join(" | × "));
     println!(
         "\n### {title}\n\n| generator | {unit} per CPU-second |{columns} lowest–highest | {unit}/s | p50, p99 | memory |"
     );
-    println!("|{}", "---|".repeat(6 + case.beside.len()));
+    println!("|{}", "---|".repeat(6 + case.rivals.len()));
     for (tool, all) in case.tools.iter().zip(runs) {
         let speeds = || all.iter().map(|run| run.per_cpu_s);
         let ratios = case
-            .beside
+            .rivals
             .iter()
-            .map(|beside| format!(" {:.2} |", ratio_of(case, runs, tool, beside)));
+            .map(|rival| format!(" {:.2} |", ratio_of(case, runs, tool, rival)));
         let times =
             [0, 1].map(|place| median(all.iter().filter_map(|run| Some(run.counted.times_us?[place]))));
         println!(

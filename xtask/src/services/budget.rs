@@ -1,7 +1,7 @@
 //! The time budget for variants that the change under test has invalidated.
 
 use super::select::{Id, SelectedVariants, SelectionInput, SelectionReason};
-use super::verify::lanes;
+use super::verify::concurrent_runs;
 use std::fmt;
 use std::time::{Duration, SystemTime};
 
@@ -18,16 +18,12 @@ pub(super) struct Budget {
 
 impl Budget {
     /// The budget for a selection of variants.
-    pub(super) fn of(
-        circumstances: &SelectionInput<'_>,
-        chosen: &SelectedVariants,
-        allowed: Duration,
-    ) -> Self {
-        let (change, other): (Vec<_>, Vec<_>) = chosen
-            .iter()
-            .partition(|(id, why)| circumstances.is_change(id, why));
-        let estimate =
-            |ids: &[(&Id, &SelectionReason)]| circumstances.estimate(ids.iter().map(|(id, _)| *id), lanes());
+    pub(super) fn of(input: &SelectionInput<'_>, selected: &SelectedVariants, allowed: Duration) -> Self {
+        let (change, other): (Vec<_>, Vec<_>) =
+            selected.iter().partition(|(id, why)| input.is_change(id, why));
+        let estimate = |ids: &[(&Id, &SelectionReason)]| {
+            input.estimate(ids.iter().map(|(id, _)| *id), concurrent_runs())
+        };
         Self {
             allowed,
             change: estimate(&change),
@@ -42,7 +38,7 @@ impl Budget {
     }
 
     /// The deadline. Variants that are verified every time get twice their estimate, and some minutes for a machine with cold caches.
-    pub(super) fn ends(&self) -> SystemTime {
+    pub(super) fn deadline(&self) -> SystemTime {
         let change = if self.fits() { self.allowed } else { Duration::ZERO };
         SystemTime::now() + change + self.other * 2 + Duration::from_mins(5)
     }

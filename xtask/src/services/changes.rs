@@ -70,14 +70,14 @@ pub(super) fn base(checkout: &Checkout) -> Result<Option<String>> {
 }
 
 fn default_branch(checkout: &Checkout) -> Option<String> {
-    let told = git(
+    let remote_head = git(
         &checkout.root,
         &["symbolic-ref", "--short", "refs/remotes/origin/HEAD"],
     );
-    told.or_else(|| {
-        let usual = ["origin/main", "origin/master", "main", "master"];
-        let is_there = |branch: &&str| git(&checkout.root, &["rev-parse", "--verify", branch]).is_some();
-        usual.into_iter().find(is_there).map(str::to_owned)
+    remote_head.or_else(|| {
+        let names = ["origin/main", "origin/master", "main", "master"];
+        let exists = |branch: &&str| git(&checkout.root, &["rev-parse", "--verify", branch]).is_some();
+        names.into_iter().find(exists).map(str::to_owned)
     })
 }
 
@@ -90,7 +90,7 @@ mod tests {
     const ENTRY: &str = "prony = \"1\"\nseconds = 2\nparts = { source = \"SOURCE\" }\n";
 
     fn run(root: &Path, arguments: &[&str]) {
-        let ran = Command::new("git")
+        let output = Command::new("git")
             .args([
                 "-c",
                 "user.name=a",
@@ -103,7 +103,7 @@ mod tests {
             .current_dir(root)
             .output()
             .expect("git");
-        assert!(ran.status.success(), "{arguments:?}: {ran:?}");
+        assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
 
     fn write(root: &Path, service: &str, entries: &[(&str, &str)]) {

@@ -69,7 +69,7 @@ impl Ledger {
     pub(super) fn record(&mut self, service: &str, variant: &str, mut entry: Entry) {
         let entries = self.0.entry(service.to_owned()).or_default();
         if let Some(before) = entries.get(variant) {
-            entry.seconds = settled(before.seconds, entry.seconds);
+            entry.seconds = stable_estimate(before.seconds, entry.seconds);
         }
         entries.insert(variant.to_owned(), entry);
     }
@@ -103,7 +103,7 @@ pub(super) fn text(entries: &Entries) -> String {
 }
 
 fn write(path: &PathBuf, text: &str) -> Result<()> {
-    if fs::read_to_string(path).is_ok_and(|there| there == text) {
+    if fs::read_to_string(path).is_ok_and(|written| written == text) {
         return Ok(());
     }
     let folder = path.parent().unwrap_or(path);
@@ -116,7 +116,7 @@ fn write(path: &PathBuf, text: &str) -> Result<()> {
 }
 
 /// Durations vary from run to run: an estimate that is about right is kept.
-fn settled(before: u64, now: u64) -> u64 {
+fn stable_estimate(before: u64, now: u64) -> u64 {
     let is_about_right = now <= before.saturating_mul(2) && before <= now.saturating_mul(2);
     if is_about_right { before } else { now }
 }
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again_and_stays_as_it_is() {
+    fn a_written_ledger_is_read_back_and_rewritten_unchanged() {
         let place = tempfile::tempdir().expect("a folder");
         let folder = place.path().join("verified");
         let mut ledger = Ledger::default();
@@ -166,14 +166,19 @@ mod tests {
     #[test]
     fn seconds_that_are_about_right_stay() {
         assert_eq!(
-            [settled(10, 19), settled(10, 5), settled(10, 21), settled(10, 4)],
+            [
+                stable_estimate(10, 19),
+                stable_estimate(10, 5),
+                stable_estimate(10, 21),
+                stable_estimate(10, 4)
+            ],
             [10, 10, 21, 4]
         );
-        assert_eq!(settled(0, 1), 1);
+        assert_eq!(stable_estimate(0, 1), 1);
     }
 
     #[test]
-    fn a_file_that_is_none_of_the_ledger_is_an_error_that_names_it() {
+    fn an_invalid_file_is_an_error_that_names_it() {
         let place = tempfile::tempdir().expect("a folder");
         fs::write(place.path().join("go.toml"), "[current]\nsource = 1\n").expect("written");
         let error = Ledger::read(place.path()).expect_err("no entry");

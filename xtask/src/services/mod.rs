@@ -10,8 +10,8 @@ mod report;
 mod select;
 pub(crate) mod verify;
 
-use crate::checkout::{Checkout, git, time_is_over};
-use crate::run::say;
+use crate::checkout::{Checkout, git, test_deadline};
+use crate::run::print_line;
 use anyhow::{Result, anyhow};
 use budget::{Budget, earlier};
 use ledger::{Entry, FOLDER, Ledger};
@@ -74,34 +74,34 @@ struct PlanEntry {
 pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     let checkout = Checkout::find()?;
     let mut state = State::read(arguments, checkout)?;
-    let chosen = state.chosen(arguments)?;
+    let selected = state.selected(arguments)?;
     let budget = arguments.is_change().then(|| {
         let allowed = Duration::from_secs(arguments.budget * 60);
-        Budget::of(&state.circumstances(), &chosen, allowed)
+        Budget::of(&state.selection_input(), &selected, allowed)
     });
-    for (id, why) in &chosen {
-        say(&format!("{id}: {why}"));
+    for (id, why) in &selected {
+        print_line(&format!("{id}: {why}"));
     }
     if let Some(budget) = &budget {
-        say(&budget.to_string());
+        print_line(&budget.to_string());
     }
     let fits = budget.as_ref().is_none_or(Budget::fits);
     if arguments.dry_run {
         return Ok(fits);
     }
-    let bench = Verification {
+    let verification = Verification {
         checkout: &state.checkout,
         suite: SMOKE,
-        until: earlier(time_is_over(), budget.as_ref().map(Budget::ends)),
+        deadline: earlier(test_deadline(), budget.as_ref().map(Budget::deadline)),
     };
-    let is_begun = |variant: &&Variant| {
+    let is_verified_now = |variant: &&Variant| {
         let id = variant.id();
-        let why = chosen.get(&id);
-        why.is_some_and(|why| fits || !state.circumstances().is_change(&id, why))
+        let why = selected.get(&id);
+        why.is_some_and(|why| fits || !state.selection_input().is_change(&id, why))
     };
-    let begun: Vec<&Variant> = state.variants.iter().filter(is_begun).collect();
-    let mut verdicts = bench.verify(&begun)?;
-    for id in chosen.keys() {
+    let to_verify: Vec<&Variant> = state.variants.iter().filter(is_verified_now).collect();
+    let mut verdicts = verification.verify(&to_verify)?;
+    for id in selected.keys() {
         verdicts.entry(id.clone()).or_insert(Verdict::NotTried);
     }
     let mut outcome = Outcome::new(verdicts);
@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     if arguments.update {
         state.record(&outcome.verdicts)?;
     }
-    outcome.tell(state.valid(), state.variants.len());
+    outcome.print(state.valid(), state.variants.len());
     Ok(outcome.is_good(arguments.all))
 }
 
@@ -133,14 +133,14 @@ struct State {
 
 impl State {
     fn read(arguments: &Arguments, checkout: Checkout) -> Result<Self> {
-        let listed: ServiceList = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
+        let list: ServiceList = checkout.json(&["list", "services", "--json", "--fingerprints", SMOKE])?;
         let (edited, quick) = if arguments.is_change() {
-            (edited(arguments, &checkout)?, quick(&checkout)?)
+            (edited_entries(arguments, &checkout)?, quick_variants(&checkout)?)
         } else {
             (BTreeSet::new(), BTreeSet::new())
         };
         Ok(Self {
-            variants: listed.services,
+            variants: list.services,
             ledger: Ledger::read(&checkout.path(FOLDER))?,
             edited,
             quick,
@@ -149,7 +149,7 @@ impl State {
         })
     }
 
-    fn circumstances(&self) -> SelectionInput<'_> {
+    fn selection_input(&self) -> SelectionInput<'_> {
         SelectionInput {
             variants: &self.variants,
             ledger: &self.ledger,
@@ -159,29 +159,29 @@ impl State {
         }
     }
 
-    fn chosen(&self, arguments: &Arguments) -> Result<SelectedVariants> {
-        let circumstances = self.circumstances();
+    fn selected(&self, arguments: &Arguments) -> Result<SelectedVariants> {
+        let selection_input = self.selection_input();
         if arguments.all {
-            return Ok(circumstances.all());
+            return Ok(selection_input.all());
         }
         if !arguments.names.is_empty() {
-            return circumstances
+            return selection_input
                 .named(&arguments.names)
                 .map_err(|reason| anyhow!(reason));
         }
         Ok(if arguments.update {
-            circumstances.unverified()
+            selection_input.unverified()
         } else {
-            circumstances.of_change()
+            selection_input.of_change()
         })
     }
 
     /// The number of variants with a valid entry.
     fn valid(&self) -> usize {
-        let circumstances = self.circumstances();
+        let selection_input = self.selection_input();
         let variants = self.variants.iter();
         variants
-            .filter(|variant| circumstances.invalid(variant).is_none())
+            .filter(|variant| selection_input.invalid(variant).is_none())
             .count()
     }
 
@@ -211,26 +211,26 @@ impl State {
 }
 
 /// Entries that the change under test adds or edits.
-fn edited(arguments: &Arguments, checkout: &Checkout) -> Result<BTreeSet<Id>> {
+fn edited_entries(arguments: &Arguments, checkout: &Checkout) -> Result<BTreeSet<Id>> {
     let base = match &arguments.base {
         Some(base) => Some(base.clone()),
         None => changes::base(checkout)?,
     };
     let Some(base) = base else {
-        say("no git repository, so the change is unknown");
+        print_line("no git repository, so the change is unknown");
         return Ok(BTreeSet::new());
     };
-    say(&format!("compared with {base}"));
+    print_line(&format!("compared with {base}"));
     changes::edited(checkout, &base)
 }
 
 /// The services that are verified every time: those of `quick`, if the checkout has that suite.
-fn quick(checkout: &Checkout) -> Result<BTreeSet<Id>> {
+fn quick_variants(checkout: &Checkout) -> Result<BTreeSet<Id>> {
     if !checkout.path("suites/quick.toml").is_file() {
         return Ok(BTreeSet::new());
     }
-    let planned: DryRun = checkout.json(&["run", "quick", "--dry-run", "--json"])?;
-    let entries = planned.plan.entries.iter();
+    let dry_run: DryRun = checkout.json(&["run", "quick", "--dry-run", "--json"])?;
+    let entries = dry_run.plan.entries.iter();
     Ok(entries
         .map(|entry| Id::new(&entry.service, &entry.variant))
         .collect())

@@ -2,7 +2,7 @@
 
 use super::select::Id;
 use super::verify::Verdict;
-use crate::run::say;
+use crate::run::print_line;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -42,9 +42,9 @@ impl Outcome {
     }
 
     /// Prints the last lines.
-    pub(super) fn tell(&self, valid: usize, variants: usize) {
+    pub(super) fn print(&self, valid: usize, variants: usize) {
         for line in self.lines(valid, variants) {
-            say(&line);
+            print_line(&line);
         }
     }
 
@@ -58,16 +58,16 @@ impl Outcome {
                 Verdict::Passed { .. } | Verdict::NotTried => {}
             }
         }
-        let left = self
+        let not_tried = self
             .verdicts
             .iter()
             .filter(|(_, verdict)| **verdict == Verdict::NotTried);
-        let left: Vec<String> = left.map(|(id, _)| id.to_string()).collect();
-        if !left.is_empty() {
-            lines.push(format!("not verified for lack of time: {}", left.join(" ")));
+        let not_tried: Vec<String> = not_tried.map(|(id, _)| id.to_string()).collect();
+        if !not_tried.is_empty() {
+            lines.push(format!("not verified for lack of time: {}", not_tried.join(" ")));
             lines.push(format!(
                 "to verify them: make test-services SERVICES=\"{}\"",
-                left.join(" ")
+                not_tried.join(" ")
             ));
         }
         let passed = self.count(|verdict| matches!(verdict, Verdict::Passed { .. }));
@@ -81,7 +81,7 @@ impl Outcome {
         let mut last = format!(
             "services: {} passed, {} failed",
             passed + flaky,
-            failed + left.len()
+            failed + not_tried.len()
         );
         if unavailable > 0 {
             let _ = write!(last, ", {unavailable} skipped");
@@ -111,7 +111,7 @@ mod tests {
     };
 
     #[test]
-    fn what_was_left_out_is_red_and_named_with_the_command_that_verifies_it() {
+    fn unverified_variants_fail_and_are_listed_with_the_command_that_verifies_them() {
         let outcome = outcome(&[("a", PASSED), ("b", Verdict::NotTried), ("c", Verdict::NotTried)]);
         assert!(!outcome.is_good(false));
         let lines = outcome.lines(1, 3).join("\n");
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_attempt_is_told_and_fails_where_it_is_strict() {
+    fn a_flaky_variant_is_reported_and_fails_in_strict_mode() {
         let outcome = outcome(&[("a", PASSED), ("b", Verdict::Flaky("hello: 3 resets".to_owned()))]);
         assert!(outcome.is_good(false) && !outcome.is_good(true));
         let lines = outcome.lines(2, 2).join("\n");
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_built_here_has_its_reason_and_no_new_entry() {
+    fn an_unavailable_variant_has_a_reason_and_gets_no_new_entry() {
         let unavailable = Verdict::Unavailable("no .NET SDK".to_owned());
         let mut outcome = outcome(&[("a", PASSED), ("b", unavailable)]);
         assert!(outcome.is_good(true));

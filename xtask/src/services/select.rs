@@ -111,7 +111,7 @@ impl SelectionInput<'_> {
     /// The selection of `make test`: variants without a valid entry, with an entry that the change touches, that are verified every
     /// time, and a tenth of the rest.
     pub(super) fn of_change(&self) -> SelectedVariants {
-        let mut chosen = SelectedVariants::new();
+        let mut selected = SelectedVariants::new();
         let mut rest: BTreeMap<String, Vec<Id>> = BTreeMap::new();
         for variant in self.variants {
             let id = variant.id();
@@ -120,16 +120,16 @@ impl SelectionInput<'_> {
             let why = why.or_else(|| self.quick.contains(&id).then_some(SelectionReason::Quick));
             match why {
                 Some(why) => {
-                    chosen.insert(id, why);
+                    selected.insert(id, why);
                 }
                 None => rest.entry(id.service.clone()).or_default().push(id),
             }
         }
         let services: Vec<&str> = rest.keys().map(String::as_str).collect();
-        for service in turns(self.commit, &services) {
-            chosen.extend(rest[service].iter().map(|id| (id.clone(), SelectionReason::Turn)));
+        for service in tenth_of(self.commit, &services) {
+            selected.extend(rest[service].iter().map(|id| (id.clone(), SelectionReason::Turn)));
         }
-        chosen
+        selected
     }
 
     /// Whether it must be verified only because of the change.
@@ -156,7 +156,7 @@ impl SelectionInput<'_> {
 
     /// The variants with these names, services or variants; the error is an unknown name.
     pub(super) fn named(&self, names: &[String]) -> Result<SelectedVariants, String> {
-        let mut chosen = SelectedVariants::new();
+        let mut selected = SelectedVariants::new();
         for name in names {
             let fits = |id: &Id| id.service == *name || id.to_string() == *name;
             let found = self.variants.iter().map(Variant::id).filter(fits);
@@ -164,19 +164,19 @@ impl SelectionInput<'_> {
             if found.is_empty() {
                 return Err(format!("no service `{name}`: give its name, or NAME/VARIANT"));
             }
-            chosen.extend(found);
+            selected.extend(found);
         }
-        Ok(chosen)
+        Ok(selected)
     }
 
     /// The approximate time to verify these in a number of concurrent runs.
-    pub(super) fn estimate<'i>(&self, ids: impl Iterator<Item = &'i Id>, lanes: usize) -> Duration {
+    pub(super) fn estimate<'i>(&self, ids: impl Iterator<Item = &'i Id>, concurrent_runs: usize) -> Duration {
         let seconds = |id: &Id| match self.ledger.entry(&id.service, &id.variant) {
             Some(entry) => entry.seconds,
             None if self.may_be_unavailable(id) => UNAVAILABLE_S,
             None => UNKNOWN_S,
         };
-        Duration::from_secs(ids.map(seconds).sum::<u64>()) / lanes.max(1) as u32
+        Duration::from_secs(ids.map(seconds).sum::<u64>()) / concurrent_runs.max(1) as u32
     }
 
     fn may_be_unavailable(&self, id: &Id) -> bool {
@@ -191,7 +191,7 @@ const UNKNOWN_S: u64 = 25;
 const UNAVAILABLE_S: u64 = 5;
 
 /// A tenth of the services, at least one, which differs between commits.
-fn turns<'a>(commit: &str, services: &[&'a str]) -> Vec<&'a str> {
+fn tenth_of<'a>(commit: &str, services: &[&'a str]) -> Vec<&'a str> {
     let mut ordered: Vec<&str> = services.to_vec();
     ordered.sort_by_key(|service| hash(&[commit, service]));
     ordered.truncate(services.len().div_ceil(10));
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_what_was_verified_is_chosen_with_the_part_that_differs() {
+    fn a_variant_that_changed_is_selected_with_the_part_that_differs() {
         let variants = [
             variant("a", "1"),
             variant("b", "2"),
@@ -256,15 +256,15 @@ mod tests {
             variant("d", "4"),
         ];
         let ledger = ledger(&[("a", "1", 1), ("b", "other", 1), ("d", "4", 1)]);
-        let circumstances = SelectionInput {
+        let input = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&["d"]),
             quick: &ids(&["a", "b"]),
             commit: "1",
         };
-        let chosen = circumstances.of_change();
-        let why: Vec<&SelectionReason> = chosen.values().collect();
+        let selected = input.of_change();
+        let why: Vec<&SelectionReason> = selected.values().collect();
         let differs = SelectionReason::Differs(vec!["source".to_owned()]);
         assert_eq!(
             why,
@@ -275,11 +275,7 @@ mod tests {
                 &SelectionReason::Edited
             ]
         );
-        let unverified: Vec<String> = circumstances
-            .unverified()
-            .keys()
-            .map(ToString::to_string)
-            .collect();
+        let unverified: Vec<String> = input.unverified().keys().map(ToString::to_string).collect();
         assert_eq!(unverified, ["b/current", "c/current"]);
     }
 
@@ -292,7 +288,7 @@ mod tests {
             .get_mut("a")
             .and_then(|entries| entries.get_mut("current"));
         entry.expect("an entry").parts.remove("run");
-        let circumstances = SelectionInput {
+        let input = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),
@@ -300,7 +296,7 @@ mod tests {
             commit: "1",
         };
         assert_eq!(
-            circumstances.invalid(&variants[0]),
+            input.invalid(&variants[0]),
             Some(SelectionReason::Differs(vec!["run".to_owned()]))
         );
     }
@@ -309,34 +305,34 @@ mod tests {
     fn a_tenth_of_the_rest_has_its_turn_decided_by_the_commit_alone() {
         let names: Vec<String> = (0..95).map(|number| format!("service-{number}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let first = turns("c0ffee", &names);
+        let first = tenth_of("c0ffee", &names);
         assert_eq!(first.len(), 10);
         let mut reversed = names.clone();
         reversed.reverse();
-        assert_eq!(turns("c0ffee", &reversed), first);
-        assert_ne!(turns("c0ffef", &names), first);
+        assert_eq!(tenth_of("c0ffee", &reversed), first);
+        assert_ne!(tenth_of("c0ffef", &names), first);
         // Within some dozens of commits, each service is selected.
         let seen: BTreeSet<&str> = (0..100)
-            .flat_map(|commit| turns(&format!("{commit:x}"), &names))
+            .flat_map(|commit| tenth_of(&format!("{commit:x}"), &names))
             .collect();
         assert_eq!(seen.len(), names.len());
-        assert!(turns("1", &[]).is_empty());
-        assert_eq!(turns("1", &["only"]), ["only"]);
+        assert!(tenth_of("1", &[]).is_empty());
+        assert_eq!(tenth_of("1", &["only"]), ["only"]);
     }
 
     #[test]
     fn the_estimate_is_of_the_ledger_and_careful_with_what_is_new() {
         let variants = [variant("a", "1"), variant("b", "2")];
         let ledger = ledger(&[("a", "1", 30)]);
-        let circumstances = SelectionInput {
+        let input = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),
             quick: &ids(&[]),
             commit: "1",
         };
-        let all = circumstances.all();
-        let estimate = circumstances.estimate(all.keys(), 2);
+        let all = input.all();
+        let estimate = input.estimate(all.keys(), 2);
         assert_eq!(estimate.as_secs(), u64::midpoint(30, UNKNOWN_S));
     }
 
@@ -344,14 +340,14 @@ mod tests {
     fn names_are_services_and_variants() {
         let variants = [variant("a", "1"), variant("b", "2")];
         let ledger = Ledger::default();
-        let circumstances = SelectionInput {
+        let input = SelectionInput {
             variants: &variants,
             ledger: &ledger,
             edited: &ids(&[]),
             quick: &ids(&[]),
             commit: "1",
         };
-        let named = |name: &str| circumstances.named(&[name.to_owned()]);
+        let named = |name: &str| input.named(&[name.to_owned()]);
         assert_eq!(
             named("a").expect("a service"),
             named("a/current").expect("a variant")

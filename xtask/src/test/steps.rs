@@ -145,7 +145,7 @@ fn everything(root: &Path) -> Vec<Step> {
         Step::new("documentation", &format!("cargo doc {BUILD} --no-deps --lib"))
             .with("RUSTDOCFLAGS", "-D warnings"),
         Step::new(
-            "fuzz targets",
+            "fuzz-targets",
             "cargo check --locked --manifest-path fuzz/Cargo.toml --target-dir target/fuzz",
         )
         .needs(&["set-up"]),

@@ -46,6 +46,7 @@ const RULES: &[(&str, Rule)] = &[
     ("configured tests exist", documents::configured_tests_exist),
     ("nothing names one machine", documents::nothing_names_one_machine),
     ("no banned phrase", prose::phrases_are_not_banned),
+    ("no banned type name", prose::type_names_are_not_banned),
     ("words are the glossary's", prose::words_are_the_glossarys),
 ];
 

@@ -1,10 +1,10 @@
-//! Rules for prose: banned phrases in comments, help, messages and documents, and words of the glossary.
+//! Rules for words: banned phrases in comments, help, messages and documents, banned names of types, and words of the glossary.
 
 use super::repository::{Repository, has_extension};
-use super::source::prose_of;
+use super::source::{code_of, prose_of};
 use regex::{Regex, RegexBuilder};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A banned pattern, and its replacement.
 struct BannedPhrase {
@@ -14,6 +14,8 @@ struct BannedPhrase {
 
 #[derive(Deserialize)]
 struct Lists {
+    /// Names that a type must not have.
+    type_names: BTreeSet<String>,
     phrases: BTreeMap<String, String>,
     words: BTreeMap<String, String>,
     /// Number of phrases that a crate or folder still has from before the ban.
@@ -40,12 +42,15 @@ fn bans(list: &BTreeMap<String, String>) -> Vec<BannedPhrase> {
 pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
     let lists = lists();
     let bans = bans(&lists.phrases);
+    let quoted_word = Regex::new(r#""[A-Za-z]+""#).expect("invariant: it is a regular expression");
     let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, text) in repository.files().filter(|(path, _)| is_ours(path)) {
+        // A quoted word is a value, such as the name of a user.
+        let text = quoted_word.replace_all(text, "\"\"");
         let prose = if has_extension(path, "rs") || has_extension(path, "ts") || has_extension(path, "tsx") {
-            prose_of(text)
+            prose_of(&text)
         } else {
-            text.to_owned()
+            text.into_owned()
         };
         let faults = faults_in(path, &prose, &bans);
         found.entry(folder(path)).or_default().extend(faults);
@@ -63,6 +68,32 @@ pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
         }
     }
     faults
+}
+
+/// The name of a type says what the type holds.
+pub(crate) fn type_names_are_not_banned(repository: &Repository) -> Vec<String> {
+    let banned = lists().type_names;
+    let declaration =
+        Regex::new(r"^\s*(?:pub(?:\([^)]*\))?\s+)?(?:unsafe\s+)?(?:struct|enum|union|trait|type)\s+(\w+)")
+            .expect("invariant: it is a regular expression");
+    let mut faults = Vec::new();
+    for (path, text) in repository.files().filter(|(path, _)| has_checked_types(path)) {
+        for (number, line) in code_of(text).lines().enumerate() {
+            let name = declaration.captures(line).map(|found| found[1].to_owned());
+            if let Some(name) = name.filter(|name| banned.contains(name)) {
+                faults.push(format!(
+                    "{path}:{}: `{name}`: use a noun that says what the type holds",
+                    number + 1
+                ));
+            }
+        }
+    }
+    faults
+}
+
+fn has_checked_types(path: &str) -> bool {
+    let folders = ["crates/", "xtask/", "reference/", "fuzz/", "tests/"];
+    has_extension(path, "rs") && folders.iter().any(|folder| path.starts_with(folder))
 }
 
 /// The crate of a file, or the first folder of its path.
@@ -110,7 +141,8 @@ fn faults_in(path: &str, prose: &str, bans: &[BannedPhrase]) -> Vec<String> {
     faults
 }
 
-/// Files that are written by hand. Results and fixtures quote earlier versions; templates quote generated text.
+/// Files that are written by hand. Results and fixtures quote earlier versions; templates quote generated text; the rules quote what
+/// they ban.
 fn is_ours(path: &str) -> bool {
     const OURS: &[&str] = &[
         "rs", "md", "ts", "tsx", "css", "py", "sh", "toml", "yml", "go", "java", "kt", "js", "mjs", "rb",
@@ -120,16 +152,16 @@ fn is_ours(path: &str) -> bool {
     let is_text = OURS.iter().any(|extension| has_extension(path, extension))
         || path.starts_with("scripts/")
         || path == "Makefile";
-    let quotes = path.starts_with("results/")
+    let is_quotation = path.starts_with("results/")
         || path.contains("/fixtures/")
         || path.contains("/templates/")
-        || path == "xtask/src/tidy/phrases.toml";
-    is_text && !quotes
+        || path.starts_with("xtask/src/tidy/");
+    is_text && !is_quotation
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{phrases_are_not_banned, words_are_the_glossarys};
+    use super::{phrases_are_not_banned, type_names_are_not_banned, words_are_the_glossarys};
     use crate::tidy::repository::Repository;
 
     #[test]
@@ -145,7 +177,26 @@ mod tests {
     }
 
     #[test]
-    fn what_others_say_is_quoted() {
+    fn a_quoted_word_is_a_value_and_no_phrase() {
+        let repository = Repository::of(&[("backing-services/a/backing.toml", "user = [\"nobody\"]\n")]);
+        assert!(phrases_are_not_banned(&repository).is_empty());
+    }
+
+    #[test]
+    fn a_banned_type_name_is_reported_with_its_line() {
+        let source = "// struct Seen;\nstruct SeenRequests;\nstruct Window {\n    seen: u8,\n}\n\n    pub(crate) enum Seen {\n";
+        let repository = Repository::of(&[
+            ("crates/load/src/lib.rs", source),
+            ("services/a/main.rs", "struct Seen;"),
+        ]);
+        assert_eq!(
+            type_names_are_not_banned(&repository),
+            ["crates/load/src/lib.rs:7: `Seen`: use a noun that says what the type holds"]
+        );
+    }
+
+    #[test]
+    fn text_in_backticks_may_use_other_words() {
         let repository = Repository::of(&[("docs/A.md", "k6 says `scenario`.\nOur scenario.\n")]);
         assert_eq!(
             words_are_the_glossarys(&repository),

@@ -2,25 +2,25 @@
 
 /// The comments and string literals of a source, each on its own line of the result; the rest is blank.
 pub(crate) fn prose_of(source: &str) -> String {
-    kept(source, |is_prose| is_prose)
+    blank_except(source, |is_prose| is_prose)
 }
 
 /// The code of a source without its comments and string literals, which are blank in the result; what delimits them stays.
 pub(crate) fn code_of(source: &str) -> String {
-    kept(source, |is_prose| !is_prose)
+    blank_except(source, |is_prose| !is_prose)
 }
 
-/// The letters that are kept, each at its place; the others are blank.
-fn kept(source: &str, keeps: impl Fn(bool) -> bool) -> String {
-    let letters: Vec<char> = source.chars().collect();
+/// Blanks all characters but those that `keep` selects, which stay in place. Its argument: whether the character is prose.
+fn blank_except(source: &str, keep: impl Fn(bool) -> bool) -> String {
+    let characters: Vec<char> = source.chars().collect();
     let mut text = String::with_capacity(source.len());
     let mut state = State::Code;
     let mut at = 0;
-    while at < letters.len() {
-        let (next, length, is_prose) = state.after(&letters, at);
-        for letter in &letters[at..at + length] {
-            text.push(if keeps(is_prose) || *letter == '\n' {
-                *letter
+    while at < characters.len() {
+        let (next, length, is_prose) = state.after(&characters, at);
+        for character in &characters[at..at + length] {
+            text.push(if keep(is_prose) || *character == '\n' {
+                *character
             } else {
                 ' '
             });
@@ -41,19 +41,19 @@ enum State {
 }
 
 impl State {
-    /// The state after the next letters, how many of them there are, and whether they are prose.
-    fn after(self, letters: &[char], at: usize) -> (Self, usize, bool) {
-        let begins = |text: &str| text.chars().eq(letters[at..].iter().copied().take(text.len()));
+    /// The state after the next characters, how many of them there are, and whether they are prose.
+    fn after(self, characters: &[char], at: usize) -> (Self, usize, bool) {
+        let begins = |text: &str| text.chars().eq(characters[at..].iter().copied().take(text.len()));
         match self {
             Self::Code if begins("//") => (Self::LineComment, 2, false),
             Self::Code if begins("/*") => (Self::BlockComment, 2, false),
             Self::Code if begins("'\"'") => (Self::Code, 3, false),
             Self::Code if begins("r#") => {
-                let hashes = letters[at + 1..]
+                let hashes = characters[at + 1..]
                     .iter()
-                    .take_while(|letter| **letter == '#')
+                    .take_while(|character| **character == '#')
                     .count();
-                match letters.get(at + 1 + hashes) {
+                match characters.get(at + 1 + hashes) {
                     Some('"') => (Self::RawText(hashes), hashes + 2, false),
                     _ => (Self::Code, 1, false),
                 }
@@ -62,7 +62,7 @@ impl State {
             Self::Code => (Self::Code, 1, false),
             Self::LineComment if begins("\n") => (Self::Code, 1, false),
             Self::BlockComment if begins("*/") => (Self::Code, 2, false),
-            Self::Text if begins("\\") => (Self::Text, 2.min(letters.len() - at), false),
+            Self::Text if begins("\\") => (Self::Text, 2.min(characters.len() - at), false),
             Self::Text if begins("\"") => (Self::Code, 1, false),
             Self::RawText(hashes) if begins(&format!("\"{}", "#".repeat(hashes))) => {
                 (Self::Code, hashes + 1, false)

@@ -204,7 +204,7 @@ mod tests {
     use prony_load::Header;
 
     #[test]
-    fn what_a_proxy_may_change_does_not_count() {
+    fn headers_that_a_proxy_may_change_are_ignored() {
         let sent = Request {
             method: "POST".into(),
             path: Template::literal("/a%20b?x=1"),

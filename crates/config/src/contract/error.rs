@@ -1,8 +1,7 @@
 //! Errors of contracts, with their position and the remedy.
 
-use serde::de::DeserializeOwned;
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use crate::source_file::{FileError, SourceFile};
+use std::path::PathBuf;
 
 /// An error in a contract, or in a query about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,39 +33,16 @@ pub enum ContractError {
     },
 }
 
-/// A file's text, kept to find the line of a span for errors.
-#[derive(Debug, Clone)]
-pub(crate) struct File {
-    pub(crate) path: PathBuf,
-    text: String,
-}
+/// A file of a contract.
+pub(crate) type File = SourceFile<ContractError>;
 
-impl File {
-    pub(crate) fn read(path: &Path) -> Result<Self, ContractError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ContractError::Unreadable {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            text,
-        })
+impl FileError for ContractError {
+    fn unreadable(path: PathBuf, reason: String) -> Self {
+        Self::Unreadable { path, reason }
     }
 
-    pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, ContractError> {
-        toml::from_str(&self.text).map_err(|error| {
-            let message = error.message().trim().replace('\n', "; ");
-            self.invalid(error.span().unwrap_or(0..0), message)
-        })
-    }
-
-    /// An error at a span of this file.
-    pub(crate) fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ContractError {
-        ContractError::Invalid {
-            path: self.path.clone(),
-            line: self.text[..span.start.min(self.text.len())].matches('\n').count() + 1,
-            message: message.into(),
-        }
+    fn invalid(path: PathBuf, line: usize, message: String) -> Self {
+        Self::Invalid { path, line, message }
     }
 }
 

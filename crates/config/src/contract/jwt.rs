@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_minted_is_told() {
+    fn a_token_that_cannot_be_created_is_an_error() {
         for (text, part) in [
             ("alg = 'ES256'\nkey = 'secret'", "openssl pkcs8 -topk8 -nocrypt"),
             (

@@ -186,17 +186,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_has_its_line() {
-        let told = |text: &str| Document::parse("f", text).err().expect("broken").to_string();
+    fn a_syntax_error_has_its_line() {
+        let error_of = |text: &str| Document::parse("f", text).err().expect("broken").to_string();
         assert!(
-            told("{\n\"a\": }").starts_with("f:2: not JSON"),
+            error_of("{\n\"a\": }").starts_with("f:2: not JSON"),
             "{}",
-            told("{\n\"a\": }")
+            error_of("{\n\"a\": }")
         );
         assert!(
-            told("a: [1\nb: 2\n").starts_with("f:"),
+            error_of("a: [1\nb: 2\n").starts_with("f:"),
             "{}",
-            told("a: [1\nb: 2\n")
+            error_of("a: [1\nb: 2\n")
         );
     }
 }

@@ -92,7 +92,7 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn schema((first, second): (&Value, &Value), at: &str, told: &mut Vec<String>) -> Value {
+fn schema((first, second): (&Value, &Value), at: &str, notes: &mut Vec<String>) -> Value {
     let shown = if at.is_empty() {
         "body"
     } else {
@@ -100,18 +100,18 @@ fn schema((first, second): (&Value, &Value), at: &str, told: &mut Vec<String>) -
     };
     match (first, second) {
         (first, second) if first == second => json!({ "const": first }),
-        (Value::Object(left), Value::Object(right)) => object((left, right), at, told),
+        (Value::Object(left), Value::Object(right)) => object((left, right), at, notes),
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
             let items: Vec<Value> = left
                 .iter()
                 .zip(right)
                 .enumerate()
-                .map(|(place, pair)| schema(pair, &format!("{at}[{place}]"), told))
+                .map(|(place, pair)| schema(pair, &format!("{at}[{place}]"), notes))
                 .collect();
             json!({ "type": "array", "minItems": items.len(), "prefixItems": items, "items": false })
         }
         (Value::Array(left), Value::Array(right)) => {
-            told.push(format!(
+            notes.push(format!(
                 "{shown}: {} and then {} items: a list",
                 left.len(),
                 right.len()
@@ -126,7 +126,7 @@ fn schema((first, second): (&Value, &Value), at: &str, told: &mut Vec<String>) -
         (Value::String(left), Value::String(right)) => {
             let kind = pattern(left, right);
             let word = kind.map_or("a text", |(word, _)| word);
-            told.push(format!("{shown}: `{left}` and then `{right}`: {word}"));
+            notes.push(format!("{shown}: `{left}` and then `{right}`: {word}"));
             match kind {
                 Some((_, pattern)) => json!({ "type": "string", "pattern": pattern }),
                 None => json!({ "type": "string" }),
@@ -135,7 +135,7 @@ fn schema((first, second): (&Value, &Value), at: &str, told: &mut Vec<String>) -
         (left, right) => {
             let kinds: BTreeSet<&str> = [kind(left), kind(right)].into();
             let words = kinds.iter().copied().collect::<Vec<_>>();
-            told.push(format!(
+            notes.push(format!(
                 "{shown}: {left} and then {right}: {}",
                 words.join(" or ")
             ));
@@ -151,7 +151,7 @@ fn schema((first, second): (&Value, &Value), at: &str, told: &mut Vec<String>) -
 fn object(
     (left, right): (&Map<String, Value>, &Map<String, Value>),
     at: &str,
-    told: &mut Vec<String>,
+    notes: &mut Vec<String>,
 ) -> Value {
     let mut properties = Map::new();
     let mut required = Vec::new();
@@ -161,10 +161,10 @@ fn object(
         let member = match (left.get(name), right.get(name)) {
             (Some(first), Some(second)) => {
                 required.push(name.clone());
-                schema((first, second), &below, told)
+                schema((first, second), &below, notes)
             }
             (Some(one), None) | (None, Some(one)) => {
-                told.push(format!(
+                notes.push(format!(
                     "{}: present only once: optional",
                     below.trim_start_matches('.')
                 ));
@@ -203,7 +203,7 @@ fn pattern(left: &str, right: &str) -> Option<(&'static str, &'static str)> {
 }
 
 /// For two texts that differ only in single words: a pattern with those words open.
-fn text((first, second): (&str, &str), told: &mut Vec<String>) -> Option<ExpectedBody> {
+fn text((first, second): (&str, &str), notes: &mut Vec<String>) -> Option<ExpectedBody> {
     let words = regex::Regex::new(r"[\w-]+|[^\w-]+").expect("invariant: the pattern is a constant");
     let split = |text: &str| {
         words
@@ -220,16 +220,16 @@ fn text((first, second): (&str, &str), told: &mut Vec<String>) -> Option<Expecte
             continue;
         }
         let Some((word, open)) = self::pattern(one, other).filter(|_| same_places) else {
-            told.push(
+            notes.push(
                 "body: the two texts differ in more than single words: status and type only".to_owned(),
             );
             return None;
         };
-        told.push(format!("body: `{one}` and then `{other}`: {word}"));
+        notes.push(format!("body: `{one}` and then `{other}`: {word}"));
         pattern.push_str(open.trim_start_matches('^').trim_end_matches('$'));
     }
     if !same_places {
-        told.push("body: the two texts differ in more than single words: status and type only".to_owned());
+        notes.push("body: the two texts differ in more than single words: status and type only".to_owned());
         return None;
     }
     pattern.push('$');

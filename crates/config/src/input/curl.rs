@@ -347,8 +347,8 @@ mod tests {
             ("curl -L http://h", "`-L` of curl follows redirects"),
             ("curl http://h --location", "give the URL where they end"),
         ] {
-            let told = parse(line).expect_err(line).to_string();
-            assert!(told.contains(part), "{told}");
+            let error = parse(line).expect_err(line).to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
 }

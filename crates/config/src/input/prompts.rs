@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_prompt_is_told_with_its_line() {
+    fn an_invalid_prompt_is_an_error_with_its_line() {
         for (text, part) in [
             ("", "no prompt: write"),
             ("\"a\"\nwhat", "line 2: it is not JSON"),
@@ -143,13 +143,13 @@ mod tests {
             ("{\"messages\": []}", "line 1"),
             ("7", "line 1"),
         ] {
-            let told = parse(text).expect_err("wrong").to_string();
-            assert!(told.contains(part), "{told}");
+            let error = parse(text).expect_err("wrong").to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
 
     #[test]
-    fn made_texts_have_as_many_words_as_asked_for() {
+    fn generated_texts_have_the_requested_number_of_words() {
         let texts = made(3, 9);
         let count = |text: &String| text.split_whitespace().count();
         assert_eq!(texts.iter().map(count).min(), Some(3));

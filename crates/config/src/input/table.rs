@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_table_is_told() {
+    fn an_invalid_table_is_an_error() {
         for (text, part) in [
             ("", "no row"),
             ("id,name\n", "no row"),
@@ -136,8 +136,8 @@ mod tests {
             ("a,a\n1,2\n", "two columns"),
             ("a,b\n1\n", "row 1"),
         ] {
-            let told = parse_csv(text).expect_err(text).to_string();
-            assert!(told.contains(part), "{told}");
+            let error = parse_csv(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{error}");
         }
         for (text, part) in [
             ("", "no row"),
@@ -146,8 +146,8 @@ mod tests {
             ("{\"a\":1}\n{\"b\":1}", "row 2"),
             ("{\"a-b\":1}", "not a column name"),
         ] {
-            let told = parse_json_lines(text).expect_err(text).to_string();
-            assert!(told.contains(part), "{told}");
+            let error = parse_json_lines(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
 }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_told_with_its_line() {
+    fn an_invalid_list_is_an_error_with_its_line() {
         for (text, part) in [
             ("", "no request"),
             ("# only\n", "no request"),
@@ -119,8 +119,8 @@ mod tests {
             ("99999999999 GET /a", "weight"),
             ("GET a", "METHOD URL"),
         ] {
-            let told = parse(text).expect_err(text).to_string();
-            assert!(told.contains(part), "{told}");
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(part), "{error}");
         }
     }
 }

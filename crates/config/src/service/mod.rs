@@ -1,15 +1,14 @@
 //! A service folder's `service.toml`, resolved to one [`Service`] per variant.
 
 mod origin;
-mod protocol;
 mod trust;
-mod workers;
+
+pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
 
 use self::origin::{PidSourceToml, ServiceOriginToml};
-use self::protocol::ProtocolToml;
 use self::trust::TrustToml;
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use crate::toolchain::Requirement;
 use prony_load::{DurationText, Protocol};
 use serde::{Deserialize, Serialize};
@@ -17,9 +16,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 use toml::Spanned;
-
-pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
-pub use self::workers::{Workers, WorkersUse};
 
 /// A variant of a service, with everything that its build and run need.
 #[derive(Debug, Clone)]
@@ -391,4 +387,55 @@ impl Service {
     pub fn label(&self) -> String {
         format!("{}/{}", self.name, self.variant)
     }
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum ProtocolToml {
+    Http,
+    Http2,
+    Grpc,
+    Websocket,
+}
+
+impl From<ProtocolToml> for Protocol {
+    fn from(written: ProtocolToml) -> Self {
+        match written {
+            ProtocolToml::Http => Self::Http1,
+            ProtocolToml::Http2 => Self::Http2,
+            ProtocolToml::Grpc => Self::Grpc,
+            ProtocolToml::Websocket => Self::WebSocket,
+        }
+    }
+}
+
+/// How a service uses CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workers {
+    pub uses: WorkersUse,
+    /// A description in a sentence.
+    pub how: String,
+}
+
+impl Workers {
+    /// For an image or an external service whose file does not describe it.
+    fn unknown(how: &str) -> Self {
+        Self {
+            uses: WorkersUse::Threads,
+            how: how.to_owned(),
+        }
+    }
+}
+
+/// The kind of workers of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkersUse {
+    Threads,
+    Processes,
+    /// Event loops in threads of one process.
+    EventLoops,
+    /// It can use only one CPU.
+    OneCpu,
 }

@@ -2,7 +2,7 @@
 
 use super::trust::TrustToml;
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use crate::target;
 use prony_load::Target;
 use serde::Deserialize;
@@ -98,7 +98,7 @@ impl ServiceOriginToml {
             (None, None) => None,
         };
         if self.url.is_none() {
-            self.trust.nobody(source)?;
+            self.trust.reject_without_url(source)?;
         }
         let contained = (self.image.as_ref().map(|image| (image.span(), "image"))).or_else(|| {
             let file = self.containerfile.as_ref();
@@ -129,7 +129,7 @@ impl ServiceOriginToml {
             (None, None, Some(_), None) => image(source, self.image, self.containerfile, folder)
                 .map(|image| Some(ServiceOrigin::Image(image))),
             (None, Some(url), None, counted) => {
-                let target = Box::new(there(source, &url, (self.trust, folder))?);
+                let target = Box::new(external_target(source, &url, (self.trust, folder))?);
                 let counted = counted.map(|(_, counted)| counted);
                 Ok(Some(ServiceOrigin::There(ExternalService { target, counted })))
             }
@@ -180,7 +180,7 @@ impl From<PidSourceToml> for UsageSource {
     }
 }
 
-fn there(
+fn external_target(
     source: &Source,
     written: &Spanned<String>,
     (trust, folder): (TrustToml, &Path),
@@ -192,6 +192,6 @@ fn there(
     if path != "/" {
         return Err(refused("give only the host: the contract defines the paths"));
     }
-    trust.given_to(&mut target, source, folder)?;
+    trust.apply_to(&mut target, source, folder)?;
     Ok(target)
 }

@@ -1,7 +1,7 @@
 //! The TLS certificates that prony trusts for an external service.
 
 use crate::PlanError;
-use crate::read::Source;
+use crate::error::Source;
 use prony_load::Target;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -24,7 +24,7 @@ impl TrustToml {
     }
 
     /// Rejects the keys if there is no external service.
-    pub(super) fn nobody(&self, source: &Source) -> Result<(), PlanError> {
+    pub(super) fn reject_without_url(&self, source: &Source) -> Result<(), PlanError> {
         let message = "`cacert` and `insecure` are for a service that runs already: give its `url`, too";
         match self.place() {
             Some(place) => Err(source.invalid(place, message)),
@@ -33,7 +33,7 @@ impl TrustToml {
     }
 
     /// Adds them to a target. `folder`: the service's, which contains the files.
-    pub(super) fn given_to(
+    pub(super) fn apply_to(
         self,
         target: &mut Target,
         source: &Source,

@@ -1,24 +1,17 @@
 //! Suite files: the compared services, their load, and the length of the run.
 
-mod design;
-mod levels;
-mod rank;
 mod written;
 
 pub(crate) use written::LimitsToml;
 
-use crate::error::known;
-use crate::read::Source;
+use crate::error::{Source, known};
 use crate::{Address, PlanError};
-use prony_load::{Load, Protocol, Search};
+use prony_load::{Load, LoadText, Protocol, Search};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toml::Spanned;
+use toml::{Spanned, Table, Value};
 use written::{DesignToml, GroupToml, ProfileToml, SuiteToml};
-
-pub use design::{Design, Starts};
-pub use rank::RankBy;
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]
@@ -284,7 +277,7 @@ fn groups_of(
         .map(|capacity| capacity.get_ref().resolve(source, capacity.span()))
         .transpose()?;
     let loads: Vec<Option<Load>> = match load {
-        Some(load) => levels::loads(source, load)?.into_iter().map(Some).collect(),
+        Some(load) => loads(source, load)?.into_iter().map(Some).collect(),
         None => vec![None],
     };
     let warm_up = change.and_then(|change| change.warm_up).or(written.warm_up);
@@ -347,4 +340,141 @@ fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Opt
         }
         other => Ok(other.map(|value| *value.get_ref())),
     }
+}
+
+/// The key of a load that may hold a list: `connections = [16, 64, 256]` is a load for each number, and a group for each load.
+const CONNECTIONS: &str = "connections";
+
+/// The loads of the table, in the written order.
+fn loads(source: &Source, written: &Spanned<Table>) -> Result<Vec<Load>, PlanError> {
+    let refused = |problem: String| source.invalid(written.span(), problem);
+    let table = written.get_ref();
+    let Some(Value::Array(levels)) = table.get(CONNECTIONS) else {
+        return Ok(vec![load(table).map_err(refused)?]);
+    };
+    if table.get("kind").and_then(Value::as_str) != Some("closed") {
+        return Err(refused(
+            "`load`: `connections` is a list, which only a closed load may have: give one number".to_owned(),
+        ));
+    }
+    if levels.is_empty() {
+        return Err(refused(
+            "`load`: `connections` is empty: add at least one number, such as [16, 64, 256]".to_owned(),
+        ));
+    }
+    if let Some((_, twice)) = levels
+        .iter()
+        .enumerate()
+        .find(|(place, level)| levels[..*place].contains(level))
+    {
+        return Err(refused(format!(
+            "`load`: `connections` contains {twice} twice: give each number once"
+        )));
+    }
+    let one = |level: &Value| {
+        let mut table = table.clone();
+        table.insert(CONNECTIONS.to_owned(), level.clone());
+        load(&table).map_err(refused)
+    };
+    levels.iter().map(one).collect()
+}
+
+fn load(table: &Table) -> Result<Load, String> {
+    let written = LoadText::deserialize(table.clone());
+    let written = written.map_err(|error| error.message().trim().replace('\n', "; "))?;
+    Load::try_from(written).map_err(|error| format!("`load`: {error}"))
+}
+
+/// The metric by which the services of a group are ranked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RankBy {
+    /// Valid replies per second.
+    Goodput,
+    /// Complete sequences per second.
+    Sequences,
+    /// Median response time.
+    P50,
+    /// 99th percentile of the response time.
+    P99,
+    /// CPU time of the service per request.
+    Cpu,
+}
+
+impl RankBy {
+    /// The metric's key in reports.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Goodput => "goodput_per_s",
+            Self::Sequences => "sequences_per_s",
+            Self::P50 => "response_time_ns_p50",
+            Self::P99 => "response_time_ns_p99",
+            Self::Cpu => "cpu_ns_per_request",
+        }
+    }
+
+    /// Why services cannot be ranked by this metric under a load, if so.
+    pub(crate) fn refused(self, load: &Load, searches: bool, is_sequence: bool) -> Option<&'static str> {
+        let is_closed = matches!(load, Load::Closed { .. });
+        match self {
+            Self::Goodput | Self::Sequences if !is_closed && !searches => Some(
+                "the rate of requests is the same for all services: remove it to rank by the 99th percentile, or write \"p50\" or \"cpu\"",
+            ),
+            Self::Sequences if !is_sequence => {
+                Some("the workload is not a sequence: remove it to rank by goodput, or write \"goodput\"")
+            }
+            Self::P50 | Self::P99 if searches => Some(
+                "each service is loaded at its highest sustainable rate: remove it to rank by goodput, or write \"cpu\"",
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// The order of the trials of a round.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Design {
+    /// One service after the other: each uses the machine alone from its start to its end.
+    #[default]
+    Sequence,
+    /// Interleaved: all services of a group are started and warmed up, then loaded one after the other in many short windows.
+    /// The other services are paused meanwhile.
+    #[serde(alias = "turns")]
+    Interleaved {
+        /// Length of a window, ns.
+        window_ns: u64,
+        /// Windows of each service in a round.
+        cycles: u32,
+    },
+    /// Two services are loaded at the same time, in each round in fresh starts.
+    Duet,
+    /// A duet of two versions of a service. While the new version looks slower, one version is also compared with itself.
+    Regression,
+}
+
+impl Design {
+    /// Default length of a window.
+    pub const WINDOW: Duration = Duration::from_millis(200);
+    /// Default number of windows of each service in a round.
+    pub const CYCLES: u32 = 30;
+
+    /// The default interleaved design; METHOD.md gives the reasons.
+    pub const fn interleaved() -> Self {
+        Self::Interleaved {
+            window_ns: Self::WINDOW.as_nanos() as u64,
+            cycles: Self::CYCLES,
+        }
+    }
+}
+
+/// The trials that a process start serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Starts {
+    /// Each trial has its own process start.
+    #[default]
+    Fresh,
+    /// A process start serves all workloads and loads of a contract, one after the other in random order.
+    Shared,
 }

@@ -1,7 +1,7 @@
 //! The keys of a suite file.
 
 use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
-use crate::read::Source;
+use crate::error::Source;
 use crate::{Address, PlanError};
 use prony_load::{DurationText, Objective, Protocol, Rate, Search};
 use serde::Deserialize;

@@ -299,7 +299,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
     let file = r##"{"$defs": {"Pet": {"$ref": "#/$defs/Name"}, "Name": {"type": "string"}, "Other": {"type": "objekt"}}}"##;
     with("\"schemas.json#/$defs/Pet\"", file).expect("the referenced part is valid");
     with("{ type = \"object\", required = [\"id\"] }", "").expect("in place");
-    for (schema, file, told) in [
+    for (schema, file, expected) in [
         ("\"schemas.json#/$defs/Other\"", file, "not a JSON Schema"),
         (
             "\"schemas.json#/$defs/Dog\"",
@@ -315,7 +315,7 @@ fn a_json_schema_is_read_from_a_file_or_from_the_place() {
             message.contains("contract.toml:12: `expect.json_schema`"),
             "{message}"
         );
-        assert!(message.contains(told), "{told}: {message}");
+        assert!(message.contains(expected), "{expected}: {message}");
     }
 }
 
@@ -407,12 +407,12 @@ fn what_stands_beside_a_service_is_read() {
         &UpperLimit::Variable("DATABASE_POOL".to_owned())
     );
     assert_eq!(contract.environment()["SECRET"], "s");
-    let told = contract
+    let error = contract
         .backing_service_error("db", "work_mem", "too little")
         .to_string();
     assert!(
-        told.contains("contract.toml:8: `backing.db.work_mem`: too little"),
-        "{told}"
+        error.contains("contract.toml:8: `backing.db.work_mem`: too little"),
+        "{error}"
     );
 }
 
@@ -428,7 +428,7 @@ fn a_case_may_restart_a_backing_service() {
     assert_eq!((restart.away.as_secs(), restart.recovers.as_secs()), (2, 5));
     assert!(away.alone, "it disturbs the others");
     let line = WITH_BACKING.lines().count() + 4;
-    for (case, told) in [
+    for (case, expected) in [
         (
             format!("restart = \"dbx\"\n{call}"),
             format!(":{line}: case `away`: `restart` is `dbx`: known are db"),
@@ -454,7 +454,7 @@ fn a_case_may_restart_a_backing_service() {
         ),
     ] {
         let error = with(&case).expect_err("an error");
-        assert!(error.contains(&told), "{told}\n{error}");
+        assert!(error.contains(&expected), "{expected}\n{error}");
     }
 }
 
@@ -493,7 +493,7 @@ fn places_of_one_request_stand_in_one_row() {
         "{:?}",
         workload.parameters
     );
-    for (table, told) in [
+    for (table, expected) in [
         (
             RowTable {
                 rows: Vec::new(),
@@ -509,15 +509,15 @@ fn places_of_one_request_stand_in_one_row() {
             "contract.toml:16: `with.name`: `rows.thing` has no column `name`: known are id, title",
         ),
     ] {
-        let error = give(table).expect_err(told);
-        assert!(error.contains(told), "{error}");
+        let error = give(table).expect_err(expected);
+        assert!(error.contains(expected), "{error}");
     }
 }
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_stands_beside_a_service_is_told_with_its_line() {
-    for (old, new, line, told) in [
+    for (old, new, line, expected) in [
         ("use = \"postgresql\"\n", "", 5, "`backing.db`: no `use`"),
         (
             "use = \"postgresql\"",
@@ -618,6 +618,6 @@ fn what_stands_beside_a_service_is_told_with_its_line() {
             error.contains(&format!("contract.toml:{line}: ")),
             "{new}: not line {line}: {error}"
         );
-        assert!(error.contains(told), "{new}: {error}");
+        assert!(error.contains(expected), "{new}: {error}");
     }
 }

@@ -92,7 +92,7 @@ fn clients_leave_alone_and_over_http1() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    for (old, new, told) in [
+    for (old, new, expected) in [
         (
             "count = \"{count}\"",
             "count = \"{n}\"",
@@ -127,6 +127,9 @@ fn what_is_wrong_is_told_with_its_line() {
     ] {
         assert!(RIGHT.contains(old), "nothing to replace: {old}");
         let message = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
-        assert!(message.contains(told), "{new}: `{told}` is missing: {message}");
+        assert!(
+            message.contains(expected),
+            "{new}: `{expected}` is missing: {message}"
+        );
     }
 }

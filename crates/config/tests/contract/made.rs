@@ -263,7 +263,7 @@ fn lists_uploads_and_tables_become_rules() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "a table of faults")]
 fn what_is_wrong_is_told_with_its_line() {
-    for (old, new, line, told) in [
+    for (old, new, line, expected) in [
         (
             "colour[i % 2]",
             "shape[i % 2]",
@@ -336,7 +336,7 @@ fn what_is_wrong_is_told_with_its_line() {
     ] {
         assert!(RIGHT.contains(old), "{old}");
         let error = load(&RIGHT.replacen(old, new, 1)).expect_err(new);
-        assert!(error.contains(told), "{new}: {error}");
+        assert!(error.contains(expected), "{new}: {error}");
         assert!(
             error.contains(&format!("contract.toml:{line}: ")),
             "{new}: not line {line}: {error}"

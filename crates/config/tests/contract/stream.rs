@@ -125,7 +125,7 @@ fn a_deadline_is_a_header() {
 
 #[test]
 fn what_is_wrong_is_told_with_its_line() {
-    for (old, new, told) in [
+    for (old, new, expected) in [
         (
             "message = { n = \"{most}\" }",
             "messages = { count = 1, each = {} }",
@@ -175,6 +175,9 @@ fn what_is_wrong_is_told_with_its_line() {
             workload.map_err(|error| error.to_string())
         });
         let message = loaded.expect_err(new);
-        assert!(message.contains(told), "{new}: `{told}` is missing: {message}");
+        assert!(
+            message.contains(expected),
+            "{new}: `{expected}` is missing: {message}"
+        );
     }
 }

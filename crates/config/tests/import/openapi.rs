@@ -182,7 +182,7 @@ fn a_chat_model() {
 
 #[test]
 fn what_is_broken_is_told_with_its_line() {
-    let told = |text: &str| {
+    let error_of = |text: &str| {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("api.yaml");
         std::fs::write(&file, text).expect("a file");
@@ -233,7 +233,7 @@ fn what_is_broken_is_told_with_its_line() {
             "contains itself endlessly",
         ),
     ] {
-        let told = told(&text);
-        assert!(told.contains(expected), "{expected}\n{told}");
+        let error = error_of(&text);
+        assert!(error.contains(expected), "{expected}\n{error}");
     }
 }

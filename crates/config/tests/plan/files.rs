@@ -235,13 +235,13 @@ fn a_command_may_tell_the_version_in_place_of_the_file() {
         let of = |service: &&prony_config::Service| service.name == "go-one" && service.variant == variant;
         catalogue.services.iter().find(of).expect("there")
     };
-    let (written, told) = (find("current"), find("single"));
+    let (written, built) = (find("current"), find("single"));
     assert_eq!(
         (written.written_version(), &written.version_from),
         (Some("1.26"), &None)
     );
-    assert_eq!(told.written_version(), None);
-    assert_eq!(told.version_from.as_deref(), Some("cat made"));
+    assert_eq!(built.written_version(), None);
+    assert_eq!(built.version_from.as_deref(), Some("cat made"));
 }
 
 #[test]

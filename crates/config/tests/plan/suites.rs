@@ -212,7 +212,7 @@ services = ["go-nethttp", "rust-axum"]
 #[test]
 fn what_the_machine_lacks_is_refused() {
     let catalogue = catalogue();
-    let told = |suite: &str, machine: Machine| {
+    let error_of = |suite: &str, machine: Machine| {
         let file = catalogue
             .suite_file(suite)
             .unwrap_or_else(|error| panic!("{error}"));
@@ -233,21 +233,21 @@ fn what_the_machine_lacks_is_refused() {
         open_files: Some(65_536),
         local_ports: Some(28_000),
     };
-    assert_eq!(told("003-snoop", machine), "");
-    assert_eq!(told("002-relay", machine), "");
+    assert_eq!(error_of("003-snoop", machine), "");
+    assert_eq!(error_of("002-relay", machine), "");
     let small = Machine { cpus: 1, ..machine };
-    assert!(told("003-snoop", small).contains("`cpus` is 2, and this machine has 1"));
+    assert!(error_of("003-snoop", small).contains("`cpus` is 2, and this machine has 1"));
     let forgetful = Machine {
         memory_bytes: Some(1 << 30),
         ..machine
     };
-    assert!(told("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
+    assert!(error_of("003-snoop", forgetful).contains("`memory` is 2048 MiB, and this machine has 1024 MiB"));
     // A container with a limit can request at most that limit, regardless of the machine.
     let contained = Machine {
         memory_limit_bytes: Some(1_536 << 20),
         ..machine
     };
-    let error = told("003-snoop", contained);
+    let error = error_of("003-snoop", contained);
     assert!(
         error.contains("`memory` is 2048 MiB, and prony may have here")
             && error.contains(") 1536 MiB: request"),
@@ -257,7 +257,7 @@ fn what_the_machine_lacks_is_refused() {
         open_files: Some(1_024),
         ..machine
     };
-    let error = told("002-relay", narrow);
+    let error = error_of("002-relay", narrow);
     assert!(
         error.contains("002-relay.toml:")
             && error.contains("2000 connections need")
@@ -268,5 +268,5 @@ fn what_the_machine_lacks_is_refused() {
         local_ports: Some(1_000),
         ..machine
     };
-    assert!(told("002-relay", few).contains("as many local ports"));
+    assert!(error_of("002-relay", few).contains("as many local ports"));
 }

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_used_goes_and_what_is_used_stays() {
+    fn the_least_used_entry_is_removed_and_entries_in_use_stay() {
         let folder = tempfile::tempdir().expect("a folder");
         let content = |name: &str, age: u64| {
             let path = folder.path().join(name);

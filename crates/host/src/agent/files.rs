@@ -41,7 +41,7 @@ pub(super) fn put(
     let part = match hash {
         Some(_) => folders.fresh(),
         // Next to its final path, so that a rename is possible.
-        None => beside(&place, folders),
+        None => temporary_sibling(&place, folders),
     };
     let path = take(&part, stream)
         .and_then(|()| match hash {
@@ -55,7 +55,7 @@ pub(super) fn put(
     Ok(Reply::Path { path: Some(path) })
 }
 
-fn beside(place: &Path, folders: &Folders) -> PathBuf {
+fn temporary_sibling(place: &Path, folders: &Folders) -> PathBuf {
     let fresh = folders.fresh();
     let number = fresh.file_name().unwrap_or_default().to_string_lossy();
     place.with_file_name(format!(

@@ -70,7 +70,7 @@ impl Processes {
             number,
             host: Arc::clone(&self.host),
             link: Arc::clone(&self.link),
-            told: (None, 0),
+            reported: (None, 0),
         };
         table.running.insert(number, sender.clone());
         table.threads.retain(|thread| !thread.is_finished());
@@ -128,7 +128,7 @@ struct ProcessMonitor {
     host: Arc<dyn Host>,
     link: Arc<AgentLink>,
     /// The state that the controller knows: how the process ended, and the number of warnings.
-    told: (Option<ExitReport>, usize),
+    reported: (Option<ExitReport>, usize),
 }
 
 impl ProcessMonitor {
@@ -137,7 +137,7 @@ impl ProcessMonitor {
             Ok(process) => process,
             Err(error) => return answer(&self.link, id, &Err(error.into())),
         };
-        self.told.1 = process.warnings().len();
+        self.reported.1 = process.warnings().len();
         let started = Reply::Started {
             pid: process.pid(),
             age_ns: process.age().as_nanos() as u64,
@@ -149,7 +149,7 @@ impl ProcessMonitor {
             let _ = own.send(Job::Look);
         }));
         // For events before the callback was registered.
-        self.look(&mut *process);
+        self.notify_if_changed(&mut *process);
         loop {
             let job = if tells {
                 jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
@@ -160,23 +160,23 @@ impl ProcessMonitor {
                 Ok(Job::Order(id, order)) => {
                     let done = obey(&mut *process, order);
                     // Before the reply, so that its receiver knows the newest state.
-                    self.look(&mut *process);
+                    self.notify_if_changed(&mut *process);
                     answer(&self.link, id, &done.map_err(Fault::from));
                 }
-                Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => self.look(&mut *process),
+                Ok(Job::Look) | Err(RecvTimeoutError::Timeout) => self.notify_if_changed(&mut *process),
                 Ok(Job::End) | Err(RecvTimeoutError::Disconnected) => return,
             }
         }
     }
 
     /// Sends a notice if the state has changed.
-    fn look(&mut self, process: &mut dyn Process) {
+    fn notify_if_changed(&mut self, process: &mut dyn Process) {
         let ended = process.ended();
         let now = (ended.clone(), process.warnings().len());
-        if now == self.told {
+        if now == self.reported {
             return;
         }
-        self.told = now;
+        self.reported = now;
         let notice = AgentEvent::Process {
             process: self.number,
             ended,

@@ -161,7 +161,7 @@ impl Session {
             loop {
                 let taken = match inbox.pop() {
                     Ok(None) => break,
-                    Ok(Some(Item::Message { id, json })) => self.hear(id, &json, clocks),
+                    Ok(Some(Item::Message { id, json })) => self.handle_message(id, &json, clocks),
                     Ok(Some(item)) => self.link.take(item),
                     Err(error) => Err(error.to_string()),
                 };
@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// Handles a message. Slow requests go to a thread, so that beats and clock samples never wait.
-    fn hear(self: &Arc<Self>, id: u32, json: &[u8], clocks: (u64, u64)) -> Result<(), String> {
+    fn handle_message(self: &Arc<Self>, id: u32, json: &[u8], clocks: (u64, u64)) -> Result<(), String> {
         if !self.life().welcome {
             let welcome: ControllerHello = serde_json::from_slice(json).map_err(|error| error.to_string())?;
             let mut life = self.life();

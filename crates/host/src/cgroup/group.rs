@@ -18,7 +18,7 @@ const PERIOD_US: u64 = 100_000;
 /// A control group. Groups made by prony are removed when dropped; they must be empty by then.
 #[derive(Debug)]
 pub(crate) struct Group {
-    pub(super) maker: GroupOwner,
+    pub(super) owner: GroupOwner,
     pub(super) unified: Option<PathBuf>,
     /// Whether the group of version 2 has the `cpu` and `memory` controllers.
     pub(super) unified_rules: bool,
@@ -49,7 +49,7 @@ impl Group {
     /// created.
     pub(crate) fn make(hierarchies: &Hierarchies, name: &str, prony: i32) -> Option<Self> {
         let mut group = Self {
-            maker: GroupOwner::Prony,
+            owner: GroupOwner::Prony,
             unified: None,
             unified_rules: false,
             v1: BTreeMap::new(),
@@ -89,7 +89,7 @@ impl Group {
             .iter()
             .filter(|base| mount.is_some_and(|mount| base.starts_with(mount)));
         Self {
-            maker: GroupOwner::Prony,
+            owner: GroupOwner::Prony,
             unified: unified.map(|base| base.join(name)).find(|folder| folder.is_dir()),
             unified_rules: false,
             v1: v1.filter(|(_, folder)| folder.is_dir()).collect(),
@@ -123,8 +123,13 @@ impl Group {
                 v1.entry(controller).or_insert(folder);
             }
         }
+        Self::existing(GroupOwner::Others, unified, v1)
+    }
+
+    /// A group that prony did not create; `None` if it does not count CPU time and memory.
+    fn existing(owner: GroupOwner, unified: Option<PathBuf>, v1: BTreeMap<String, PathBuf>) -> Option<Self> {
         let group = Self {
-            maker: GroupOwner::Others,
+            owner,
             unified_rules: unified
                 .as_ref()
                 .is_some_and(|folder| folder.join("memory.current").is_file()),
@@ -146,15 +151,7 @@ impl Group {
         let ours = ours.unified.map(|unified| unified.own);
         let unified = theirs.unified.map(|unified| unified.own);
         let unified = unified.filter(|folder| is_own(folder, ours.as_ref()));
-        let group = Self {
-            maker: GroupOwner::Engine,
-            unified_rules: unified
-                .as_ref()
-                .is_some_and(|folder| folder.join("memory.current").is_file()),
-            unified,
-            v1,
-        };
-        group.source().is_some().then_some(group)
+        Self::existing(GroupOwner::Engine, unified, v1)
     }
 
     /// Sets limits and CPUs; returns the limits that could not be set. CPU affinity is set as well, so that the CPUs hold
@@ -255,8 +252,8 @@ impl Group {
 
     /// The processes in the group.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        if self.maker != GroupOwner::Prony {
-            // It is unknown in which hierarchy the maker placed the processes. Subgroups are part of the group.
+        if self.owner != GroupOwner::Prony {
+            // It is unknown in which hierarchy the owner placed the processes. Subgroups are part of the group.
             let counting = self.v1.get("memory").or(self.unified.as_ref());
             return counting.map_or_else(Vec::new, |folder| processes_below(folder));
         }
@@ -287,7 +284,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.maker == GroupOwner::Prony {
+        if self.owner == GroupOwner::Prony {
             self.remove();
         }
     }

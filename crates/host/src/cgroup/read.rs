@@ -122,7 +122,7 @@ impl Group {
 
     /// Starts to record the peak of the charge; `None` if the kernel has only a peak since creation.
     pub(crate) fn watch_peak(&self) -> Option<PeakMemory> {
-        if self.maker == GroupOwner::Others {
+        if self.owner == GroupOwner::Others {
             return None;
         }
         if let Some(folder) = self.v1.get("memory") {
@@ -184,7 +184,7 @@ mod tests {
 
     fn of_others(unified: Option<PathBuf>, v1: BTreeMap<String, PathBuf>) -> Group {
         Group {
-            maker: GroupOwner::Others,
+            owner: GroupOwner::Others,
             unified_rules: unified.is_some(),
             unified,
             v1,
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_group_does_not_count_is_absent() {
+    fn a_value_that_a_group_does_not_count_is_absent() {
         let folder = tempfile::tempdir().expect("a folder");
         let empty = of_others(Some(folder.path().to_owned()), BTreeMap::new());
         assert_eq!(empty.counters(), GroupCounters::default());

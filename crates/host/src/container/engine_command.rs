@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_too_long_is_ended() {
+    fn a_command_that_takes_too_long_is_ended() {
         let sleep = Path::new("sleep");
         let error = ask(sleep, &["60"], Duration::from_millis(50)).expect_err("too long");
         assert!(error.contains("did not end within 50ms"), "{error}");

@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_no_finding() {
+    fn an_unknown_value_is_no_finding() {
         assert_eq!(of(&Environment::default(), &FINE), []);
     }
 

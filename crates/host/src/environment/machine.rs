@@ -87,13 +87,14 @@ fn turbo() -> Option<bool> {
 pub(super) fn memory() -> (Option<u64>, Option<u64>) {
     let meminfo = text("/proc/meminfo").unwrap_or_default();
     (
-        meminfo_of(&meminfo, "MemTotal:"),
-        meminfo_of(&meminfo, "MemAvailable:"),
+        kib_field(&meminfo, "MemTotal:"),
+        kib_field(&meminfo, "MemAvailable:"),
     )
 }
 
-fn meminfo_of(meminfo: &str, key: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix(key))?;
+/// A field of a file in `/proc` whose values are in kB, in bytes.
+pub(crate) fn kib_field(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.trim()
         .strip_suffix("kB")?
         .trim()
@@ -205,10 +206,10 @@ mod tests {
             Some("A CPU".to_owned())
         );
         assert_eq!(
-            meminfo_of("MemTotal:       2048 kB\n", "MemTotal:"),
+            kib_field("MemTotal:       2048 kB\n", "MemTotal:"),
             Some(2_097_152)
         );
-        assert_eq!(meminfo_of("", "MemTotal:"), None);
+        assert_eq!(kib_field("", "MemTotal:"), None);
     }
 
     #[test]

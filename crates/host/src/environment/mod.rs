@@ -3,6 +3,7 @@
 mod findings;
 mod machine;
 
+pub(crate) use machine::kib_field;
 pub use machine::{hostname, lacks_proc};
 
 use crate::Topology;
@@ -32,12 +33,12 @@ pub(crate) fn read(topology: &Topology) -> Environment {
         mitigations: machine::mitigations(),
         ..Environment::default()
     };
-    let beside = findings::MachineChecks {
+    let checks = findings::MachineChecks {
         may_limit: crate::cgroup::may_limit(),
         quota: crate::cgroup::quota(),
         lacks_ring: machine::lacks_ring(environment.kernel.as_deref()),
         lacks_proc: lacks_proc(),
     };
-    environment.findings = findings::of(&environment, &beside);
+    environment.findings = findings::of(&environment, &checks);
     environment
 }

@@ -1,7 +1,6 @@
 //! A process on this machine, controlled through the pipes of its supervisor.
 
-use super::child::{NotificationSink, listen, spawn};
-use super::pipes::Pipes;
+use super::supervisor::{NotificationSink, Pipes, listen, spawn};
 use super::{Local, orphans};
 use crate::container::{self, Engine};
 use crate::identity::Owners;
@@ -191,7 +190,7 @@ impl LocalProcess {
                     return Err(lost(&self.name, &format!("failed ({reason})")));
                 }
                 Ok(notice) => {
-                    if let Some(notice) = self.hear(notice) {
+                    if let Some(notice) = self.handle_event(notice) {
                         return Ok(notice);
                     }
                 }
@@ -202,7 +201,7 @@ impl LocalProcess {
     }
 
     /// Stores notices that were not requested, and returns all others.
-    fn hear(&mut self, notice: SupervisorEvent) -> Option<SupervisorEvent> {
+    fn handle_event(&mut self, notice: SupervisorEvent) -> Option<SupervisorEvent> {
         match notice {
             SupervisorEvent::Ended(ending) => self.ended = Some(ending),
             SupervisorEvent::LogLost { reason } => {
@@ -253,7 +252,7 @@ impl Process for LocalProcess {
 
     fn ended(&mut self) -> Option<ExitReport> {
         while let Ok(notice) = self.notices.try_recv() {
-            self.hear(notice);
+            self.handle_event(notice);
         }
         self.ended.clone()
     }

@@ -218,7 +218,7 @@ impl Connection {
     pub(super) fn done(&self, request: &AgentRequest, what: &str, within: Duration) -> Result<(), HostError> {
         match self.ask(request, what, within)? {
             Reply::Done => Ok(()),
-            other => Err(self.nonsense(&other)),
+            other => Err(self.unexpected_reply(&other)),
         }
     }
 
@@ -231,12 +231,12 @@ impl Connection {
     ) -> Result<Option<PathBuf>, HostError> {
         match self.ask(request, what, within)? {
             Reply::Path { path } => Ok(path),
-            other => Err(self.nonsense(&other)),
+            other => Err(self.unexpected_reply(&other)),
         }
     }
 
     /// The error for a reply that does not fit the request.
-    pub(super) fn nonsense(&self, reply: &Reply) -> HostError {
+    pub(super) fn unexpected_reply(&self, reply: &Reply) -> HostError {
         let said: String = format!("{reply:?}").chars().take(100).collect();
         HostError::There {
             host: self.host().to_owned(),
@@ -262,7 +262,7 @@ impl Connection {
                 monotonic_ns,
                 wall_ns,
             }),
-            (_, other) => Err(self.nonsense(&other)),
+            (_, other) => Err(self.unexpected_reply(&other)),
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) fn put(
     // The host's error is the cause if it refused the rest.
     match (connection.answer(&asked, "receive the files", PLACED), failed) {
         (Ok(Reply::Path { path: Some(path) }), None) => Ok(UploadResult { path, bytes: total }),
-        (Ok(other), None) => Err(connection.nonsense(&other)),
+        (Ok(other), None) => Err(connection.unexpected_reply(&other)),
         (Err(error), None) | (Ok(_), Some(error)) => Err(error),
         (Err(theirs), Some(ours)) => Err(match ours {
             HostError::File { ref error, .. } if error.kind() == io::ErrorKind::BrokenPipe => theirs,

@@ -175,7 +175,7 @@ impl Remote {
         };
         match self.connection.ask(&request, "check for a file", SOON)? {
             Reply::There { kind, .. } => Ok(kind.is_some()),
-            other => Err(self.connection.nonsense(&other)),
+            other => Err(self.connection.unexpected_reply(&other)),
         }
     }
 
@@ -237,7 +237,7 @@ impl Host for Remote {
             .ask(&AgentRequest::FreePort, "find a free port", SOON)?
         {
             Reply::Port { port } => Ok(port),
-            other => Err(self.connection.nonsense(&other)),
+            other => Err(self.connection.unexpected_reply(&other)),
         }
     }
 

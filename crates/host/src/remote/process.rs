@@ -77,7 +77,7 @@ impl RemoteProcess {
                 address,
                 warnings,
             } => Ok((pid, age_ns, address, warnings)),
-            other => Err(connection.nonsense(&other)),
+            other => Err(connection.unexpected_reply(&other)),
         });
         match started {
             Ok((pid, age_ns, address, warnings)) => {
@@ -116,12 +116,12 @@ impl RemoteProcess {
     fn obeyed(&self, order: Order, what: &str) -> Result<(), HostError> {
         match self.order(order, what, ORDER)? {
             Reply::Done => Ok(()),
-            other => Err(self.connection.nonsense(&other)),
+            other => Err(self.connection.unexpected_reply(&other)),
         }
     }
 
     /// Takes over notices of the agent.
-    fn hear(&mut self) {
+    fn take_events(&mut self) {
         let news = self.connection.news(self.number);
         if news.ended.is_some() {
             self.ended = news.ended;
@@ -157,7 +157,7 @@ impl Process for RemoteProcess {
     /// Needs no round trip. If the connection is lost, the agent ends the process when its lease expires: it counts as ended in
     /// an unknown way. [`super::Remote::lost`] tells whether that is the reason.
     fn ended(&mut self) -> Option<ExitReport> {
-        self.hear();
+        self.take_events();
         if self.ended.is_none() && self.connection.lost().is_some() {
             return Some(ExitReport::default());
         }
@@ -186,7 +186,7 @@ impl Process for RemoteProcess {
     fn end_window(&mut self) -> Result<Usage, HostError> {
         match self.order(Order::EndWindow, "end the measurement window of", ORDER)? {
             Reply::Usage(usage) => Ok(*usage),
-            other => Err(self.connection.nonsense(&other)),
+            other => Err(self.connection.unexpected_reply(&other)),
         }
     }
 
@@ -197,9 +197,9 @@ impl Process for RemoteProcess {
         let within = self.grace + ENDING;
         let ending = match self.order(Order::Stop, "stop", within)? {
             Reply::Stopped(ending) => ending,
-            other => return Err(self.connection.nonsense(&other)),
+            other => return Err(self.connection.unexpected_reply(&other)),
         };
-        self.hear();
+        self.take_events();
         self.stopped = Some(ending.clone());
         Ok(ending)
     }

@@ -93,7 +93,7 @@ impl ConnectionState {
                         let _ = first.send(json);
                         Ok(())
                     }
-                    Item::Message { id, json } => self.hear(id, &json),
+                    Item::Message { id, json } => self.handle_message(id, &json),
                     item => self.link.take(item),
                 };
                 if let Err(error) = taken {
@@ -120,7 +120,7 @@ impl ConnectionState {
         }
     }
 
-    fn hear(&self, id: u32, json: &[u8]) -> Result<(), String> {
+    fn handle_message(&self, id: u32, json: &[u8]) -> Result<(), String> {
         let arrived = Instant::now();
         let wrong = |error: serde_json::Error| error.to_string();
         if id != 0 {

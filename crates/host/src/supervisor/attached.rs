@@ -1,7 +1,6 @@
 //! The loop of a supervisor that only measures processes that already run. It neither started them nor ever signals them.
 
-use super::commands::Orders;
-use super::protocol::{Attach, Order, SupervisorEvent, say};
+use super::protocol::{Attach, Order, Orders, SupervisorEvent, say};
 use super::usage::{Probe, Sampler};
 use crate::tree::lives;
 use crate::{AttachTarget, Cpus, ExitReport};
@@ -65,7 +64,7 @@ pub(super) fn watch(attach: Attach, orders: &mut Orders) -> io::Result<()> {
         probe,
         gone: false,
     };
-    watch.until_told(orders)
+    watch.until_stop_order(orders)
 }
 
 /// One process of the attached tree, and the source of its resource usage.
@@ -93,7 +92,7 @@ fn found(attached: &AttachTarget) -> Result<(i32, Probe), String> {
 }
 
 impl AttachedMonitor {
-    fn until_told(&mut self, orders: &mut Orders) -> io::Result<()> {
+    fn until_stop_order(&mut self, orders: &mut Orders) -> io::Result<()> {
         let every = self.attach.spec.sample_every;
         let (mut next, mut next_slow) = (Instant::now() + every, Instant::now() + SLOW);
         loop {

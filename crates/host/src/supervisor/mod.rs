@@ -5,16 +5,87 @@
 
 mod attached;
 mod child;
-mod commands;
 mod container;
 mod log;
 mod protocol;
 mod reaper;
 mod run;
-mod supervise;
 mod usage;
 
 pub(crate) use child::{TREE, pin, pin_thread};
 pub(crate) use protocol::{Attach, Order, Start, SupervisorCommand, SupervisorEvent};
-pub use supervise::supervise;
 pub(crate) use usage::{Machine, tick_ns};
+
+use self::child::{Child, SpawnError};
+use self::container::ContainerGuard;
+use self::log::Log;
+use self::protocol::{Orders, say};
+use self::run::Supervisor;
+use crate::ProcessSpec;
+use nix::sys::prctl::set_child_subreaper;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::unistd::setsid;
+use std::io;
+
+/// The main function of the supervisor: call it first when the binary is started in that role. It reads orders from standard
+/// input and returns when everything below it has ended.
+pub fn supervise() -> io::Result<()> {
+    // Ctrl-C in the terminal goes to prony alone, which decides how to react.
+    let _ = setsid();
+    set_child_subreaper(true)?;
+    let mut handled = SigSet::empty();
+    for signal in [Signal::SIGCHLD, Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
+        handled.add(signal);
+    }
+    handled.thread_block()?;
+    let signals = SignalFd::with_flags(&handled, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+    let mut orders = Orders::default();
+    let start = match orders.first()? {
+        None => return Ok(()),
+        Some(SupervisorCommand::Start(start)) => start,
+        Some(SupervisorCommand::Attach(attach)) => {
+            // The default action of signals is right here: there is nothing to end first.
+            handled.thread_unblock()?;
+            return attached::watch(attach, &mut orders);
+        }
+    };
+    let started = create_log(&start.spec).and_then(|log| Ok((log, start_process(&start)?)));
+    let (log, (child, contained)) = match started {
+        Ok(started) => started,
+        Err(SpawnError { reason, isolation }) => {
+            say(&SupervisorEvent::NotStarted { reason, isolation });
+            return Ok(());
+        }
+    };
+    let _ = pin(&start.spec.supervisor_cpus);
+    let mut supervisor = Supervisor::new(*start, (child, contained), log);
+    if let Err(error) = supervisor.watch(&signals, &mut orders) {
+        // Kills everything below.
+        drop(supervisor);
+        let reason = error.to_string();
+        say(&SupervisorEvent::Failed { reason });
+    }
+    Ok(())
+}
+
+/// Starts a process of this machine, or one in a container.
+fn start_process(start: &Start) -> Result<(Child, Option<ContainerGuard>), SpawnError> {
+    match &start.spec.container {
+        None => Ok((child::start(start)?, None)),
+        Some(container) => {
+            container::start(start, container).map(|(child, contained)| (child, Some(contained)))
+        }
+    }
+}
+
+/// Creates the log first, so that nothing has to be ended if that fails.
+fn create_log(spec: &ProcessSpec) -> Result<Log, SpawnError> {
+    Log::create(&spec.log, spec.log_bytes).map_err(|error| SpawnError {
+        reason: format!(
+            "cannot write its log {}: {error}; free disk space, or make it writable for this user",
+            spec.log.display()
+        ),
+        isolation: false,
+    })
+}

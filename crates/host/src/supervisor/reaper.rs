@@ -36,11 +36,11 @@ impl StopProgress {
         signal(&probe.processes(), Signal::SIGTERM);
         // A frozen process receives TERM when it is resumed.
         wake(probe);
-        Self::told(grace)
+        Self::after_stop_signal(grace)
     }
 
     /// The state after a container has received its stop signal.
-    pub(super) fn told(grace: Duration) -> Self {
+    pub(super) fn after_stop_signal(grace: Duration) -> Self {
         let kill_at = Instant::now() + grace;
         Self {
             kill_at,
@@ -56,7 +56,7 @@ impl StopProgress {
         wake(probe);
         Self {
             first_alone: true,
-            ..Self::told(grace)
+            ..Self::after_stop_signal(grace)
         }
     }
 

@@ -2,10 +2,10 @@
 
 use super::attached;
 use super::child::Child;
-use super::commands::Orders;
+
 use super::container::{self, ContainerGuard};
 use super::log::Log;
-use super::protocol::{Order, Start, SupervisorEvent, say};
+use super::protocol::{Order, Orders, Start, SupervisorEvent, say};
 use super::reaper::{
     StopProgress, end_now, kill_all, living, machine_oom_kills, out_of_memory, reap, rest, wake,
 };
@@ -231,10 +231,10 @@ impl Supervisor {
 
     fn reason(&self, ending: &ExitReport) -> Option<KillReason> {
         let limit_bytes = self.spec.limits.memory_bytes;
-        let told =
+        let container_ran_out =
             self.stopping.is_none() && self.contained.as_ref().is_some_and(ContainerGuard::out_of_memory);
         let own = out_of_memory(&self.probe, limit_bytes)
-            .or(told.then_some(KillReason::OutOfMemory { limit_bytes }));
+            .or(container_ran_out.then_some(KillReason::OutOfMemory { limit_bytes }));
         let killed = ending.signal == Some(Signal::SIGKILL as i32) && self.stopping.is_none();
         let machine = killed && machine_oom_kills() > self.machine_oom_kills;
         let disk = self
@@ -293,7 +293,7 @@ impl Supervisor {
                 contained.stand_still(false);
                 contained.tell_to_stop(self.spec.grace);
                 wake(&self.probe);
-                StopProgress::told(self.spec.grace)
+                StopProgress::after_stop_signal(self.spec.grace)
             }
         });
     }

@@ -102,7 +102,7 @@ mod tests {
 
     /// Four clusters with two cores each, as on some ARM boards: `core_id` starts over in each.
     #[test]
-    fn cores_of_several_clusters_are_told_apart() {
+    fn cores_of_several_clusters_are_distinguished() {
         for file in ["core_cpus_list", "thread_siblings_list"] {
             let folder = tempfile::tempdir().expect("a folder");
             for cpu in 0..8 {

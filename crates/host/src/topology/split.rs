@@ -88,8 +88,8 @@ impl<'a> Parts<'a> {
             .rev()
             .max_by_key(|cores| cores.len())
         {
-            Some(beside) if 2 * beside.len() >= service.len() => {
-                Self::beside(service, beside, backing_service)
+            Some(others) if 2 * others.len() >= service.len() => {
+                Self::separate_nodes(service, others, backing_service)
             }
             _ => Self::within(service, backing_service),
         }
@@ -112,14 +112,14 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The service in its own node.
-    fn beside(service: &'a [Core], beside: &'a [Core], backing_service: bool) -> Self {
-        let eighth = if backing_service && beside.len() >= 2 {
-            beside.len().div_ceil(8)
+    /// The service in a node of its own, the generator and the backing service in another one.
+    fn separate_nodes(service: &'a [Core], others: &'a [Core], backing_service: bool) -> Self {
+        let eighth = if backing_service && others.len() >= 2 {
+            others.len().div_ceil(8)
         } else {
             0
         };
-        let (backing_service, rest) = beside.split_at(eighth);
+        let (backing_service, rest) = others.split_at(eighth);
         let half = service.len().div_ceil(2).min(rest.len());
         Self {
             generator: &rest[..half],

@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_comes_is_taken_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..2_000), cut: usize) {
+    fn any_input_is_accepted_or_rejected(bytes in prop::collection::vec(any::<u8>(), 0..2_000), cut: usize) {
         prop_assert_eq!(items(&bytes, &[]), items(&bytes, &[cut]));
     }
 
@@ -119,7 +119,7 @@ fn a_long_message_comes_in_parts_and_whole() {
 }
 
 #[test]
-fn what_breaks_the_rules_is_refused() {
+fn an_invalid_frame_is_rejected() {
     let broken = |bytes: &[u8]| items(bytes, &[]).1;
     assert_eq!(broken(&[0, 0, 0, 4]), Some(FrameError::Length(4)));
     assert_eq!(broken(&[255; 4]), Some(FrameError::Length(u32::MAX)));
@@ -141,7 +141,7 @@ fn what_breaks_the_rules_is_refused() {
 }
 
 #[test]
-fn nobody_listens_to_babble_for_ever() {
+fn reading_stops_after_too_much_unrelated_output() {
     let mut greeting = GreetingReader::default();
     let mut pushed = 0;
     while greeting.push(b"Welcome to this host!\n").is_ok() {
@@ -202,7 +202,7 @@ fn a_stream_is_held_back_until_it_is_read() {
 }
 
 #[test]
-fn who_stops_reading_or_is_gone_is_told_to_the_writer() {
+fn the_writer_learns_that_the_reader_stopped_or_is_gone() {
     let (here, there) = pair();
     let incoming = InboundReader::open(&there, 1);
     let mut outgoing = OutboundWriter::open(&here, 1);

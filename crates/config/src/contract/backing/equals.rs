@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sum() {
+    fn an_invalid_sum_is_rejected() {
         for text in [
             "",
             "before +",

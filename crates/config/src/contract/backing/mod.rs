@@ -3,10 +3,8 @@
 //! Nothing here starts or queries them: the runner of the backing services reads `[rows]` from them and passes the result to
 //! the contract.
 
-mod during;
 mod equals;
 
-pub use during::{LoadInvariant, UpperLimit};
 pub use equals::{ReplyCounter, SumTarget};
 
 use crate::contract::ContractError;
@@ -18,6 +16,7 @@ use crate::contract::toml::{
 };
 use equals::{Quantity, SumTerm};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
 use toml::Spanned;
@@ -142,7 +141,11 @@ impl BackingSpec {
             reader.named(&at, name, table.span())?;
             rows.push(Rows {
                 name: name.to_owned(),
-                backing_service: reader.asked(&at, table.get_ref().backing_service.as_ref(), table.span())?,
+                backing_service: reader.queried_backing_service(
+                    &at,
+                    table.get_ref().backing_service.as_ref(),
+                    table.span(),
+                )?,
                 query: reader.query(&at, &table.get_ref().query, table.span())?,
             });
         }
@@ -257,7 +260,11 @@ impl Reader<'_> {
             })?;
         Ok(FinalInvariant {
             name: written.name.clone(),
-            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
+            backing_service: self.queried_backing_service(
+                &at,
+                written.backing_service.as_ref(),
+                table.span(),
+            )?,
             query: self.query(&at, &written.query, table.span())?,
             written: written.equals.get_ref().clone(),
             equals,
@@ -278,7 +285,11 @@ impl Reader<'_> {
         };
         Ok(LoadInvariant {
             name: written.name.clone(),
-            backing_service: self.asked(&at, written.backing_service.as_ref(), table.span())?,
+            backing_service: self.queried_backing_service(
+                &at,
+                written.backing_service.as_ref(),
+                table.span(),
+            )?,
             connections,
         })
     }
@@ -332,7 +343,7 @@ impl Reader<'_> {
     }
 
     /// The backing service that is queried. It need not be named if there is only one.
-    fn asked(
+    fn queried_backing_service(
         &self,
         at: &str,
         name: Option<&Spanned<String>>,
@@ -357,6 +368,48 @@ impl Reader<'_> {
                     format!("`{at}`: no `backing`: name the one to query; {}", names()),
                 )),
             },
+        }
+    }
+}
+
+/// A condition that must hold in the backing service during a load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadInvariant {
+    name: String,
+    backing_service: String,
+    connections: UpperLimit,
+}
+
+/// The highest allowed number.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UpperLimit {
+    Number(u64),
+    /// The value of this variable, which the backing service exports to the service.
+    Variable(String),
+}
+
+impl LoadInvariant {
+    /// A description of the condition.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the monitored backing service.
+    pub fn backing_service(&self) -> &str {
+        &self.backing_service
+    }
+
+    /// The limit of connections that the service may have open at the same time.
+    pub const fn connections(&self) -> &UpperLimit {
+        &self.connections
+    }
+}
+
+impl fmt::Display for UpperLimit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(formatter),
+            Self::Variable(name) => name.fmt(formatter),
         }
     }
 }

@@ -5,7 +5,6 @@ mod events;
 mod expect;
 mod generated;
 mod grpc;
-mod head;
 mod json_schema;
 mod placeholders;
 mod value;
@@ -19,9 +18,10 @@ pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
 use crate::contract::error::known;
 use crate::contract::source::SourceToml;
-use crate::contract::template::BoundValue;
-use crate::contract::toml::{CallToml, ExpectToml};
+use crate::contract::template::{BoundValue, constant};
+use crate::contract::toml::{CallToml, ExpectToml, HeaderText};
 use crate::contract::{Contract, ContractError};
+use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
@@ -315,5 +315,52 @@ impl Call<'_> {
         as_json(value.get_ref())
             .and_then(|json| data.resolve(json, 0))
             .map_err(|reason| self.invalid(value.span(), format!("`{key}`: {reason}")))
+    }
+}
+
+impl Call<'_> {
+    /// The path of a key, with its placeholders filled.
+    fn path(
+        &self,
+        key: &str,
+        (span, path): (Range<usize>, &str),
+        filling: &PlaceholderValues<'_>,
+    ) -> Result<Template, ContractError> {
+        let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
+        let path = filling.fill(path, str::to_owned).map_err(at)?;
+        let sent = constant(&path);
+        if matches!(path.0.first(), None | Some(Part::Literal(_))) && !sent.starts_with(b"/") {
+            return Err(at(format!(
+                "`{}` is not a path: it must start with `/`",
+                sent.escape_ascii()
+            )));
+        }
+        match sent.into_iter().find(|byte| !byte.is_ascii_graphic()) {
+            None => Ok(path),
+            Some(byte) => Err(at(format!(
+                "`{}` in the path: percent-encode it",
+                byte.escape_ascii()
+            ))),
+        }
+    }
+
+    /// The headers of the call, with their placeholders filled.
+    fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ContractError> {
+        let mut headers = Vec::new();
+        for (name, value) in &self.written.headers {
+            let HeaderText::Texts(texts) = value.get_ref() else {
+                continue;
+            };
+            for text in texts {
+                let value = filling
+                    .fill(text, str::to_owned)
+                    .map_err(|reason| self.invalid(value.span(), format!("`headers.{name}`: {reason}")))?;
+                headers.push(Header {
+                    name: name.clone(),
+                    value,
+                });
+            }
+        }
+        Ok(headers)
     }
 }

@@ -1,12 +1,10 @@
 //! Cases: the requests of a check, and the expected replies.
 
-mod client_disconnect;
 mod common;
-mod restart;
+mod disruptions;
 mod single;
 
-pub use client_disconnect::ClientDisconnect;
-pub use restart::Restart;
+pub use disruptions::{ClientDisconnect, Restart};
 pub use single::SingleCall;
 
 use crate::contract::call::{BODY_END, Call, PlaceholderValues, ScriptStep};

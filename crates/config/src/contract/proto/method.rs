@@ -166,9 +166,9 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
-        let told = |schema, name| find(schema, name).expect_err("wrong");
-        assert!(told(SCHEMA, "a.b.Echo/two").contains("a.b.Echo/one"));
-        assert!(told("message", "a/b").contains("echo.proto"));
+        let error_of = |schema, name| find(schema, name).expect_err("wrong");
+        assert!(error_of(SCHEMA, "a.b.Echo/two").contains("a.b.Echo/one"));
+        assert!(error_of("message", "a/b").contains("echo.proto"));
         let method = find(SCHEMA, "a.b.Echo/one").expect("a method");
         for json in ["{\"m\": 1}", "{\"n\": \"x\"}", "{} {}", ""] {
             let error = method.encode_request(json).expect_err(json).to_string();

@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn told(name: &str, gives_other: bool) -> String {
+    fn error_of(name: &str, gives_other: bool) -> String {
         reflect::<Error>(name, |question| {
             Ok(Ok(service(question, gives_other).encode_to_vec()))
         })
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_asked_for_until_none_is_missing() {
+    fn files_are_requested_until_none_is_missing() {
         let mut questions = 0;
         let method = reflect::<Error>("/a.Echo/one", |question| {
             questions += 1;
@@ -286,18 +286,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_described_is_told() {
-        let unknown = told("a.Missing/one", true);
+    fn a_missing_description_is_an_error() {
+        let unknown = error_of("a.Missing/one", true);
         assert!(
             unknown.contains("`a.Missing`") && unknown.contains("a.Echo"),
             "{unknown}"
         );
-        let two = told("a.Echo/two", true);
+        let two = error_of("a.Echo/two", true);
         assert!(
             two.contains("the service has no method `a.Echo/two`") && two.contains("a.Echo/one"),
             "{two}"
         );
-        let without = told("a.Echo/one", false);
+        let without = error_of("a.Echo/one", false);
         assert!(
             without.contains("`b.proto`") && without.contains("not found"),
             "{without}"

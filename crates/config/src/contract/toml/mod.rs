@@ -1,23 +1,19 @@
 //! The contract file, key by key.
 
-mod backing;
 mod expect;
-mod grpc;
 mod script;
 mod values;
 
-pub(crate) use backing::{
-    BackingRequirementToml, FinalInvariantToml, LoadInvariantToml, RowsToml, UpperLimitToml, VariableToml,
-};
 pub(crate) use expect::{
     EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, TableRowsToml,
 };
-pub(crate) use grpc::MessagesToml;
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
 pub(crate) use values::{HeaderText, OneOrMany};
 
 use crate::contract::source::SourceToml;
 use prony_load::{DurationText, LoadText, Pick};
+use serde::Deserialize;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use toml::Spanned;
 
@@ -133,7 +129,7 @@ pub(crate) enum KeyToml {
 }
 
 /// Includes the variant, since the values alone are ambiguous.
-impl serde::Serialize for KeyToml {
+impl Serialize for KeyToml {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (index, variant, text) = match self {
             Self::Text(text) => (0, "Text", text),
@@ -363,4 +359,66 @@ pub(crate) fn in_order<T>(
         .collect();
     sorted.sort_by_key(|(_, table)| table.span().start);
     sorted.into_iter()
+}
+
+/// `{ count = "{count}", each = { value = "{= i}" }, unanswered = 1 }`
+#[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct MessagesToml {
+    pub(crate) count: TextOrNumber,
+    pub(crate) each: toml::Value,
+    /// The largest number of messages that may wait for their replies.
+    pub(crate) unanswered: Option<TextOrNumber>,
+}
+
+/// `[backing.NAME]`: all keys other than `use` and `seed` are settings of the backing service.
+pub(crate) type BackingRequirementToml = BTreeMap<String, Spanned<toml::Value>>;
+
+/// `JWT_SECRET = "…"`, or `{ file = "public.pem" }`.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(untagged, expecting = "a text, or { file = \"public.pem\" }")]
+pub(crate) enum VariableToml {
+    Text(String),
+    File { file: String },
+}
+
+/// `[rows.NAME]`
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RowsToml {
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
+    pub(crate) query: String,
+}
+
+/// `[[after]]`
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FinalInvariantToml {
+    pub(crate) name: String,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
+    pub(crate) query: String,
+    pub(crate) equals: Spanned<String>,
+}
+
+/// `[[during]]`
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoadInvariantToml {
+    pub(crate) name: String,
+    #[serde(rename = "backing", alias = "companion")]
+    pub(crate) backing_service: Option<Spanned<String>>,
+    pub(crate) connections: Spanned<UpperLimitToml>,
+}
+
+/// `16`, or `"DATABASE_POOL"`
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(
+    untagged,
+    expecting = "a number, or a variable that the backing service exports, like \"DATABASE_POOL\""
+)]
+pub(crate) enum UpperLimitToml {
+    Number(u64),
+    Variable(String),
 }

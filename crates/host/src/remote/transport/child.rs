@@ -1,7 +1,12 @@
-//! A transport by a child process: its standard streams are the channel.
+//! Transports by a child process, whose standard streams are the channel; [`Pipe`] is an agent on this machine.
 
+use super::Transport;
 use super::{Channel, TransportGuard};
+use crate::HostError;
+use crate::remote::Progress;
+use crate::wire::Marker;
 use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read};
 use std::os::fd::OwnedFd;
@@ -12,11 +17,11 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 /// Number of lines of its error output that are kept.
-const LINES: usize = 8;
+const KEPT_LINES: usize = 8;
 /// Maximum length of a kept line, bytes.
-const LINE: u64 = 1_000;
+const LONGEST_LINE: u64 = 1_000;
 /// Time for it to exit after its streams have ended.
-const GOING: Duration = Duration::from_secs(1);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
 pub(super) struct TransportChild {
@@ -57,13 +62,13 @@ fn listen(errors: impl Read + Send + 'static, lines: Arc<Mutex<VecDeque<String>>
         let mut errors = BufReader::new(errors);
         let mut line = Vec::new();
         // A line without an end is split into pieces.
-        while let Ok(1..) = errors.by_ref().take(LINE).read_until(b'\n', &mut line) {
+        while let Ok(1..) = errors.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
             let text = String::from_utf8_lossy(&line).trim().to_owned();
             line.clear();
             if !text.is_empty() {
                 let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
                 lines.push_back(text);
-                if lines.len() > LINES {
+                if lines.len() > KEPT_LINES {
                     lines.pop_front();
                 }
             }
@@ -104,12 +109,12 @@ impl TransportGuard for TransportChild {
         if self.status.is_none() {
             // Its streams have ended or hang: it has nothing left to do.
             let _ = self.child.kill();
-            self.wait(GOING);
+            self.wait(EXIT_TIMEOUT);
         }
     }
 
     fn said(&mut self) -> Option<String> {
-        self.wait(GOING);
+        self.wait(EXIT_TIMEOUT);
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
@@ -119,5 +124,60 @@ impl TransportGuard for TransportChild {
 impl Drop for TransportChild {
     fn drop(&mut self) {
         self.end();
+    }
+}
+
+/// Time for the agent to announce itself.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// An agent on this machine, as a child process.
+#[derive(Debug, Clone)]
+pub struct Pipe {
+    /// Program and arguments of a command that runs [`crate::agent`].
+    pub command: Vec<OsString>,
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Pipe {
+    /// An agent started by this command.
+    pub fn new(command: Vec<OsString>) -> Self {
+        Self {
+            command,
+            environment: Vec::new(),
+        }
+    }
+}
+
+impl Transport for Pipe {
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn open(&self, host: &str, _: &dyn Fn(Progress)) -> Result<Channel, HostError> {
+        let failed = |reason: String| HostError::Unreachable {
+            host: host.to_owned(),
+            reason,
+        };
+        let (program, arguments) = self
+            .command
+            .split_first()
+            .ok_or_else(|| failed("its agent has no command".to_owned()))?;
+        let mut command = Command::new(program);
+        command
+            .args(arguments)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let shown = program.to_string_lossy();
+        let mut channel =
+            spawn(&mut command).map_err(|error| failed(format!("cannot start `{shown}`: {error}")))?;
+        match channel.await_marker(Instant::now() + HANDSHAKE_TIMEOUT) {
+            Ok(Marker::Agent { .. }) => Ok(channel),
+            Ok(Marker::Script(_)) => Err(failed(format!("`{shown}` is not an agent"))),
+            Err((silence, junk)) => {
+                channel.conduit.end();
+                let said = channel.conduit.said().or(junk);
+                let said = said.map_or_else(|| "no output".to_owned(), |said| said.replace('\n', " / "));
+                Err(failed(format!("`{shown}` is not an agent ({silence:?}): {said}")))
+            }
+        }
     }
 }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_quoted() {
+    fn an_unrecognised_output_is_quoted() {
         assert_eq!(explain("\nsomething new\n", false), "something new");
     }
 }

@@ -1,17 +1,15 @@
 //! Transports: each starts an agent and returns two byte streams on which it has announced itself.
 
 mod child;
-mod elf;
 mod explain;
-mod pipe;
 mod ssh;
 mod upload;
 
 use super::Progress;
 use crate::HostError;
 use crate::wire::{GreetingReader, Marker};
+pub use child::Pipe;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-pub use pipe::Pipe;
 pub use ssh::Ssh;
 use std::fs::File;
 use std::io::{self, Read as _};

@@ -5,23 +5,24 @@
 //! well. The container is created first, which is slow, and then started: its age counts from the start of its first process.
 
 mod create;
-mod processes;
 
 use self::create::{create_line, powers, signal_of};
-use self::processes::{BY_SIGNAL, began, end_of, exit_code, handles, printed};
 use super::child::{Child, SpawnError, affinity, cable, judge, spawn};
 use super::protocol::Start;
-use super::usage::Probe;
+use super::usage::{Probe, tick_ns};
 use crate::cgroup::{Group, Problem};
 use crate::container::{Engine, EngineKind, last_words, remove};
-use crate::tree::{descendants, lives};
+use crate::tree::{descendants, lives, stat_field};
 use crate::{Container, Cpus, ExitReport, Isolation, Limits, ProcessSpec};
 use nix::errno::Errno;
 use nix::sched::{sched_getaffinity, sched_setaffinity};
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::time::TimeValLike as _;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{Pid, read};
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{FromRawFd as _, OwnedFd};
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -210,16 +211,16 @@ impl ContainerGuard {
     fn pid(&self) -> Option<i32> {
         let text = match self.engine.kind {
             EngineKind::Podman => fs::read_to_string(&self.pid_file).ok()?,
-            EngineKind::Docker => self.asked("{{.State.Pid}}")?,
+            EngineKind::Docker => self.inspect("{{.State.Pid}}")?,
         };
         text.trim().parse().ok().filter(|pid| *pid > 0)
     }
 
-    fn asked(&self, format: &str) -> Option<String> {
-        let said = self
+    fn inspect(&self, format: &str) -> Option<String> {
+        let output = self
             .engine
             .ask(&["container", "inspect", "--format", format, &self.name]);
-        said.ok().filter(|said| said.ok).map(|said| said.out)
+        output.ok().filter(|output| output.ok).map(|output| output.out)
     }
 
     /// Keeps processes of the engine that are not part of the container off the container's CPUs.
@@ -302,7 +303,7 @@ impl ContainerGuard {
 
     /// Whether the engine reports that the container exceeded its memory limit.
     pub(super) fn out_of_memory(&self) -> bool {
-        self.asked("{{.State.OOMKilled}}")
+        self.inspect("{{.State.OOMKilled}}")
             .is_some_and(|text| text.trim() == "true")
     }
 
@@ -331,4 +332,49 @@ impl Drop for ContainerGuard {
 
 fn with_all_below(pid: i32) -> Vec<i32> {
     std::iter::once(pid).chain(descendants(pid)).collect()
+}
+
+/// Engines add this to the number of the signal that ended a container's first process.
+const BY_SIGNAL: i32 = 128;
+
+/// A descriptor that is readable when the process has ended (`pidfd_open(2)`); `None` if the kernel lacks it.
+fn end_of(pid: i32) -> Option<OwnedFd> {
+    // SAFETY: the system call takes two numbers, and returns a new descriptor without another owner, or -1.
+    let fd = unsafe { nix::libc::syscall(nix::libc::SYS_pidfd_open, pid, 0) };
+    // SAFETY: as above.
+    (fd >= 0).then(|| unsafe { OwnedFd::from_raw_fd(fd as i32) })
+}
+
+/// When a process was started.
+fn began(pid: i32) -> Option<Instant> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let ticks: u64 = stat_field(&stat, 22)?.parse().ok()?;
+    let up = clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?.num_nanoseconds() as u64;
+    Instant::now().checked_sub(Duration::from_nanos(up.saturating_sub(ticks * tick_ns())))
+}
+
+/// Whether a process has a handler for a signal (proc(5), `SigCgt`).
+fn handles(pid: i32, signal: Signal) -> bool {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // If unknown, assume that it has one.
+    caught.is_none_or(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}
+
+/// The exit code of a child that has ended, which remains waitable.
+fn exit_code(pid: i32) -> Option<i32> {
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    match waitid(Id::Pid(Pid::from_raw(pid)), flags) {
+        Ok(WaitStatus::Exited(_, code)) => Some(code),
+        Ok(WaitStatus::Signaled(_, signal, _)) => Some(BY_SIGNAL + signal as i32),
+        _ => None,
+    }
+}
+
+/// The output of a client that has ended.
+fn printed(output: &OwnedFd) -> String {
+    let mut bytes = vec![0; 65_536];
+    let length = read(output, &mut bytes).unwrap_or(0);
+    String::from_utf8_lossy(&bytes[..length]).into_owned()
 }

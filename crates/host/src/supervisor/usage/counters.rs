@@ -2,6 +2,7 @@
 
 use super::machine::tick_ns;
 use crate::cgroup::Group;
+use crate::environment::kib_field;
 use crate::tree::{descendants, stat_field};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike as _;
@@ -178,13 +179,7 @@ impl Probe {
     pub(in crate::supervisor) fn pss(&self) -> Option<u64> {
         let of = |pid: &i32| {
             let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
-            let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
-            line.trim()
-                .strip_suffix("kB")?
-                .trim()
-                .parse::<u64>()
-                .ok()
-                .map(|kib| kib * 1_024)
+            kib_field(&text, "Pss:")
         };
         let sizes: Vec<u64> = self.processes().iter().filter_map(of).collect();
         if sizes.is_empty() {

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_the_window_is_not_of_it() {
+    fn bytes_written_before_the_window_do_not_count() {
         let before = HashMap::from([(1, 100), (2, 50)]);
         assert_eq!(written(&before, &[(1, 130), (3, 7)]), Some(37));
         assert_eq!(written(&before, &[]), None);
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_counted_stays_unknown() {
+    fn an_uncounted_value_stays_unknown() {
         let known = Counters {
             cpu_ns: Some(5),
             ..Counters::default()

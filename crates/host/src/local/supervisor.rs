@@ -1,12 +1,13 @@
-//! Starts a supervisor, and receives its notices.
+//! A supervisor as a child process: starts it, with the pipes to the process that it runs, and receives its events.
 
-use super::pipes::Pipes;
 use crate::HostError;
+use crate::Stdio;
 use crate::supervisor::SupervisorEvent;
-use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::fcntl::{FcntlArg, FdFlag, OFlag, fcntl};
+use nix::unistd::pipe2;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::sync::mpsc::{self, Receiver};
@@ -70,4 +71,42 @@ pub(super) fn listen(
         }
     });
     receiver
+}
+
+/// Both ends of the pipes: those of the process and ours.
+pub(super) struct Pipes {
+    theirs: Option<(OwnedFd, OwnedFd)>,
+    pub(super) ours: Option<(OwnedFd, OwnedFd)>,
+}
+
+impl Pipes {
+    pub(super) fn make(stdio: Stdio) -> nix::Result<Self> {
+        if stdio == Stdio::Logged {
+            return Ok(Self::none());
+        }
+        let (their_input, our_output) = pipe2(OFlag::O_CLOEXEC)?;
+        let (our_input, their_output) = pipe2(OFlag::O_CLOEXEC)?;
+        Ok(Self {
+            theirs: Some((their_input, their_output)),
+            ours: Some((our_output, our_input)),
+        })
+    }
+
+    pub(super) const fn none() -> Self {
+        Self {
+            theirs: None,
+            ours: None,
+        }
+    }
+
+    pub(super) fn theirs(&self) -> Option<(i32, i32)> {
+        self.theirs
+            .as_ref()
+            .map(|(input, output)| (input.as_raw_fd(), output.as_raw_fd()))
+    }
+
+    /// Closes our copies of the process's ends. Otherwise its output would not end when the process does.
+    pub(super) fn close_theirs(&mut self) {
+        self.theirs = None;
+    }
 }

@@ -1,4 +1,4 @@
-//! Cases in which a backing service goes away and comes back.
+//! Cases with a disruption: a backing service goes away and comes back, or clients disconnect in the middle of their streams.
 
 use crate::contract::call::Call;
 use crate::contract::error::known;
@@ -18,10 +18,10 @@ pub struct Restart {
     pub recovers: Duration,
 }
 
-const AWAY: Duration = Duration::from_secs(1);
-const RECOVERS: Duration = Duration::from_secs(5);
+const DEFAULT_AWAY: Duration = Duration::from_secs(1);
+const DEFAULT_RECOVERS: Duration = Duration::from_secs(5);
 /// The longest absence of a backing service: its data has no owner after a minute and is removed.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST_AWAY: Duration = Duration::from_secs(30);
 
 impl Contract {
     /// Reads the key `restart` of a case.
@@ -56,17 +56,17 @@ impl Contract {
                     time.get_ref().0
                 })
         };
-        let away = time(&written.away, AWAY);
-        if away > LONGEST {
+        let away = time(&written.away, DEFAULT_AWAY);
+        if away > LONGEST_AWAY {
             return at(
                 backing_service.span(),
-                format!("`away` may be at most {LONGEST:?}"),
+                format!("`away` may be at most {LONGEST_AWAY:?}"),
             );
         }
         Ok(Some(Restart {
             backing_service: name.clone(),
             away,
-            recovers: time(&written.recovers, RECOVERS),
+            recovers: time(&written.recovers, DEFAULT_RECOVERS),
         }))
     }
 
@@ -89,5 +89,53 @@ impl Contract {
             "case `{name}`: calls of a case with `restart` are repeated, each on its own: remove `capture` and `until`"
         );
         Err(self.invalid(case.span(), message))
+    }
+}
+
+/// Clients that disconnect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientDisconnect {
+    /// The number of clients, each with a stream of its own.
+    pub streams: u32,
+    /// The longest time until the service has stopped working for them.
+    pub within: Duration,
+}
+
+const DEFAULT_WITHIN: Duration = Duration::from_secs(5);
+/// Each client uses a connection, at both ends.
+const MOST_STREAMS: u32 = 1_000;
+
+impl Contract {
+    /// Reads the key `leave` of a case.
+    pub(super) fn leave(
+        &self,
+        case: &Spanned<CaseToml>,
+        calls: &[Call<'_>],
+    ) -> Result<Option<ClientDisconnect>, ContractError> {
+        let written = case.get_ref();
+        let Some(leave) = &written.leave else {
+            return Ok(None);
+        };
+        let at = |reason: &str| {
+            let message = format!("case `{}`: `leave`: {reason}", written.name.get_ref());
+            Err(self.invalid(leave.span(), message))
+        };
+        if !(1..=MOST_STREAMS).contains(&leave.get_ref().streams) {
+            return at("`streams` is 1 to 1000");
+        }
+        if written.deliver != Deliver::Whole || written.restart.is_some() {
+            return at("each client has a connection of its own: remove `deliver` and `restart`");
+        }
+        if !calls.iter().all(Call::expects_events) {
+            return at("clients leave in the middle of streams: each call must expect `events`");
+        }
+        Ok(Some(ClientDisconnect {
+            streams: leave.get_ref().streams,
+            within: leave
+                .get_ref()
+                .within
+                .as_ref()
+                .map_or(DEFAULT_WITHIN, |time| time.0),
+        }))
     }
 }

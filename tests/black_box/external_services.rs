@@ -8,12 +8,12 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
 /// A toy that the test starts, not prony.
-struct Running {
+struct ExternalToy {
     child: Child,
     port: u16,
 }
 
-impl Running {
+impl ExternalToy {
     fn start(mode: &str) -> Self {
         let port = ports::reserved();
         let child = Command::new("python3")
@@ -30,12 +30,12 @@ impl Running {
         Self { child, port }
     }
 
-    fn lives(&mut self) -> bool {
+    fn is_running(&mut self) -> bool {
         self.child.try_wait().expect("asked").is_none()
     }
 }
 
-impl Drop for Running {
+impl Drop for ExternalToy {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -69,7 +69,7 @@ fn run(checkout: &Checkout) -> Value {
 
 #[test]
 fn a_service_that_runs_already_is_measured_and_left_alone() {
-    let mut toy = Running::start("right");
+    let mut toy = ExternalToy::start("right");
     let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
     let checkout = checkout(&format!("{url}\npid = {}", toy.child.id()));
     let checked = checkout.prony(&["check", "mine"]);
@@ -84,7 +84,10 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         "{row}"
     );
     assert!(row["start_ms"].is_null(), "{row}");
-    assert!(toy.lives(), "prony stopped a service that it had not started");
+    assert!(
+        toy.is_running(),
+        "prony stopped a service that it had not started"
+    );
     // The process id may be in a file, as servers write it, or unknown.
     checkout.write("toy.pid", &format!("{}\n", toy.child.id()));
     let file = checkout.path("toy.pid");
@@ -102,12 +105,15 @@ fn a_service_that_runs_already_is_measured_and_left_alone() {
         "{row}"
     );
     assert!(row.to_string().contains("its resource usage is unknown"), "{row}");
-    assert!(toy.lives(), "prony stopped a service that it had not started");
+    assert!(
+        toy.is_running(),
+        "prony stopped a service that it had not started"
+    );
 }
 
 #[test]
 fn a_service_that_runs_already_may_speak_tls() {
-    let toy = Running::start("right");
+    let toy = ExternalToy::start("right");
     let front = Front::before(toy.port, &["http/1.1"]);
     let url = format!("url = \"{}\"", front.url());
     let trusting = checkout(&format!("{url}\ncacert = \"ca.pem\""));
@@ -130,7 +136,7 @@ fn a_service_that_runs_already_may_speak_tls() {
 
 #[test]
 fn a_service_that_is_not_there_or_dies_is_a_row_with_the_reason() {
-    let toy = Running::start("mortal");
+    let toy = ExternalToy::start("mortal");
     let url = format!("url = \"http://127.0.0.1:{}\"", toy.port);
     let checkout = checkout(&format!("{url}\npid = {}", toy.child.id()));
     let row = run(&checkout);

@@ -1,6 +1,6 @@
 //! Runs README's walkthrough from an empty folder to a ranking exactly as written; and `prony init`.
 
-use crate::common::Ended;
+use crate::common::CommandOutput;
 use crate::skip::skipped;
 use std::path::Path;
 use std::process::Command;
@@ -16,7 +16,7 @@ fn block(heading: &str) -> String {
 }
 
 /// A shell in a folder, with prony on the PATH, isolated from the environment of the caller.
-fn shell(folder: &Path, script: &str) -> Ended {
+fn shell(folder: &Path, script: &str) -> CommandOutput {
     let binary = Path::new(env!("CARGO_BIN_EXE_prony")).parent().expect("a folder");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::env::join_paths(std::iter::once(binary.to_owned()).chain(std::env::split_paths(&path)));
@@ -29,7 +29,7 @@ fn shell(folder: &Path, script: &str) -> Ended {
         .env("NO_COLOR", "1")
         .env_remove("PRONY_STORE")
         .output();
-    Ended::of(&output.expect("bash"))
+    CommandOutput::of(&output.expect("bash"))
 }
 
 #[test]

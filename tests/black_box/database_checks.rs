@@ -1,6 +1,6 @@
 //! Conditions in the database after and during a load: valid and faulty services with a real database.
 
-use crate::common::{Checkout, Ended};
+use crate::common::{Checkout, CommandOutput};
 use crate::shopfront;
 use serde_json::Value;
 
@@ -229,7 +229,7 @@ fn a_duet_looks_behind_both() {
     let Some(checkout) = shops(&["right", "forgets"], SUITE) else {
         return;
     };
-    let duet = |other: &str| -> Ended {
+    let duet = |other: &str| -> CommandOutput {
         let options = ["--rounds=2", "-d3s", "--warmup=200ms", "-c2"];
         checkout.prony(&[&["duet", "shop-right", other][..], &options].concat())
     };

@@ -1,18 +1,18 @@
 //! A testbed of hosts with OpenSSH, and the binary as their controller.
 
-use crate::common::{Checkout, Ended, until};
+use crate::common::{Checkout, CommandOutput, until};
 use crate::hosts;
 use crate::skip::skipped;
 use std::fs;
 use std::process::{Child, Command, Stdio};
 
 /// A checkout, and hosts with OpenSSH: `h1` for the service, `h2` and `h3` for the load.
-pub(crate) struct Away {
+pub(crate) struct SshHosts {
     pub(crate) checkout: Checkout,
     pub(crate) hosts: hosts::Testbed,
 }
 
-impl Away {
+impl SshHosts {
     /// One toy, measured for this long. `None`, with a message, if no hosts can be created.
     pub(crate) fn new(rounds: u32, measured: &str) -> Option<Self> {
         let checkout = Checkout::new(rounds, &["right"]);
@@ -31,9 +31,9 @@ impl Away {
             return None;
         }
         let hosts = hosts::Testbed::new(3, "");
-        let away = Self { checkout, hosts };
-        away.testbed("testbed.toml", "load = [\"one\", \"two\"]");
-        Some(away)
+        let remote = Self { checkout, hosts };
+        remote.testbed("testbed.toml", "load = [\"one\", \"two\"]");
+        Some(remote)
     }
 
     /// Writes a testbed file with the three hosts, these roles and the role of the service.
@@ -90,8 +90,8 @@ impl Away {
         self.command(arguments).spawn().expect("the binary starts")
     }
 
-    pub(crate) fn ended(child: Child) -> Ended {
-        Ended::of(&child.wait_with_output().expect("it ends"))
+    pub(crate) fn ended(child: Child) -> CommandOutput {
+        CommandOutput::of(&child.wait_with_output().expect("it ends"))
     }
 
     /// Processes of prony on a host, and their children.
