@@ -9,6 +9,7 @@ mod commands;
 mod exit;
 mod format_value;
 mod former_names;
+mod http_server;
 mod output;
 mod parse_share;
 mod reporting;

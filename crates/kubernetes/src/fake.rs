@@ -1,19 +1,31 @@
 //! A cluster in memory for tests: it stores jobs, creates their pods at once, and fails on request.
 
-use crate::api::{Api, Call, ClusterError};
+use crate::connection::Connection;
+use crate::error::ClusterError;
 use crate::manifest::tests::{cluster, groups};
-use crate::run::{PodRequest, Run};
-use prony_host::Channel;
+use crate::run::Run;
+use crate::spec::PodRequest;
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A fake API.
-#[derive(Default)]
-pub(crate) struct Fake(Mutex<State>);
+#[derive(Debug, Default)]
+pub(crate) struct Fake(Arc<Mutex<State>>);
 
-#[derive(Default)]
+/// A request to the API.
+#[derive(Debug)]
+struct Call {
+    method: String,
+    path: String,
+    query: BTreeMap<String, String>,
+    body: Value,
+}
+
+#[derive(Debug, Default)]
 struct State {
     jobs: Vec<Value>,
     /// Number of jobs created so far.
@@ -42,7 +54,7 @@ pub(crate) fn begin(fake: &Arc<Fake>) -> Result<Run, ClusterError> {
         tell: &|_| {},
         goes_on: &|| true,
     };
-    Run::on(Arc::clone(fake) as Arc<dyn Api>, &cluster(), &groups(), &begin)
+    Run::on(fake.connection(), &cluster(), &groups(), &begin)
 }
 
 /// Asserts an error whose text contains all parts.
@@ -55,6 +67,20 @@ pub(crate) fn ends<T>(result: Result<T, ClusterError>, parts: &[&str]) {
 }
 
 impl Fake {
+    /// A connection to this API.
+    pub(crate) fn connection(&self) -> Connection {
+        let state = Arc::clone(&self.0);
+        let server = tower::service_fn(move |request: Request<Body>| {
+            let state = Arc::clone(&state);
+            async move {
+                let call = Call::read(request).await?;
+                let mut state = state.lock().expect("not poisoned");
+                Ok::<_, kube::Error>(response(state.answer(&call)))
+            }
+        });
+        Connection::with(&cluster(), async { Ok(Client::new(server, "bench")) }).expect("a connection")
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().expect("not poisoned")
     }
@@ -131,12 +157,34 @@ impl Fake {
     }
 }
 
-fn refused(call: &Call, code: u16) -> ClusterError {
-    ClusterError::Refused {
-        what: call.what.clone(),
-        said: "so the test says".to_owned(),
-        code,
+impl Call {
+    async fn read(request: Request<Body>) -> kube::Result<Self> {
+        let (head, body) = request.into_parts();
+        let body = body.collect_bytes().await?;
+        let query = head.uri.query().unwrap_or_default();
+        Ok(Self {
+            method: head.method.to_string(),
+            path: head.uri.path().to_owned(),
+            query: form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+            body: serde_json::from_slice(&body).unwrap_or_default(),
+        })
     }
+}
+
+/// The reply with an object, or with an error code.
+fn response(answer: Result<Value, u16>) -> Response<Body> {
+    let (code, body) = match answer {
+        Ok(object) => (200, object),
+        Err(code) => {
+            let said = "so the test says";
+            (
+                code,
+                json!({ "kind": "Status", "status": "Failure", "message": said, "code": code }),
+            )
+        }
+    };
+    let body = Body::from(body.to_string().into_bytes());
+    Response::builder().status(code).body(body).expect("a reply")
 }
 
 fn text(value: &Value) -> String {
@@ -144,53 +192,64 @@ fn text(value: &Value) -> String {
 }
 
 impl State {
-    fn answer(&mut self, call: &Call) -> Result<Value, ClusterError> {
-        let (path, query) = call.path.split_once('?').unwrap_or((&call.path, ""));
-        // The label `managed-by` selects everything.
-        let mut parts = query.split('&');
-        let run = parts
-            .next()
-            .and_then(|part| part.strip_prefix("labelSelector=prony%2Frun%3D"));
-        let named = parts
-            .next()
-            .and_then(|part| part.strip_prefix("fieldSelector=metadata.name%3D"));
-        let (folder, name) = path.rsplit_once('/').expect("a path");
-        match (call.method, folder, name) {
+    fn answer(&mut self, call: &Call) -> Result<Value, u16> {
+        let next = |codes: &mut BTreeMap<String, VecDeque<u16>>| codes.get_mut(&call.method)?.pop_front();
+        if let Some(code) = next(&mut self.before) {
+            return Err(code);
+        }
+        let answer = self.execute(call);
+        next(&mut self.after).map_or(answer, Err)
+    }
+
+    fn execute(&mut self, call: &Call) -> Result<Value, u16> {
+        let selected = |key: &str, name: &str| {
+            let value = call.query.get(key)?.strip_prefix(name)?;
+            value.strip_prefix('=').map(str::to_owned)
+        };
+        let (folder, name) = call.path.rsplit_once('/').expect("a path");
+        match (&*call.method, folder, name) {
+            // It has no real pods.
+            (_, _, "exec") => Err(501),
             ("POST", _, "jobs") => self.make(call),
             ("POST", _, "selfsubjectaccessreviews") => Ok(self.review(call)),
             ("GET", _, "jobs") => Ok(json!({ "items": self.jobs })),
             ("GET", _, "pods") => {
-                let mut pods = self.pods(run);
-                pods.retain(|pod| named.is_none_or(|name| pod["metadata"]["name"] == name));
+                // The label `managed-by` selects everything.
+                let mut pods = self.pods(selected("labelSelector", "prony/run").as_deref());
+                let named = selected("fieldSelector", "metadata.name");
+                pods.retain(|pod| {
+                    named
+                        .as_ref()
+                        .is_none_or(|name| pod["metadata"]["name"] == **name)
+                });
                 Ok(json!({ "items": pods }))
             }
             ("GET", _, "events") => Ok(json!({ "items": self.events() })),
             ("GET", folder, name) if folder.ends_with("/jobs") => {
                 let found = self.jobs.iter().find(|job| job["metadata"]["name"] == name);
-                found.cloned().ok_or_else(|| refused(call, 404))
+                found.cloned().ok_or(404)
             }
             ("DELETE", folder, name) if folder.ends_with("/jobs") => {
                 assert_eq!(
-                    call.body.as_ref().expect("options")["propagationPolicy"],
-                    "Background",
+                    call.body["propagationPolicy"], "Background",
                     "otherwise its pods stay"
                 );
                 let before = self.jobs.len();
                 self.jobs.retain(|job| job["metadata"]["name"] != name);
                 if self.jobs.len() == before {
-                    return Err(refused(call, 404));
+                    return Err(404);
                 }
-                Ok(json!({}))
+                Ok(json!({ "kind": "Status", "status": "Success" }))
             }
             _ => panic!("{call:?}"),
         }
     }
 
-    fn make(&mut self, call: &Call) -> Result<Value, ClusterError> {
-        let mut job = call.body.clone().expect("a job");
+    fn make(&mut self, call: &Call) -> Result<Value, u16> {
+        let mut job = call.body.clone();
         let name = job["metadata"]["name"].clone();
         if self.jobs.iter().any(|job| job["metadata"]["name"] == name) {
-            return Err(refused(call, 409));
+            return Err(409);
         }
         self.count += 1;
         job["metadata"]["uid"] = json!(format!("uid-{}", self.count));
@@ -275,39 +334,12 @@ impl State {
     }
 
     fn review(&self, call: &Call) -> Value {
-        let asked = &call.body.as_ref().expect("a review")["spec"]["resourceAttributes"];
+        let asked = &call.body["spec"]["resourceAttributes"];
         let resource = match asked["subresource"].as_str() {
             Some(below) if !below.is_empty() => format!("{}/{below}", text(&asked["resource"])),
             _ => text(&asked["resource"]),
         };
         let is_denied = self.denied.contains(&(text(&asked["verb"]), resource));
         json!({ "status": { "allowed": !is_denied } })
-    }
-}
-
-impl Debug for Fake {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Fake")
-    }
-}
-
-impl Api for Fake {
-    fn call(&self, call: &Call) -> Result<Value, ClusterError> {
-        let mut state = self.state();
-        let next = |codes: &mut BTreeMap<String, VecDeque<u16>>| codes.get_mut(call.method)?.pop_front();
-        if let Some(code) = next(&mut state.before) {
-            return Err(refused(call, code));
-        }
-        let answer = state.answer(call);
-        match next(&mut state.after) {
-            Some(code) => Err(refused(call, code)),
-            None => answer,
-        }
-    }
-
-    fn exec(&self, _: &str, _: &str, _: &[String]) -> Result<Channel, ClusterError> {
-        Err(ClusterError::Silent {
-            reason: "it has no real pods".to_owned(),
-        })
     }
 }

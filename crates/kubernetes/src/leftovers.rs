@@ -1,80 +1,62 @@
 //! Finds and removes leftovers of earlier runs in a namespace.
 
-use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, pods};
-use crate::connect::connect;
-use crate::manifest::MANAGED;
-use crate::spec::Cluster;
-use crate::status::{List, ObjectName};
-use serde::Serialize;
-use std::time::Duration;
+use crate::connection::Connection;
+use crate::error::ClusterError;
+use crate::manifest::{MANAGED, WHAT};
+use crate::spec::{Cluster, LeftoverObject};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
+use kube::api::ListParams;
 
-/// Pause before a failed request is repeated.
-const PAUSE: Duration = Duration::from_millis(300);
 /// The label of a pod with the name of its job.
 const OF_JOB: &str = "batch.kubernetes.io/job-name";
 
-/// An object of prony in a namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LeftoverObject {
-    /// `job` or `pod`. Pods of an existing job are removed with it, and are not listed.
-    pub kind: &'static str,
-    /// The name in the cluster.
-    pub name: String,
-    /// The command that created it: `prony run hello`; `None` if unknown.
-    pub what: Option<String>,
-    /// The creation time, in the cluster's format.
-    pub since: Option<String>,
-}
-
 /// Finds all objects with prony's label. They may belong to a run in progress.
 pub fn left(cluster: &Cluster) -> Result<Vec<LeftoverObject>, ClusterError> {
-    left_at(&*connect(cluster)?, &cluster.namespace)
+    left_at(&Connection::open(cluster)?)
 }
 
 /// Removes objects found by [`left`]. Objects that no longer exist are ignored.
 pub fn remove(cluster: &Cluster, found: &[LeftoverObject]) -> Result<(), ClusterError> {
-    remove_at(&*connect(cluster)?, &cluster.namespace, found)
+    remove_at(&Connection::open(cluster)?, found)
 }
 
-fn left_at(api: &dyn Api, namespace: &str) -> Result<Vec<LeftoverObject>, ClusterError> {
-    let labelled = labelled(MANAGED.0, MANAGED.1);
-    let list = |path: String, what| ask::<List<ObjectName>>(api, &Call::get(path + &labelled, what), PAUSE);
-    let jobs = list(jobs(namespace), "list jobs")?.items;
-    let pods = list(pods(namespace), "list pods")?.items;
-    let of = |kind| {
-        move |one: &ObjectName| LeftoverObject {
-            kind,
-            name: one.metadata.name.clone(),
-            what: one.metadata.annotations.get("prony/what").cloned(),
-            since: one.metadata.creation_timestamp.clone(),
-        }
-    };
-    let alone = pods.iter().filter(|pod| {
-        let job = pod.metadata.labels.get(OF_JOB);
-        let is_there = |job: &String| jobs.iter().any(|one| one.metadata.name == *job);
-        let goes = pod.metadata.deletion_timestamp.is_some();
-        !goes && job.is_none_or(|job| !is_there(job))
-    });
-    let going = |job: &&ObjectName| job.metadata.deletion_timestamp.is_none();
-    let mut left: Vec<LeftoverObject> = jobs.iter().filter(going).map(of("job")).collect();
-    left.extend(alone.map(of("pod")));
-    Ok(left)
+fn left_at(connection: &Connection) -> Result<Vec<LeftoverObject>, ClusterError> {
+    let managed = ListParams::default().labels(&format!("{}={}", MANAGED.0, MANAGED.1));
+    let jobs: Vec<Job> = connection.list(&managed, "list jobs")?;
+    let pods: Vec<Pod> = connection.list(&managed, "list pods")?;
+    let exists = |name: &String| jobs.iter().any(|job| job.metadata.name.as_ref() == Some(name));
+    let has_no_job = |pod: &&Pod| !pod.labels().get(OF_JOB).is_some_and(exists);
+    let jobs = jobs.iter().filter(|job| stays(*job));
+    let pods = pods.iter().filter(|pod| stays(*pod)).filter(has_no_job);
+    Ok(jobs
+        .map(|job| leftover("job", job))
+        .chain(pods.map(|pod| leftover("pod", pod)))
+        .collect())
 }
 
-fn remove_at(api: &dyn Api, namespace: &str, found: &[LeftoverObject]) -> Result<(), ClusterError> {
-    for one in found {
-        let folder = if one.kind == "job" {
-            jobs(namespace)
+/// Whether an object is not being removed already.
+fn stays(object: &impl ResourceExt) -> bool {
+    object.meta().deletion_timestamp.is_none()
+}
+
+fn leftover(kind: &'static str, object: &impl ResourceExt) -> LeftoverObject {
+    LeftoverObject {
+        kind,
+        name: object.name_any(),
+        what: object.annotations().get(WHAT).cloned(),
+        since: object.creation_timestamp().map(|time| time.0.to_string()),
+    }
+}
+
+fn remove_at(connection: &Connection, found: &[LeftoverObject]) -> Result<(), ClusterError> {
+    for LeftoverObject { kind, name, .. } in found {
+        let what = format!("remove the {kind} {name}");
+        if *kind == "job" {
+            connection.delete::<Job>(name, &what)?;
         } else {
-            pods(namespace)
-        };
-        let call = Call::delete(
-            format!("{folder}/{}", one.name),
-            format!("remove the {} {}", one.kind, one.name),
-        );
-        match ask::<serde_json::Value>(api, &call, PAUSE) {
-            Ok(_) | Err(ClusterError::Refused { code: 404, .. }) => {}
-            Err(error) => return Err(error),
+            connection.delete::<Pod>(name, &what)?;
         }
     }
     Ok(())
@@ -92,13 +74,13 @@ mod tests {
         let run = begin(&fake).expect("pods");
         // Like a controller that loses power.
         std::mem::forget(run);
-        let found = left_at(&*fake, "bench").expect("listed");
+        let found = left_at(&fake.connection()).expect("listed");
         let kinds: Vec<&str> = found.iter().map(|one| one.kind).collect();
         assert_eq!(kinds, ["job", "job"], "their pods go with them");
         assert_eq!(found[0].what.as_deref(), Some("prony run hello"));
         assert_eq!(found[0].since.as_deref(), Some("2026-01-01T00:00:00Z"));
-        remove_at(&*fake, "bench", &found).expect("removed");
-        assert_eq!(left_at(&*fake, "bench").expect("listed"), []);
-        remove_at(&*fake, "bench", &found).expect("gone already");
+        remove_at(&fake.connection(), &found).expect("removed");
+        assert_eq!(left_at(&fake.connection()).expect("listed"), []);
+        remove_at(&fake.connection(), &found).expect("gone already");
     }
 }

@@ -1,15 +1,7 @@
-//! The rights that prony needs, all within one namespace: reports missing ones, and generates a role that grants them.
+//! The rights that prony needs, all within one namespace, and a role that grants them.
 
-use crate::api::{Api, Call, ClusterError, ask};
-use crate::connect::connect;
-use crate::spec::Cluster;
-use serde::Deserialize;
 use serde_json::json;
 use std::fmt::{self, Write as _};
-use std::time::Duration;
-
-/// Pause before a failed request is repeated.
-const PAUSE: Duration = Duration::from_millis(300);
 
 /// A permission in a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,68 +85,9 @@ pub fn role(namespace: &str, subject: &RoleSubject) -> String {
     text
 }
 
-/// The rights that the user of this cluster lacks.
-pub fn lacking(cluster: &Cluster) -> Result<Vec<Permission>, ClusterError> {
-    lacking_at(&*connect(cluster)?, &cluster.namespace)
-}
-
-#[derive(Deserialize)]
-struct Review {
-    status: Status,
-}
-
-#[derive(Deserialize)]
-struct Status {
-    #[serde(default)]
-    allowed: bool,
-}
-
-fn lacking_at(api: &dyn Api, namespace: &str) -> Result<Vec<Permission>, ClusterError> {
-    let mut lacking = Vec::new();
-    for right in rights() {
-        let (resource, below) = right.resource.split_once('/').unwrap_or((right.resource, ""));
-        let body = json!({
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": { "resourceAttributes": {
-                "namespace": namespace,
-                "group": right.group,
-                "resource": resource,
-                "subresource": below,
-                "verb": right.verb,
-            } },
-        });
-        let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews".to_owned();
-        let review: Review = ask(
-            api,
-            &Call::post(path, body, "report the rights of the user"),
-            PAUSE,
-        )?;
-        if !review.status.allowed {
-            lacking.push(right);
-        }
-    }
-    Ok(lacking)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fake::Fake;
-
-    #[test]
-    fn what_is_missing_is_named() {
-        let fake = Fake::default();
-        assert_eq!(lacking_at(&fake, "bench").expect("asked"), []);
-        fake.deny("create", "pods/exec");
-        fake.deny("delete", "jobs");
-        let told: Vec<String> = lacking_at(&fake, "bench")
-            .expect("asked")
-            .iter()
-            .map(Permission::to_string)
-            .collect();
-        assert_eq!(told, ["delete jobs", "create pods/exec"]);
-    }
 
     #[test]
     fn a_role_has_every_right_and_is_of_one_namespace() {

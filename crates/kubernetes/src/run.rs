@@ -1,60 +1,49 @@
 //! The pods of one run: creates them, waits for them, and removes them.
 
-use crate::api::{Api, Call, ClusterError, ask, jobs, labelled, named, pods, warnings};
-use crate::connect::connect;
-use crate::manifest::{OwnerLabels, RUN, job, job_name};
-use crate::spec::{Cluster, Group, Pod};
-use crate::status::{Event, JobStatus, List, PodStatusView, PodsState, fate, standing};
+use crate::connection::Connection;
+use crate::error::ClusterError;
+use crate::manifest::{OwnerLabels, RUN, job};
+use crate::spec::{Cluster, Group, Pod, PodRequest};
+use crate::status::{PodsState, fate, standing};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Event, Pod as ClusterPod};
+use kube::api::ListParams;
+use kube::{Resource as _, ResourceExt as _};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Poll interval for the pods, and pause before a failed request is repeated.
-const PAUSE: Duration = Duration::from_millis(400);
 /// The reason for waiting is reported after this time.
 const TOLD_AFTER: Duration = Duration::from_secs(3);
 
-/// Parameters of [`Run::begin`].
-pub struct PodRequest<'a> {
-    /// The command that creates the pods, shown to people who find them in the cluster: `prony run hello`.
-    pub what: &'a str,
-    /// Receives messages about long waits.
-    pub tell: &'a dyn Fn(&str),
-    /// Whether to go on; `false` cancels.
-    pub goes_on: &'a dyn Fn() -> bool,
-}
-
 /// The pods of a run. Dropping it removes them.
 pub struct Run {
-    api: Arc<dyn Api>,
+    connection: Connection,
     cluster: Cluster,
     name: String,
     jobs: Vec<String>,
     pods: Vec<Pod>,
-    pause: Duration,
 }
 
 impl Run {
     /// Creates the pods and waits until all of them run.
     pub fn begin(cluster: &Cluster, groups: &[Group], begin: &PodRequest<'_>) -> Result<Self, ClusterError> {
-        Self::on(connect(cluster)?, cluster, groups, begin)
+        Self::on(Connection::open(cluster)?, cluster, groups, begin)
     }
 
     /// The same with an existing connection to the API.
     pub(crate) fn on(
-        api: Arc<dyn Api>,
+        connection: Connection,
         cluster: &Cluster,
         groups: &[Group],
         begin: &PodRequest<'_>,
     ) -> Result<Self, ClusterError> {
         let mut run = Self {
-            api,
+            connection,
             cluster: cluster.clone(),
             name: fresh_name(),
             jobs: Vec::new(),
             pods: Vec::new(),
-            pause: PAUSE.min(cluster.within / 20),
         };
         run.make(groups, begin.what)?;
         run.pods = run.wait(groups, begin)?;
@@ -72,8 +61,8 @@ impl Run {
         &self.pods
     }
 
-    pub(crate) fn api(&self) -> &dyn Api {
-        &*self.api
+    pub(crate) const fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     pub(crate) const fn cluster(&self) -> &Cluster {
@@ -83,16 +72,14 @@ impl Run {
     /// Why a pod does not run any more, if the cluster knows.
     pub(crate) fn fate(&self, pod: &str) -> Option<String> {
         // Only this pod: many may be lost at the same time.
-        let mut call = self.list();
-        call.path += &named(pod);
-        let seen: List<PodStatusView> = serde_json::from_value(self.api.call(&call).ok()?).ok()?;
-        fate(&seen.items, pod)
+        let selected = self.selected().fields(&format!("metadata.name={pod}"));
+        let seen = self.connection.list_once(&selected, "list pods");
+        fate(&seen.ok()?, pod)
     }
 
-    /// The request that lists all pods of the run.
-    fn list(&self) -> Call {
-        let path = pods(&self.cluster.namespace) + &labelled(RUN, &self.name);
-        Call::get(path, "list pods")
+    /// Selects the pods of this run.
+    fn selected(&self) -> ListParams {
+        ListParams::default().labels(&format!("{RUN}={}", self.name))
     }
 
     /// Creates one job per group. The first job owns all others.
@@ -101,38 +88,38 @@ impl Run {
             run: self.name.clone(),
             what: what.to_owned(),
         };
-        let path = jobs(&self.cluster.namespace);
-        let mut owner: Option<(String, String)> = None;
+        let mut owner = None;
         for group in groups {
-            let name = job_name(&self.name, &group.name);
-            let first = owner.as_ref().map(|(name, uid)| (name.as_str(), uid.as_str()));
-            let body = job(&self.cluster, group, &asker, first);
-            let call = Call::post(path.clone(), body, format!("create the job {name}"));
+            let job = job(&self.cluster, group, &asker, owner.clone());
             // Before the request, since its reply may be lost. Removing a job that does not exist does no harm.
-            self.jobs.push(name.clone());
-            let made: JobStatus = ask(&*self.api, &call, self.pause)?;
+            self.jobs.push(job.name_any());
+            let made = self.connection.create(&job)?;
             // An old cluster drops the unknown field, and would replace a lost pod.
-            if made.spec.backoff_limit_per_index.is_none() {
+            if made
+                .spec
+                .as_ref()
+                .and_then(|spec| spec.backoff_limit_per_index)
+                .is_none()
+            {
                 return Err(ClusterError::Old);
             }
-            owner.get_or_insert((name, made.metadata.uid));
+            owner = owner.or_else(|| made.owner_ref(&()));
         }
         Ok(())
     }
 
     fn wait(&self, groups: &[Group], begin: &PodRequest<'_>) -> Result<Vec<Pod>, ClusterError> {
         let since = Instant::now();
-        let seen = self.list();
-        let warned = Call::get(warnings(&self.cluster.namespace), "list events");
+        let selected = self.selected();
+        let warnings = ListParams::default().fields("type=Warning");
         let mut told = String::new();
         loop {
-            let seen: List<PodStatusView> = ask(&*self.api, &seen, self.pause)?;
-            let mut now = standing(groups, &self.name, &seen.items, &[]);
+            let seen: Vec<ClusterPod> = self.connection.list(&selected, "list pods")?;
+            let mut now = standing(groups, &self.name, &seen, &[]);
             if !matches!(now, PodsState::Ready(_)) {
                 // Events only explain the wait. Without the right to read them the explanation is shorter.
-                let events: Result<List<Event>, _> = ask(&*self.api, &warned, self.pause);
-                let events = events.map(|list| list.items).unwrap_or_default();
-                now = standing(groups, &self.name, &seen.items, &events);
+                let events: Vec<Event> = self.connection.list(&warnings, "list events").unwrap_or_default();
+                now = standing(groups, &self.name, &seen, &events);
             }
             let waits = match now {
                 PodsState::Ready(pods) => return Ok(pods),
@@ -155,7 +142,7 @@ impl Run {
                 (begin.tell)(&format!("waiting for pods: {waits}"));
                 told = waits;
             }
-            std::thread::sleep(self.pause);
+            std::thread::sleep(self.connection.pause());
         }
     }
 
@@ -173,9 +160,9 @@ impl Drop for Run {
     /// Jobs that cannot be removed now end at their deadline, and `prony testbed clean` finds them.
     fn drop(&mut self) {
         for job in &self.jobs {
-            let path = format!("{}/{job}", jobs(&self.cluster.namespace));
-            let call = Call::delete(path, format!("remove the job {job}"));
-            let removed: Result<serde_json::Value, _> = ask(&*self.api, &call, self.pause);
+            let removed = self
+                .connection
+                .delete::<Job>(job, &format!("remove the job {job}"));
             // Do not wait for an unresponsive cluster again: all other jobs are deleted with the first.
             if matches!(removed, Err(ClusterError::Silent { .. })) {
                 break;
@@ -194,8 +181,9 @@ mod tests {
     use super::*;
     use crate::fake::{Fake, begin, ends};
     use crate::manifest::tests::{cluster, groups};
-    use serde_json::{Value, json};
+    use serde_json::Value;
     use std::cell::Cell;
+    use std::sync::Arc;
 
     #[test]
     fn pods_are_made_waited_for_and_removed() {
@@ -205,7 +193,7 @@ mod tests {
         assert_eq!(hosts, ["app", "load-0", "load-1"]);
         let jobs = fake.jobs();
         assert_eq!(jobs.len(), 2);
-        assert_eq!(jobs[0]["metadata"]["ownerReferences"], json!([]));
+        assert_eq!(jobs[0]["metadata"].get("ownerReferences"), None);
         assert_eq!(
             jobs[1]["metadata"]["ownerReferences"][0]["uid"], jobs[0]["metadata"]["uid"],
             "deleting the first deletes all"
@@ -352,7 +340,7 @@ mod tests {
             tell: &|_| {},
             goes_on: &|| wanted.get(),
         };
-        let start = || Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups, &asked);
+        let start = || Run::on(fake.connection(), &cluster(), &groups, &asked);
         ends(start(), &["cancelled before all pods ran"]);
         let PodsState::Waiting(told) = standing(&groups, "abc", &[], &[]) else {
             panic!("pods exist")
@@ -382,7 +370,7 @@ mod tests {
             tell: &|_| {},
             goes_on: &|| false,
         };
-        let ended = Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin);
+        let ended = Run::on(fake.connection(), &cluster(), &groups(), &begin);
         ends(ended, &["cancelled before all pods ran"]);
         assert_eq!(fake.jobs(), Vec::<Value>::new());
     }
@@ -397,7 +385,7 @@ mod tests {
             tell: &|text| told.borrow_mut().push(text.to_owned()),
             goes_on: &|| true,
         };
-        Run::on(Arc::clone(&fake) as Arc<dyn Api>, &cluster(), &groups(), &begin).expect("pods");
+        Run::on(fake.connection(), &cluster(), &groups(), &begin).expect("pods");
         assert_eq!(
             told.into_inner(),
             ["app and load-0 and load-1 share the node n1 and disturb each other"]

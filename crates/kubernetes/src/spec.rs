@@ -1,6 +1,6 @@
-//! The pods that a testbed requests from a cluster.
+//! The pods that a testbed requests from a cluster, and those that an earlier run has left there.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +42,7 @@ pub enum Pull {
 
 impl Pull {
     /// The name in the Kubernetes API.
+    #[cfg(feature = "kubernetes")]
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::IfNotPresent => "IfNotPresent",
@@ -92,6 +93,29 @@ pub struct Pod {
     pub image: Option<String>,
     /// Whole CPUs that were requested.
     pub cpus: u32,
+}
+
+/// Parameters of [`crate::Run::begin`].
+pub struct PodRequest<'a> {
+    /// The command that creates the pods, shown to people who find them in the cluster: `prony run hello`.
+    pub what: &'a str,
+    /// Receives messages about long waits.
+    pub tell: &'a dyn Fn(&str),
+    /// Whether to go on; `false` cancels.
+    pub goes_on: &'a dyn Fn() -> bool,
+}
+
+/// An object of prony in a namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftoverObject {
+    /// `job` or `pod`. Pods of an existing job are removed with it, and are not listed.
+    pub kind: &'static str,
+    /// The name in the cluster.
+    pub name: String,
+    /// The command that created it: `prony run hello`; `None` if unknown.
+    pub what: Option<String>,
+    /// The creation time, in the cluster's format.
+    pub since: Option<String>,
 }
 
 /// Whether a name is a valid label: lower-case letters, digits and dashes, at most `longest` characters.

@@ -2,7 +2,8 @@
 
 use crate::manifest::{GROUP, job_name};
 use crate::spec::{Group, Pod};
-use serde::Deserialize;
+use k8s_openapi::api::core::v1::{ContainerStatus, Event, Pod as ClusterPod, PodCondition};
+use kube::ResourceExt as _;
 use std::collections::BTreeMap;
 
 /// The annotation or label of a pod with its index in the job.
@@ -43,126 +44,12 @@ pub(crate) enum PodsState {
     Never(String),
 }
 
-/// A list of objects. Only the relevant fields are parsed.
-#[derive(Debug, Deserialize)]
-#[serde(bound(deserialize = "T: Deserialize<'de>"))]
-pub(crate) struct List<T> {
-    #[serde(default = "Vec::new")]
-    pub(crate) items: Vec<T>,
-}
-
-/// Metadata of an object.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Meta {
-    pub(crate) name: String,
-    pub(crate) uid: String,
-    pub(crate) creation_timestamp: Option<String>,
-    pub(crate) deletion_timestamp: Option<String>,
-    pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) annotations: BTreeMap<String, String>,
-}
-
-/// An object of which only the metadata is relevant.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct ObjectName {
-    pub(crate) metadata: Meta,
-}
-
-/// A job as accepted by the cluster.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct JobStatus {
-    pub(crate) metadata: Meta,
-    pub(crate) spec: JobSpec,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct JobSpec {
-    /// How often each of its pods may fail; `None`: the cluster does not know this field, and would replace failed pods.
-    pub(crate) backoff_limit_per_index: Option<u32>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct PodStatusView {
-    metadata: Meta,
-    spec: PodSpec,
-    status: PodStatus,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PodSpec {
-    node_name: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct PodStatus {
-    phase: String,
-    reason: Option<String>,
-    message: Option<String>,
-    #[serde(rename = "podIP")]
-    pod_ip: Option<String>,
-    conditions: Vec<Condition>,
-    container_statuses: Vec<ContainerStatus>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Condition {
-    r#type: String,
-    status: String,
-    reason: Option<String>,
-    message: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ContainerStatus {
-    state: State,
-    #[serde(rename = "imageID")]
-    image_id: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct State {
-    waiting: Option<TerminationState>,
-    running: Option<serde_json::Value>,
-    terminated: Option<TerminationState>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct TerminationState {
-    reason: Option<String>,
-    message: Option<String>,
-    exit_code: Option<i32>,
-}
-
-/// An event about an object.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(crate) struct Event {
-    reason: String,
-    message: String,
-    involved_object: ObjectReference,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ObjectReference {
-    name: String,
-}
-
 /// Derives the state of a run from its pods and from the events of its namespace.
-pub(crate) fn standing(groups: &[Group], run: &str, pods: &[PodStatusView], events: &[Event]) -> PodsState {
-    let placed: BTreeMap<(&str, usize), &PodStatusView> =
-        pods.iter().filter_map(|pod| Some((pod.place()?, pod))).collect();
+pub(crate) fn standing(groups: &[Group], run: &str, pods: &[ClusterPod], events: &[Event]) -> PodsState {
+    let placed: BTreeMap<(&str, usize), PodView<'_>> = pods
+        .iter()
+        .filter_map(|pod| Some((place(pod)?, PodView(pod))))
+        .collect();
     let mut ready = Vec::new();
     let mut waiting = Vec::new();
     for group in groups {
@@ -190,11 +77,12 @@ pub(crate) fn standing(groups: &[Group], run: &str, pods: &[PodStatusView], even
 }
 
 /// Why a pod does not run any more; `None`: as far as the cluster knows it still runs.
-pub(crate) fn fate(pods: &[PodStatusView], name: &str) -> Option<String> {
-    let Some(pod) = pods.iter().find(|pod| pod.metadata.name == name) else {
+pub(crate) fn fate(pods: &[ClusterPod], name: &str) -> Option<String> {
+    let Some(pod) = pods.iter().find(|pod| has_name(pod, name)) else {
         return Some("the pod is gone: it was removed from the cluster".to_owned());
     };
-    let ended = pod.ended().map(|how| {
+    let view = PodView(pod);
+    let ended = view.ended().map(|how| {
         let advice = if how.starts_with(NO_MEMORY) {
             MORE_MEMORY
         } else {
@@ -204,138 +92,155 @@ pub(crate) fn fate(pods: &[PodStatusView], name: &str) -> Option<String> {
     });
     let removed = pod.metadata.deletion_timestamp.as_ref();
     let removed = removed.map(|_| "the pod is being removed from the cluster".to_owned());
-    ended.or(removed).or_else(|| pod.deserted())
+    ended.or(removed).or_else(|| view.deserted())
+}
+
+fn has_name(pod: &ClusterPod, name: &str) -> bool {
+    pod.metadata.name.as_deref() == Some(name)
+}
+
+/// The name of the group of a pod, and its index in the group.
+fn place(pod: &ClusterPod) -> Option<(&str, usize)> {
+    let index = pod.annotations().get(INDEX).or_else(|| pod.labels().get(INDEX));
+    Some((pod.labels().get(GROUP)?, index?.parse().ok()?))
 }
 
 /// The state of a pod that the cluster has not created: an event of its job may give the reason.
 fn not_made(host: &str, job: &str, events: &[Event]) -> PodsState {
-    let mut refusals = events
-        .iter()
-        .filter(|event| event.involved_object.name == job && event.reason == "FailedCreate");
-    match refusals.next_back() {
-        Some(event) if event.message.contains("forbidden") && !event.message.contains(PASSES) => {
-            let remedy = if event.message.contains("exceeded quota") {
-                "request less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
-            } else {
-                "change the policy of the namespace, or the testbed file"
-            };
-            PodsState::Never(format!("{host} is not allowed: {}: {remedy}", event.message))
-        }
-        Some(event) => PodsState::Waiting(format!("{host} is not created yet: {}", event.message)),
-        None => PodsState::Waiting(format!("{host} is not created yet")),
+    let mut refusals = events.iter().filter(|event| {
+        event.involved_object.name.as_deref() == Some(job) && event.reason.as_deref() == Some("FailedCreate")
+    });
+    let Some(refusal) = refusals.next_back() else {
+        return PodsState::Waiting(format!("{host} is not created yet"));
+    };
+    let message = refusal.message.as_deref().unwrap_or_default();
+    if !message.contains("forbidden") || message.contains(PASSES) {
+        return PodsState::Waiting(format!("{host} is not created yet: {message}"));
     }
+    let remedy = if message.contains("exceeded quota") {
+        "request less (`cpus`, `memory`, `replicas`), or have the quota of the namespace raised"
+    } else {
+        "change the policy of the namespace, or the testbed file"
+    };
+    PodsState::Never(format!("{host} is not allowed: {message}: {remedy}"))
 }
 
-impl PodStatusView {
-    /// The name of its group, and its index in the group.
-    fn place(&self) -> Option<(&str, usize)> {
-        let meta = &self.metadata;
-        let told = meta.annotations.get(INDEX).or_else(|| meta.labels.get(INDEX));
-        Some((meta.labels.get(GROUP)?, told?.parse().ok()?))
-    }
+/// A pod, and what its state means.
+struct PodView<'a>(&'a ClusterPod);
 
+impl<'a> PodView<'a> {
     fn standing(&self, host: &str, group: &Group, events: &[Event]) -> PodsState {
-        let status = &self.status;
-        let never = |text: String| PodsState::Never(format!("{host} ({}) {text}", self.metadata.name));
+        let name = self.0.name_any();
+        let never = |text: String| PodsState::Never(format!("{host} ({name}) {text}"));
         let waits = |text: &str| PodsState::Waiting(format!("{host} {text}"));
-        if self.metadata.deletion_timestamp.is_some() {
+        if self.0.metadata.deletion_timestamp.is_some() {
             return never("is being removed by another user: start again".to_owned());
         }
         if let Some(how) = self.ended() {
             let advice = if how.contains(NO_SLEEP) { NO_SHELL } else { "" };
             return never(format!("ended at once: {how}{advice}"));
         }
-        let state = self.state();
-        if let Some(unscheduled) = status.conditions.iter().find(|one| one.is_unschedulable()) {
+        if let Some(unscheduled) = self.conditions().find(|one| is_unschedulable(one)) {
             let said = unscheduled.message.as_deref().unwrap_or("no message");
             return waits(&format!("has no node; the scheduler says: {said}"));
         }
+        let container = self.container();
+        let state = container.and_then(|container| container.state.as_ref());
         if let Some(stuck) = state.and_then(|state| state.waiting.as_ref()) {
             let reason = stuck.reason.as_deref().unwrap_or_default();
+            let told = joined([stuck.reason.as_deref(), stuck.message.as_deref()]);
             if NEVER.contains(&reason) {
-                return never(format!(
-                    "does not start: {}: {}",
-                    self.why(stuck, events),
-                    remedy(reason)
-                ));
+                let told = self.failed_pull(events).unwrap_or(told);
+                return never(format!("does not start: {told}: {}", remedy(reason)));
             }
-            return waits(&format!("is starting: {}", stuck.text()));
+            return waits(&format!("is starting: {told}"));
         }
-        let runs = state.is_some_and(|state| state.running.is_some());
-        match (&status.pod_ip, &self.spec.node_name) {
-            (Some(address), Some(node)) if runs => PodsState::Ready(vec![Pod {
-                host: host.to_owned(),
-                name: self.metadata.name.clone(),
-                address: address.clone(),
-                node: node.clone(),
-                image: status.container_statuses[0]
-                    .image_id
-                    .clone()
-                    .filter(|id| !id.is_empty()),
-                cpus: group.cpus,
-            }]),
+        match (self.address(), self.node(), container) {
+            (Some(address), Some(node), Some(container)) if is_running(container) => {
+                PodsState::Ready(vec![Pod {
+                    host: host.to_owned(),
+                    name,
+                    address: address.to_owned(),
+                    node: node.to_owned(),
+                    image: Some(container.image_id.clone()).filter(|id| !id.is_empty()),
+                    cpus: group.cpus,
+                }])
+            }
             _ => waits("is starting"),
         }
     }
 
-    fn state(&self) -> Option<&State> {
-        let container = self.status.container_statuses.first();
-        container.map(|container| &container.state)
+    fn address(&self) -> Option<&'a str> {
+        self.0.status.as_ref()?.pod_ip.as_deref()
+    }
+
+    fn node(&self) -> Option<&'a str> {
+        self.0.spec.as_ref()?.node_name.as_deref()
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = &'a PodCondition> {
+        let conditions = self
+            .0
+            .status
+            .as_ref()
+            .and_then(|status| status.conditions.as_ref());
+        conditions.into_iter().flatten()
+    }
+
+    fn container(&self) -> Option<&'a ContainerStatus> {
+        self.0.status.as_ref()?.container_statuses.as_ref()?.first()
     }
 
     /// How it ended, if it has.
     fn ended(&self) -> Option<String> {
-        let status = &self.status;
-        if let Some(ended) = self.state().and_then(|state| state.terminated.as_ref()) {
-            return Some(ended.text());
+        let state = self.container().and_then(|container| container.state.as_ref());
+        if let Some(ended) = state.and_then(|state| state.terminated.as_ref()) {
+            let code = format!("exit code {}", ended.exit_code);
+            return Some(joined([
+                ended.reason.as_deref(),
+                Some(&code),
+                ended.message.as_deref(),
+            ]));
         }
-        let parts = [status.reason.as_deref(), status.message.as_deref()];
-        let told = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
-        (status.phase == "Failed" || status.phase == "Succeeded").then_some(told)
+        let status = self.0.status.as_ref()?;
+        let has_ended = matches!(status.phase.as_deref(), Some("Failed" | "Succeeded"));
+        has_ended.then(|| joined([status.reason.as_deref(), status.message.as_deref()]))
     }
 
     /// Detects a lost node. prony's pods have no probes, so a running pod is unready only if its node is.
     fn deserted(&self) -> Option<String> {
-        let runs = self.state().is_some_and(|state| state.running.is_some());
-        let mut conditions = self.status.conditions.iter();
-        let unready = conditions.any(|one| one.r#type == "Ready" && one.status != "True");
-        let node = self.spec.node_name.as_deref().unwrap_or_default();
-        (runs && unready).then(|| format!("the cluster has lost contact with its node {node}"))
+        let mut conditions = self.conditions();
+        let is_unready = conditions.any(|one| one.type_ == "Ready" && one.status != "True");
+        let node = self.node().unwrap_or_default();
+        (self.container().is_some_and(is_running) && is_unready)
+            .then(|| format!("the cluster has lost contact with its node {node}"))
     }
 
-    /// Why it does not start. `ImagePullBackOff` itself gives no reason; the event of the failed pull does.
-    fn why(&self, stuck: &TerminationState, events: &[Event]) -> String {
-        let own = events
-            .iter()
-            .filter(|event| event.involved_object.name == self.metadata.name);
-        let failed = own.filter(|event| event.reason == "Failed" && event.message.contains("image"));
-        let pull = failed
-            .map(|event| event.message.as_str())
-            .find(|text| text.starts_with("Failed to pull"));
-        match pull {
-            Some(message) => message.to_owned(),
-            None => stuck.text(),
-        }
+    /// The event of a failed pull: `ImagePullBackOff` itself gives no reason.
+    fn failed_pull(&self, events: &[Event]) -> Option<String> {
+        let own = events.iter().filter(|event| {
+            event.involved_object.name == self.0.metadata.name && event.reason.as_deref() == Some("Failed")
+        });
+        let mut messages = own.filter_map(|event| event.message.as_deref());
+        messages
+            .find(|text| text.starts_with("Failed to pull") && text.contains("image"))
+            .map(str::to_owned)
     }
 }
 
-impl Condition {
-    fn is_unschedulable(&self) -> bool {
-        self.r#type == "PodScheduled"
-            && self.status == "False"
-            && self
-                .reason
-                .as_deref()
-                .is_some_and(|reason| reason == "Unschedulable")
-    }
+fn is_running(container: &ContainerStatus) -> bool {
+    let state = container.state.as_ref();
+    state.is_some_and(|state| state.running.is_some())
 }
 
-impl TerminationState {
-    fn text(&self) -> String {
-        let code = self.exit_code.map(|code| format!("exit code {code}"));
-        let parts = [self.reason.clone(), code, self.message.clone()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
-    }
+fn is_unschedulable(condition: &PodCondition) -> bool {
+    condition.type_ == "PodScheduled"
+        && condition.status == "False"
+        && condition.reason.as_deref() == Some("Unschedulable")
+}
+
+fn joined<const N: usize>(parts: [Option<&str>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
 }
 
 fn remedy(reason: &str) -> &'static str {
@@ -382,7 +287,7 @@ mod tests {
     }
 
     fn of(pods: Vec<Value>, events: Value) -> PodsState {
-        let pods: Vec<PodStatusView> = serde_json::from_value(Value::Array(pods)).expect("pods");
+        let pods: Vec<ClusterPod> = serde_json::from_value(Value::Array(pods)).expect("pods");
         let events: Vec<Event> = serde_json::from_value(events).expect("events");
         standing(&groups(), "abc", &pods, &events)
     }
@@ -507,7 +412,7 @@ mod tests {
     #[test]
     fn what_became_of_a_pod_is_told() {
         let told = |status: Value| {
-            let pods: Vec<PodStatusView> =
+            let pods: Vec<ClusterPod> =
                 serde_json::from_value(json!([pod("app", 0, status)])).expect("a pod");
             fate(&pods, "prony-abc-app-0-xyz12")
         };

@@ -26,8 +26,7 @@ impl PodWay {
     }
 
     fn exec(&self, command: &[String]) -> Result<Channel, String> {
-        let namespace = &self.run.cluster().namespace;
-        let channel = self.run.api().exec(namespace, &self.pod.name, command);
+        let channel = self.run.connection().exec(&self.pod.name, command);
         channel.map_err(|error| error.to_string())
     }
 
@@ -106,7 +105,7 @@ mod tests {
             Err(error) => error.to_string(),
             Ok(_) => panic!("there is no agent"),
         };
-        assert!(why().contains("it has no real pods"), "{}", why());
+        assert!(why().contains("(501)"), "{}", why());
         fake.remove_jobs();
         assert!(
             why().contains("cannot reach load-0 (pod prony-") && why().contains("the pod is gone"),

@@ -1,17 +1,14 @@
 //! Live metrics for Prometheus during a load (`--metrics`): the text format, over HTTP.
 
+use crate::http_server::{HttpServer, exposition};
 use anyhow::Context as _;
+use axum::Router;
+use axum::http::StatusCode;
+use axum::routing::get;
 use prony_records::{Event, Interval, Phase};
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// Maximum number of bytes of a request that are read: scrapers send few.
-const MOST_READ: u64 = 16 * 1024;
-/// How long one scraper may take: the next one has to wait for it.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The value of `--metrics`; a port alone is a port of the loopback address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,18 +49,23 @@ pub(super) struct Metrics(Arc<Mutex<Figures>>);
 impl Metrics {
     /// Starts serving. Prints the address on standard error, because the kernel may have chosen the port.
     pub(super) fn serve(address: MetricsAddress) -> anyhow::Result<Self> {
-        let listener = TcpListener::bind(address.0)
+        let server = HttpServer::bind(address.0)
             .with_context(|| format!("cannot serve the metrics of --metrics on {}", address.0))?;
-        eprintln!("prony: metrics at http://{}/metrics", listener.local_addr()?);
+        eprintln!("prony: metrics at http://{}/metrics", server.address());
         let metrics = Self::default();
-        let served = metrics.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                // A broken connection to a scraper must not end the measurement.
-                let _ = served.answer(&stream);
-            }
-        });
+        let routes = metrics.routes();
+        // A server that fails must not end the measurement.
+        std::thread::spawn(move || server.serve(routes));
         Ok(metrics)
+    }
+
+    fn routes(&self) -> Router {
+        let metrics = self.clone();
+        let page = get(async move || exposition(metrics.text()));
+        Router::new()
+            .route("/metrics", page.clone())
+            .route("/", page)
+            .fallback((StatusCode::NOT_FOUND, "the metrics are at /metrics\n"))
     }
 
     /// Updates the metrics from an event.
@@ -90,30 +92,6 @@ impl Metrics {
             | Event::Recording { .. }
             | Event::Failed { .. } => {}
         }
-    }
-
-    fn answer(&self, mut stream: &TcpStream) -> std::io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let mut head = BufReader::new(stream.take(MOST_READ));
-        let mut first = String::new();
-        head.read_line(&mut first)?;
-        let mut line = String::new();
-        while head.read_line(&mut line)? > 0 && !line.trim().is_empty() {
-            line.clear();
-        }
-        let path = first.split(' ').nth(1).unwrap_or_default();
-        let (status, body) = if matches!(path, "/metrics" | "/") {
-            ("200 OK", self.text())
-        } else {
-            ("404 Not Found", "the metrics are at /metrics\n".to_owned())
-        };
-        write!(
-            stream,
-            "HTTP/1.1 {status}\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: {}\r\n\
-             Connection: close\r\n\r\n{body}",
-            body.len()
-        )
     }
 
     fn text(&self) -> String {

@@ -2,9 +2,9 @@
 
 use super::State as Shared;
 use super::api::{Failure, blocking};
+use crate::http_server::exposition as reply;
 use crate::reporting;
 use axum::extract::State;
-use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 use prony_report::{Report, RunProgress, exposition, progress};
 use prony_store::{RunEntry, Store};
@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError};
 
 pub(super) async fn metrics(State(state): State<Arc<Shared>>) -> Result<impl IntoResponse, Failure> {
     let text = blocking(&state, text).await?;
-    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
+    Ok(reply(text))
 }
 
 fn text(store: &Store, state: &Shared) -> anyhow::Result<String> {

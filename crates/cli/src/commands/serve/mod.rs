@@ -15,6 +15,7 @@ mod run_summary;
 
 use crate::checkout::{StoreArgs, usage};
 use crate::exit::{Exit, bad_input};
+use crate::http_server::HttpServer;
 use crate::output::{address_said, print};
 use crate::reporting::ReportContext;
 use anyhow::{Context as _, anyhow};
@@ -26,7 +27,6 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use tokio::net::TcpListener;
 
 /// Show runs, a run in progress and their history in the browser
 #[derive(Debug, clap::Args)]
@@ -67,33 +67,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         answers: Mutex::default(),
         newest: Mutex::default(),
     });
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("cannot start the server")?;
-    runtime.block_on(serve(args, state))?;
+    let address = SocketAddr::new(args.listen, args.port);
+    let server = HttpServer::bind(address).map_err(|error| {
+        bad_input(anyhow!(
+            "cannot listen on {address}: {error}; choose another port with --port, or a free one with --port 0"
+        ))
+    })?;
+    print(&address_said(&format!("http://{}/", server.address()), args.json))?;
+    server
+        .serve_until_ctrl_c(routes(state))
+        .context("the server failed")?;
     Ok(Exit::Fine)
-}
-
-async fn serve(args: &Args, state: Arc<State>) -> anyhow::Result<()> {
-    let listener = TcpListener::bind((args.listen, args.port))
-        .await
-        .map_err(|error| {
-            bad_input(anyhow!(
-                "cannot listen on {}: {error}; choose another port with --port, or a free one with --port 0",
-                SocketAddr::new(args.listen, args.port)
-            ))
-        })?;
-    let address = listener
-        .local_addr()
-        .context("cannot determine the listening address")?;
-    print(&address_said(&format!("http://{address}/"), args.json))?;
-    let server = axum::serve(listener, routes(state));
-    tokio::select! {
-        ended = server => ended.context("the server failed"),
-        // A graceful shutdown would wait forever for streams to open pages.
-        asked = tokio::signal::ctrl_c() => asked.context("cannot wait for Ctrl-C"),
-    }
 }
 
 fn routes(state: Arc<State>) -> Router {
