@@ -1,6 +1,7 @@
 //! A small HTTP/1.1 server with scripted replies and configurable faults in reading and writing.
 
 use crate::listening::Threads;
+use percent_encoding::percent_decode_str;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -315,7 +316,7 @@ fn parse(buffer: &[u8]) -> Head {
     let path = target.split('?').next().unwrap_or_default();
     let call = Call {
         method: request.method.unwrap_or_default().to_owned(),
-        path: percent_decode(path),
+        path: percent_decode_str(path).decode_utf8_lossy().into_owned(),
         target: target.clone(),
         headers: request
             .headers
@@ -328,18 +329,4 @@ fn parse(buffer: &[u8]) -> Head {
         number: 0,
     };
     Head::Whole(length, Box::new(call))
-}
-
-fn percent_decode(path: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = path.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = std::str::from_utf8(after.get(..2).unwrap_or_default())
-            .ok()
-            .filter(|_| first == b'%')
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        out.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

@@ -6,8 +6,9 @@ use prony_load::{Job, LogFormat};
 use prony_merge::LogPart;
 use prony_protocols::request_values::mix;
 use prony_records::Outcome;
+use serde::Serialize;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::{BufWriter, Write as _};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 use std::thread::JoinHandle;
 
@@ -148,7 +149,7 @@ impl LogWriter {
         let format = wanted.format;
         let thread = std::thread::Builder::new()
             .name("log".to_owned())
-            .spawn(move || write_all(BufWriter::new(file), format, &names, &batches, log))
+            .spawn(move || write_all(LineWriter::new(file, format)?, &names, &batches, log))
             .map_err(|source| EngineError::System {
                 what: "starting the log thread",
                 source,
@@ -190,77 +191,87 @@ impl LogWriter {
     }
 }
 
+/// The columns of the log.
+#[derive(Serialize)]
+struct LogLine<'a> {
+    operation: &'a str,
+    due_ns: i64,
+    sent_ns: Option<i64>,
+    ended_ns: i64,
+    outcome: Outcome,
+    status: Option<u16>,
+    bytes: u64,
+}
+
+/// Written separately, because a log without requests has this line too.
+const CSV_HEADER: [&str; 7] = [
+    "operation",
+    "due_ns",
+    "sent_ns",
+    "ended_ns",
+    "outcome",
+    "status",
+    "bytes",
+];
+
+enum LineWriter {
+    Csv(Box<csv::Writer<File>>),
+    JsonLines(BufWriter<File>),
+}
+
+impl LineWriter {
+    fn new(file: File, format: LogFormat) -> std::io::Result<Self> {
+        Ok(match format {
+            LogFormat::Csv => {
+                let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(file);
+                writer.write_record(CSV_HEADER)?;
+                Self::Csv(Box::new(writer))
+            }
+            LogFormat::JsonLines => Self::JsonLines(BufWriter::new(file)),
+        })
+    }
+
+    fn write(&mut self, line: &LogLine<'_>) -> std::io::Result<()> {
+        match self {
+            Self::Csv(writer) => Ok(writer.serialize(line)?),
+            Self::JsonLines(writer) => {
+                serde_json::to_writer(&mut *writer, line)?;
+                writer.write_all(b"\n")
+            }
+        }
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        match self {
+            Self::Csv(writer) => writer.flush(),
+            Self::JsonLines(writer) => writer.flush(),
+        }
+    }
+}
+
 fn write_all(
-    mut out: impl Write,
-    format: LogFormat,
+    mut out: LineWriter,
     operations: &[String],
     batches: &Receiver<Batch>,
     mut log: LogPart,
 ) -> std::io::Result<LogPart> {
-    if format == LogFormat::Csv {
-        out.write_all(b"operation,due_ns,sent_ns,ended_ns,outcome,status,bytes\n")?;
-    }
-    let names: Vec<String> = operations.iter().map(|name| quoted(name, format)).collect();
     for Batch { lines, lost } in batches {
         log.lost += lost;
         for line in &lines {
-            let name = &names[usize::from(line.operation)];
-            match format {
-                LogFormat::Csv => write_csv(&mut out, name, line)?,
-                LogFormat::JsonLines => write_json(&mut out, name, line)?,
-            }
+            out.write(&LogLine {
+                operation: &operations[usize::from(line.operation)],
+                due_ns: line.due,
+                sent_ns: line.sent,
+                ended_ns: line.ended,
+                outcome: line.outcome,
+                status: line.status,
+                bytes: line.bytes,
+            })?;
         }
         log.lines += lines.len() as u64;
     }
     out.flush()?;
     Ok(log)
-}
-
-/// A name, quoted as the format requires.
-fn quoted(name: &str, format: LogFormat) -> String {
-    match format {
-        LogFormat::Csv => format!("\"{}\"", name.replace('"', "\"\"")),
-        LogFormat::JsonLines => serde_json::Value::from(name).to_string(),
-    }
-}
-
-fn write_csv(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
-    write!(out, "{name},{},", line.due)?;
-    if let Some(sent) = line.sent {
-        write!(out, "{sent}")?;
-    }
-    write!(out, ",{},{},", line.ended, word(line.outcome))?;
-    if let Some(status) = line.status {
-        write!(out, "{status}")?;
-    }
-    writeln!(out, ",{}", line.bytes)
-}
-
-fn write_json(out: &mut impl Write, name: &str, line: &RequestLogEntry) -> std::io::Result<()> {
-    let number = |value: Option<i64>| value.map_or_else(|| "null".to_owned(), |value| value.to_string());
-    writeln!(
-        out,
-        r#"{{"operation":{name},"due_ns":{},"sent_ns":{},"ended_ns":{},"outcome":"{}","status":{},"bytes":{}}}"#,
-        line.due,
-        number(line.sent),
-        line.ended,
-        word(line.outcome),
-        number(line.status.map(i64::from)),
-        line.bytes
-    )
-}
-
-/// The name of an outcome in recordings.
-const fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Valid => "valid",
-        Outcome::Unexpected => "unexpected",
-        Outcome::Status => "status",
-        Outcome::Timeout => "timeout",
-        Outcome::ConnectError => "connect_error",
-        Outcome::Reset => "reset",
-        Outcome::Dropped => "dropped",
-    }
 }
 
 #[cfg(test)]

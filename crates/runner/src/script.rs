@@ -37,10 +37,10 @@ pub(crate) fn until_ended(
 
 /// Quotes a word for a shell command line.
 pub(crate) fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:=@".contains(letter);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
+    // A process with a NUL in its arguments does not start, and that error is the better message.
+    let shell = shlex::Quoter::new().allow_nul(true);
+    shell
+        .quote(word)
+        .expect("invariant: only NUL cannot be quoted")
+        .into_owned()
 }

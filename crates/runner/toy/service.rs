@@ -1,6 +1,7 @@
 //! A service of the hello contract, and the ways in which one can go wrong. It needs nothing but the standard library, so that
 //! the tests judge the product by a server that shares no code with it.
 
+use percent_encoding::percent_decode_str;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
@@ -195,7 +196,7 @@ fn answer(request: &Request, fault: Fault) -> Vec<u8> {
         }
         _ => {}
     }
-    if decoded(&request.path) != "/api/test" {
+    if percent_decode_str(&request.path).decode_utf8_lossy() != "/api/test" {
         (status, body) = ("404 Not Found", "nothing here");
     } else if request.method != "GET" && request.method != "HEAD" {
         (status, body) = ("405 Method Not Allowed", "read only");
@@ -209,22 +210,4 @@ fn answer(request: &Request, fault: Fault) -> Vec<u8> {
     let sent = if request.method == "HEAD" { "" } else { body };
     format!("HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: {length}\r\n{closes}\r\n{sent}")
         .into_bytes()
-}
-
-/// A path without percent encoding.
-fn decoded(path: &str) -> String {
-    let mut bytes = path.bytes();
-    let mut out = Vec::new();
-    while let Some(byte) = bytes.next() {
-        let hex: Vec<u8> = if byte == b'%' {
-            bytes.by_ref().take(2).collect()
-        } else {
-            Vec::new()
-        };
-        let code = std::str::from_utf8(&hex)
-            .ok()
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(code.unwrap_or(byte));
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }

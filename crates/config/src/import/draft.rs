@@ -1,8 +1,8 @@
 //! The content of a source, before it becomes a contract.
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// A draft of a contract.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -193,14 +193,14 @@ pub(crate) fn is_json(media_type: &str) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
+/// The unreserved characters of RFC 3986, section 2.3, stay as they are.
+const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// A value, encoded for a path or query.
 pub(crate) fn percent_encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut out, byte| {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(byte.into());
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-        out
-    })
+    utf8_percent_encode(text, RESERVED).to_string()
 }

@@ -1,4 +1,7 @@
 //! Parses a `curl` command line, as browsers copy it.
+//!
+//! The words are split here and not by a crate such as `shlex`, because browsers quote with `$'…'` as soon as a request contains
+//! a quote, a control character or a letter beyond ASCII, and those crates split only what POSIX defines.
 
 /// The request of a `curl` command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

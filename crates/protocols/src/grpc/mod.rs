@@ -172,19 +172,7 @@ impl GrpcReply {
 
 /// Undoes the coding of `grpc-message`; what is no code stays as it is.
 pub fn percent_decoded(text: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| text.get(at).and_then(|byte| (*byte as char).to_digit(16));
-    let mut decoded = Vec::with_capacity(text.len());
-    let mut at = 0;
-    while let Some(&byte) = text.get(at) {
-        if let (b'%', Some(high), Some(low)) = (byte, digit(at + 1), digit(at + 2)) {
-            decoded.push((high * 16 + low) as u8);
-            at += 3;
-        } else {
-            decoded.push(byte);
-            at += 1;
-        }
-    }
-    decoded
+    percent_encoding::percent_decode(text).collect()
 }
 
 #[cfg(test)]

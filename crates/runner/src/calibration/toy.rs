@@ -3,6 +3,8 @@
 
 use crate::CommandError;
 use crate::error::ErrorContext as _;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -136,7 +138,7 @@ fn next_request(buffer: &[u8]) -> Option<(usize, Reply)> {
     };
     let length = head + lines.find_map(header).unwrap_or(0);
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let reply = match (decoded(path).as_slice(), method) {
+    let reply = match (&*Cow::from(percent_decode_str(path)), method) {
         (b"/api/test", "HEAD") => Reply::Bytes(&GREETING[..GREETING.len() - GREETING_BODY]),
         (b"/api/test", "GET") => Reply::Bytes(GREETING),
         (b"/events", "GET") => FeedRequest::parse(query).map_or(Reply::Bytes(BAD_REQUEST), Reply::Events),
@@ -144,24 +146,6 @@ fn next_request(buffer: &[u8]) -> Option<(usize, Reply)> {
         _ => Reply::Bytes(NOT_FOUND),
     };
     (buffer.len() >= length).then_some((length, reply))
-}
-
-/// A percent-encoded path as bytes; invalid escapes stay as they are.
-fn decoded(path: &str) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let hex = tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        let byte = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        if let (b'%', Some(byte)) = (first, byte) {
-            bytes.push(byte);
-            rest = &tail[2..];
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    bytes
 }
 
 /// Maximum number of events of a stream.

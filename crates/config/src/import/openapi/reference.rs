@@ -2,6 +2,7 @@
 
 use crate::import::DraftError;
 use crate::import::document::Document;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 /// A description, and its version.
@@ -20,7 +21,7 @@ impl<'a> Description<'a> {
             );
             return Err(self.document.invalid(at, message));
         };
-        let pointer = percent_decoded(pointer);
+        let pointer = percent_decode_str(pointer).decode_utf8_lossy().into_owned();
         match self.document.value.pointer(&pointer) {
             Some(value) => Ok((value, pointer)),
             None => Err(self
@@ -49,26 +50,4 @@ impl<'a> Description<'a> {
         }
         Ok((value, here))
     }
-}
-
-fn percent_decoded(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
-    let mut bytes = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let coded = (*first == b'%')
-            .then(|| after.get(..2))
-            .flatten()
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
-        if let Some(byte) = coded {
-            bytes.push(byte);
-            rest = &after[2..];
-        } else {
-            bytes.push(*first);
-            rest = after;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
