@@ -46,6 +46,7 @@ pub struct TrialRecord {
     /// Name of the workload in the contract.
     pub workload: String,
     /// The load, as the load crate serialises it.
+    #[serde(deserialize_with = "crate::upgrade::read_load")]
     pub load: serde_json::Value,
     /// Metric that its group is ranked by, if the suite sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -264,6 +265,7 @@ pub struct RunRecord {
     /// Machine and versions.
     pub environment: Environment,
     /// The plan as JSON: sufficient to continue the run.
+    #[serde(deserialize_with = "crate::upgrade::read_plan")]
     pub plan: serde_json::Value,
     /// Number of trials in the plan.
     pub planned_trials: u32,

@@ -223,6 +223,49 @@ fn news_and_history_are_told_apart() {
 }
 
 #[test]
+fn the_history_of_a_renamed_variant_includes_its_earlier_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let info = |variant: &str, formerly: &[&str]| serde_json::json!({ "service": "a", "variant": variant, "formerly": formerly });
+    for (id, variant, infos) in [
+        ("old", "era", vec![info("era", &[])]),
+        ("other", "tuned", vec![info("tuned", &[])]),
+        (
+            "new",
+            "pinned",
+            vec![info("tuned", &[]), info("pinned", &["era"])],
+        ),
+    ] {
+        let mut record = run(id, "2026-11-20T00:00:00Z");
+        record.plan = serde_json::json!({ "services": infos });
+        store.begin_run(&record).expect("begins");
+        let mut trial = trial(0, "a");
+        trial.service.variant = variant.to_owned();
+        store.append_trial(id, &trial).expect("appends");
+    }
+    // A run of an early version did not record its services.
+    store
+        .begin_run(&run("unknown", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    store.append_trial("unknown", &trial(0, "a")).expect("appends");
+    for (variant, expected) in [
+        ("pinned", vec!["old", "new"]),
+        ("era", vec!["old", "new"]),
+        ("tuned", vec!["other"]),
+        ("current", vec!["unknown"]),
+    ] {
+        let service = ServiceId {
+            service: "a".to_owned(),
+            variant: variant.to_owned(),
+        };
+        let history = store.history(&service, "hello").expect("reads");
+        let runs: Vec<&str> = history.iter().map(|stored| stored.run.as_str()).collect();
+        assert_eq!(runs, expected, "{variant}");
+        assert_eq!(store.history(&service, "person").expect("reads"), []);
+    }
+}
+
+#[test]
 fn a_reader_sees_what_another_handle_appends() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");

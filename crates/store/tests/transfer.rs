@@ -171,6 +171,36 @@ fn an_export_comes_back_and_twice_is_harmless() {
     assert!(!String::from_utf8(out).expect("text").contains("calibration"));
 }
 
+/// Results are grouped by load: the history of a step load must not end where its kind was renamed.
+#[test]
+fn a_stored_load_is_read_under_its_current_name() {
+    let closed = r#""load":{"connections":16,"in_flight":1,"kind":"closed"}"#;
+    let old = r#""load":{"kind":"open","arrival":{"profile":{"kind":"staircase","from":20.0,"step":5.0,"every_ns":1000}}}"#;
+    let export = EXPORT.replace(closed, old);
+    assert_ne!(export, EXPORT);
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    store.import(&mut export.as_bytes(), false).expect("imports");
+    assert!(
+        exported(&store).contains("staircase"),
+        "stored trials are not rewritten"
+    );
+    let is_step_load = |trial: &TrialRecord| trial.load["arrival"]["profile"]["kind"] == "step_load";
+    let runs = all(&store);
+    let trials: Vec<&TrialRecord> = runs
+        .iter()
+        .flat_map(|(_, trials)| trials)
+        .filter(|trial| is_step_load(trial))
+        .collect();
+    assert!(!trials.is_empty());
+    for trial in trials {
+        let history = store.history(&trial.service, &trial.contract).expect("reads");
+        assert!(history.iter().any(|stored| is_step_load(&stored.trial)));
+    }
+    let again = store.import(&mut export.as_bytes(), false).expect("imports");
+    assert_eq!((again.known, again.different.len()), (2, 0));
+}
+
 #[test]
 fn another_run_of_the_same_name_is_told_or_renamed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -41,6 +41,7 @@ pub struct Recording {
     /// Protocol of the load: `http1`, `http2`, `grpc` or `websocket`.
     pub protocol: String,
     /// The load, as the load crate serialises it: an object with `kind`.
+    #[serde(deserialize_with = "crate::upgrade::read_load")]
     pub load: serde_json::Value,
     /// Length of the measurement, s.
     pub duration_s: f64,

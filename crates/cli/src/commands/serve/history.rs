@@ -77,33 +77,9 @@ pub(super) async fn history(
     Ok(Json(lines.await?))
 }
 
-/// The variant under its present name and its earlier ones, which its latest run knows.
-fn names(store: &Store, service: &ServiceId) -> anyhow::Result<Vec<ServiceId>> {
-    for entry in store.runs()? {
-        let record = store.run(&entry.id)?;
-        if let Some(info) = reporting::recorded_services(&record)
-            .into_iter()
-            .flatten()
-            .find(|info| info.is_or_was(service))
-        {
-            let variants = info.formerly.iter().chain([&info.variant]);
-            let id = |variant: &String| ServiceId {
-                service: service.service.clone(),
-                variant: variant.clone(),
-            };
-            return Ok(variants.map(id).collect());
-        }
-    }
-    Ok(vec![service.clone()])
-}
-
 fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<HistorySeries>> {
     let mut by_run: Vec<(String, Vec<TrialRecord>)> = Vec::new();
-    let mut stored = Vec::new();
-    for id in names(store, service)? {
-        stored.extend(store.history(&id, contract)?);
-    }
-    for stored in stored {
+    for stored in store.history(service, contract)? {
         match by_run.iter_mut().find(|(run, _)| *run == stored.run) {
             Some((_, trials)) => trials.push(stored.trial),
             None => by_run.push((stored.run, vec![stored.trial])),
