@@ -7,10 +7,8 @@
 
 mod checks;
 mod error;
-mod labels;
 mod lock;
 mod packing;
-mod progress;
 mod runs;
 mod schema;
 mod transfer;
@@ -19,8 +17,7 @@ mod trials;
 pub use checks::Calibration;
 pub use error::StoreError;
 pub use lock::RunLock;
-pub use progress::Progress;
-pub use runs::RunEntry;
+pub use runs::{Progress, RunEntry};
 pub use transfer::{ExportSummary, ImportSummary};
 pub use trials::StoredTrial;
 

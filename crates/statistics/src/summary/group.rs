@@ -5,7 +5,7 @@ use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
 use super::{Group, Options, ServiceSummary, estimates, service};
-use crate::ranking::rank_range;
+use crate::ranking;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
 use prony_records::{Warning, WarningKind};
 use std::collections::BTreeSet;
@@ -179,8 +179,8 @@ fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons,
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
     let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
-    let ranges = rank_range::ranges(order.len(), verdict);
-    let ranks = rank_range::ranks(&ranges);
+    let ranges = ranking::ranges(order.len(), verdict);
+    let ranks = ranking::ranks(&ranges);
     let ranked: Vec<usize> = (0..order.len()).filter(|&position| !bounds[position]).collect();
     for &position in &ranked {
         let row = &mut rows[order[position]];

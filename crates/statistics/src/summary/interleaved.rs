@@ -11,7 +11,7 @@ use super::sample::ServiceSample;
 use super::speed::{WindowSpeed, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
-use crate::interval::median::median;
+use crate::interval::median;
 use prony_records::{InterleavedWindow, Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,7 +4,7 @@
 //! probe, a constant piece of work, is timed along with each window. The common variation of probe and metric from one window of
 //! a start to the next is removed: an analysis of covariance (Fisher 1932) whose slope is estimated from the windows themselves.
 
-use crate::interval::median::median;
+use crate::interval::median;
 
 /// Fewest steps from one window to the next for estimating the slope.
 const FEWEST_STEPS: usize = 40;
