@@ -23,9 +23,6 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
-/// Exit code after Ctrl-C, as in shells: 128 plus the number of the signal.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {

@@ -3,7 +3,7 @@
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::table;
+use crate::text;
 use anyhow::bail;
 use prony_load::DurationText;
 use prony_runner::project::clean::{CleanOptions, CleanOutcome, Entry, KINDS, Kind, clean, clean_containers};
@@ -96,7 +96,7 @@ fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
     let mut parts = Vec::new();
     if args.dry_run && !entries.is_empty() {
         let rows = removed(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
-        parts.push(table::plain(&["size", "path"], rows));
+        parts.push(text::table(&["size", "path"], rows));
     }
     for entry in entries {
         if let CleanOutcome::Kept(reason) | CleanOutcome::Failed(reason) = &entry.fate {

@@ -5,7 +5,6 @@ mod curves;
 mod descriptions;
 mod details;
 mod group;
-mod metrics;
 mod published;
 mod report;
 
@@ -15,6 +14,6 @@ pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesRe
 pub(crate) use group::ranks;
 pub(crate) use group::said_for_all;
 pub use group::{GroupReport, Row};
-pub use metrics::MetricTable;
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
+pub use report::MetricTable;
 pub use report::{Report, State};

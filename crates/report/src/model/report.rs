@@ -2,13 +2,12 @@
 
 use super::descriptions;
 use super::group::{GroupReport, is_planned_as, planned};
-use super::metrics::MetricTable;
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
-use prony_statistics::Group;
-use serde::Serialize;
-use serde_json::Value;
+use prony_statistics::{Group, Metric};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The results of a run. Keys may be added, but are never renamed.
@@ -141,4 +140,22 @@ fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
                 .any(|check| same(&check.service, &check.variant))
     };
     input.services.iter().filter(named).cloned().collect()
+}
+
+/// A table of all metrics. Its content depends only on the version of prony.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MetricTable;
+
+impl Serialize for MetricTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Metric::ALL.iter().map(|metric| {
+            let row = json!({
+                "title": metric.title(),
+                "unit": metric.unit(),
+                "better": metric.better(),
+                "figures": metric.figures(),
+            });
+            (metric.key(), row)
+        }))
+    }
 }

@@ -5,7 +5,7 @@ mod install;
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::table;
+use crate::text;
 use prony_config::{Catalogue, Plan, PlanOverrides, Requirement, Service, Suite, Toolchain};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
@@ -214,7 +214,7 @@ impl<'a> Diagnosis<'a> {
             };
             vec![self.catalogue.toolchains[name].title.clone(), here]
         });
-        table::plain(&["toolchain", "here"], rows)
+        text::table(&["toolchain", "here"], rows)
     }
 }
 
@@ -268,7 +268,7 @@ fn as_text(patient: &Diagnosis<'_>, findings: &[Finding]) -> String {
     let mut parts = vec![
         patient.headline(),
         patient.toolchains(),
-        table::plain(&["service", "state"], rows),
+        text::table(&["service", "state"], rows),
     ];
     let lacking = patient.lacking().len();
     if lacking > 0 {

@@ -2,7 +2,6 @@
 
 mod args;
 mod live;
-mod standings;
 mod view;
 
 pub(crate) use args::Args;

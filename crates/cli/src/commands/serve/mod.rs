@@ -8,9 +8,9 @@ mod compare;
 mod edit;
 mod guard;
 mod history;
-mod history_series;
 mod live;
 mod metrics;
+mod run_line;
 mod run_summary;
 
 use crate::checkout::{StoreArgs, usage};

@@ -1,7 +1,7 @@
 //! The headline: the verdict, and the most important figures.
 
 use super::{LoadResult, LoadVerdict, kind, llm};
-use crate::format_value::{duration, quantile};
+use crate::text::{duration, quantile};
 use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
 use prony_runner::{number, percent_down};

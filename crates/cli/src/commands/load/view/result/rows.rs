@@ -1,7 +1,7 @@
 //! The rows between the description of a load and its errors: success, status, throughput, latency.
 
 use super::{LoadResult, kind, llm};
-use crate::format_value::quantile;
+use crate::text::quantile;
 use crate::text::{self, row};
 use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};

@@ -1,4 +1,4 @@
-//! A summary of a run in one line.
+//! What a run compared, in one line.
 
 use crate::reporting;
 use prony_records::RunRecord;
