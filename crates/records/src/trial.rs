@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provisional_trial_counts_where_there_is_no_other() {
+    fn a_provisional_trial_counts_only_without_a_final_one() {
         let provisional = TrialRecord {
             provisional: true,
             ..failed(0, Fault::Service)

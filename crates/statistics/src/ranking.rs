@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_cannot_be_told_apart_has_a_range() {
+    fn indistinguishable_services_share_a_range() {
         let verdict = |left: usize, right: usize| match (left, right) {
             (0 | 1, 2) => Verdict::Faster,
             (2, 0 | 1) => Verdict::Slower,

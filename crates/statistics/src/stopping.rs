@@ -262,7 +262,10 @@ pub fn variation(builds: &[Vec<Vec<f64>>]) -> Result<Variation, StatisticsError>
         })
         .filter(|build: &Vec<f64>| !build.is_empty())
         .collect();
-    let (Some(within), Some(between)) = (pooled(starts.iter().copied()), pooled(means.iter())) else {
+    let (Some(within), Some(between)) = (
+        pooled_variance(starts.iter().copied()),
+        pooled_variance(means.iter()),
+    ) else {
         return Err(needed(starts.len()));
     };
     let intervals = harmonic(starts.iter().map(|start| start.len()));
@@ -324,7 +327,7 @@ fn variance(values: &[f64]) -> f64 {
 }
 
 /// The pooled variance within samples; `None` without a degree of freedom.
-fn pooled<'a>(samples: impl Iterator<Item = &'a Vec<f64>>) -> Option<f64> {
+fn pooled_variance<'a>(samples: impl Iterator<Item = &'a Vec<f64>>) -> Option<f64> {
     let (mut sum, mut freedom) = (0.0, 0.0);
     for sample in samples.filter(|sample| sample.len() > 1) {
         let own = (sample.len() - 1) as f64;

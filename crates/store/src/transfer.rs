@@ -292,7 +292,7 @@ impl Store {
                 .collect()
         };
         let rows = read().map_err(self.failed("read the checks"))?.into_iter();
-        rows.map(|(at, text)| Ok((at, parsed("check matrix", &text)?)))
+        rows.map(|(at, text)| Ok((at, parse_stored("check matrix", &text)?)))
             .collect()
     }
 
@@ -304,7 +304,7 @@ impl Store {
             rows.collect()
         };
         let rows = read().map_err(self.failed("read the calibrations"))?.into_iter();
-        rows.map(|(machine, at, text)| Ok((machine, at, parsed("calibration", &text)?)))
+        rows.map(|(machine, at, text)| Ok((machine, at, parse_stored("calibration", &text)?)))
             .collect()
     }
 
@@ -340,7 +340,7 @@ fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-fn parsed(what: &'static str, text: &str) -> Result<Value, StoreError> {
+fn parse_stored(what: &'static str, text: &str) -> Result<Value, StoreError> {
     crate::from_json(what, "of the store", text)
 }
 

@@ -113,7 +113,7 @@ impl Store {
             |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
         .collect()
     }
 
@@ -126,7 +126,7 @@ impl Store {
             |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
+        .map(|(sequence, run, record)| Ok(parse_trial(sequence, run, record)?.trial))
         .collect()
     }
 
@@ -139,7 +139,7 @@ impl Store {
             |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
         .collect()
     }
 
@@ -213,7 +213,7 @@ impl Store {
     }
 }
 
-fn stored(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
+fn parse_trial(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
     let trial = serde_json::from_value(record).map_err(|source| StoreError::Record {
         what: "trial",
         which: sequence.to_string(),

@@ -118,7 +118,7 @@ fn a_finished_run_has_an_end_and_its_warnings() {
 }
 
 #[test]
-fn a_run_that_was_continued_to_its_end_no_longer_says_that_its_budget_was_spent() {
+fn a_run_that_was_continued_to_its_end_loses_the_budget_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     store
@@ -200,7 +200,7 @@ fn a_trial_of_no_run_is_refused() {
 }
 
 #[test]
-fn news_and_history_are_told_apart() {
+fn new_trials_and_history_are_read_separately() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     for id in ["one", "two"] {
@@ -383,7 +383,7 @@ fn check_matrices_and_calibrations_are_found() {
 }
 
 #[test]
-fn a_store_that_is_not_there_is_not_made_by_a_reader() {
+fn a_reader_does_not_create_a_missing_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");
     let missing = Store::open_existing(&path).expect_err("is missing").to_string();
@@ -470,7 +470,7 @@ fn what_was_appended_survives_a_kill() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_gives_no_name_twice() {
+fn run_names_are_unique_although_the_clock_was_set_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     let wanted = "2026-11-21T08-30-00-quick";

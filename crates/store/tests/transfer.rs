@@ -49,7 +49,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 #[test]
-fn every_kept_store_is_read_and_says_the_same() {
+fn stores_of_every_schema_have_the_same_contents() {
     let folder = tempfile::tempdir().expect("a folder");
     for (schema, statements) in KEPT {
         // The first stores had no application ID.
@@ -148,7 +148,7 @@ fn heads_are_trials_without_their_series() {
 }
 
 #[test]
-fn an_export_comes_back_and_twice_is_harmless() {
+fn an_export_can_be_imported_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let first = store.import(&mut EXPORT.as_bytes(), false).expect("imports");
@@ -202,7 +202,7 @@ fn a_stored_load_is_read_under_its_current_name() {
 }
 
 #[test]
-fn another_run_of_the_same_name_is_told_or_renamed() {
+fn another_run_of_the_same_name_is_reported_or_renamed() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let runs = store.import(&mut EXPORT.as_bytes(), false).expect("imports").runs;
@@ -228,7 +228,7 @@ fn another_run_of_the_same_name_is_told_or_renamed() {
 }
 
 #[test]
-fn what_a_later_version_adds_is_kept() {
+fn unknown_keys_of_a_later_version_are_preserved() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let later = EXPORT.replace("{\"trial\":{", "{\"trial\":{\"a_later_key\":[1,2,3,4],");
@@ -237,7 +237,7 @@ fn what_a_later_version_adds_is_kept() {
 }
 
 #[test]
-fn what_is_no_whole_export_is_told_and_leaves_whole_runs() {
+fn an_incomplete_export_is_reported_and_its_complete_runs_are_imported() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines: Vec<&str> = EXPORT.lines().collect();
     let cut = lines[..lines.len() - 1].join("\n");

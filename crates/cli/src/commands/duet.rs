@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = CleanOptions {
+    let options = CleanOptions {
         pair: ComparisonPair {
             first: &ServiceSelector::parse(&args.first),
             second: &ServiceSelector::parse(&args.second),
@@ -100,7 +100,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
-    let outcome = duet::play(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
+    let outcome = duet::play(&options, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {
         serde_json::to_string_pretty(&outcome)?
     } else {

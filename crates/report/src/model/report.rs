@@ -1,7 +1,7 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
 use super::descriptions;
-use super::group::{GroupReport, is_planned_as, planned};
+use super::group::{GroupReport, is_planned_as, planned_groups};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
@@ -83,7 +83,7 @@ impl Report {
                 (None, false) => State::Unfinished,
             },
             planned_trials: run.planned_trials,
-            trials: ended(input.trials),
+            trials: ended_trials(input.trials),
             seed: run.seed.to_string(),
             confidence: input
                 .summary
@@ -115,14 +115,16 @@ impl Report {
 }
 
 /// A repeated trial counts once.
-fn ended(trials: &[TrialRecord]) -> u32 {
+fn ended_trials(trials: &[TrialRecord]) -> u32 {
     let places: BTreeSet<u32> = trials.iter().map(|trial| trial.place).collect();
     places.len() as u32
 }
 
 /// The trials of a round run in random order; readers expect the order of the plan.
 fn place_in_plan(plan: &Value, group: &Group) -> usize {
-    let found = planned(plan).iter().position(|entry| is_planned_as(entry, group));
+    let found = planned_groups(plan)
+        .iter()
+        .position(|entry| is_planned_as(entry, group));
     found.unwrap_or(usize::MAX)
 }
 

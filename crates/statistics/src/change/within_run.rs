@@ -51,7 +51,7 @@ pub fn compare_in_run(
             continue;
         };
         let mut changes = Vec::new();
-        for metric in options.wanted(group.ranked_by) {
+        for metric in options.compared_metrics(group.ranked_by) {
             let (Some(then), Some(present)) = (estimated(old, metric), estimated(now, metric)) else {
                 continue;
             };

@@ -29,7 +29,10 @@ impl RangeDistributions {
 }
 
 /// The pairs that each of [`WAYS`] declares different at 5 %.
-pub(super) fn declared(table: &crate::design::Table, ranges: &mut RangeDistributions) -> [Vec<bool>; 3] {
+pub(super) fn declared_different(
+    table: &crate::design::Table,
+    ranges: &mut RangeDistributions,
+) -> [Vec<bool>; 3] {
     let raws = raw_differences(table);
     let count = raws.len() as f64;
     let p_values: Vec<f64> = raws
@@ -48,7 +51,7 @@ pub(super) fn declared(table: &crate::design::Table, ranges: &mut RangeDistribut
 
 /// For each of [`WAYS`]: the share of rankings with a false difference if nothing differs, and the share of pairs found if all
 /// differ.
-fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64; 3], [f64; 3]) {
+fn error_and_power(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64; 3], [f64; 3]) {
     let (mut wrong, mut found) = ([0.0; 3], [0.0; 3]);
     let (mut ranges, mut source) = (RangeDistributions::default(), Source::new(51));
     let services = deviations.len();
@@ -62,8 +65,8 @@ fn compared(deviations: &[f64], rounds: u32, noise: Noise, boards: u32) -> ([f64
         ..equal.clone()
     };
     for _ in 0..boards {
-        let on_equal = declared(&source.board(&equal, noise), &mut ranges);
-        let on_apart = declared(&source.board(&apart, noise), &mut ranges);
+        let on_equal = declared_different(&source.board(&equal, noise), &mut ranges);
+        let on_apart = declared_different(&source.board(&apart, noise), &mut ranges);
         for way in 0..WAYS.len() {
             wrong[way] += f64::from(u8::from(on_equal[way].contains(&true))) / f64::from(boards);
             let share = on_apart[way].iter().filter(|&&told| told).count();
@@ -85,7 +88,7 @@ fn bonferroni_alone_errs_rarely_and_has_intervals() {
     ] {
         for rounds in [3, 5] {
             for noise in [Noise::Normal, Noise::TwoModes] {
-                let (wrong, found) = compared(&deviations, rounds, noise, boards);
+                let (wrong, found) = error_and_power(&deviations, rounds, noise, boards);
                 for (way, name_of) in WAYS.iter().enumerate() {
                     println!(
                         "{name}, {noise:?}, {rounds} rounds, {name_of}: {:.1} % of rankings with a false difference, {:.0} % of \

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yardstick_that_says_nothing_changes_little() {
+    fn an_uncorrelated_cpu_speed_probe_changes_little() {
         let mut random = SmallRng::seed_from_u64(5);
         let (mut before, mut after) = (0.0, 0.0);
         for _ in 0..20 {

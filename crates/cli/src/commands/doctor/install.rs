@@ -26,7 +26,7 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     for toolchain in &wanted {
         eprintln!("  {}", toolchain.how_to_install(system()));
     }
-    if !yes && !agreed()? {
+    if !yes && !ask_to_continue()? {
         eprintln!("nothing was installed");
         return Ok(Exit::Fine);
     }
@@ -57,10 +57,10 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
 
 /// The missing toolchains, each after those that its own installation needs.
 fn with_their_needs<'a>(patient: &Diagnosis<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut ordered = Vec::new();
     for one in lacking {
-        add(patient, one.toolchain, &mut seen, &mut ordered);
+        add(patient, one.toolchain, &mut visited, &mut ordered);
     }
     let absent = |toolchain: &Toolchain| {
         lacking.iter().any(|one| one.toolchain.name == toolchain.name)
@@ -73,15 +73,15 @@ fn with_their_needs<'a>(patient: &Diagnosis<'a>, lacking: &[MissingToolchain<'a>
 fn add<'a>(
     patient: &Diagnosis<'a>,
     toolchain: &'a Toolchain,
-    seen: &mut BTreeSet<&'a str>,
+    visited: &mut BTreeSet<&'a str>,
     ordered: &mut Vec<&'a Toolchain>,
 ) {
-    if !seen.insert(&toolchain.name) {
+    if !visited.insert(&toolchain.name) {
         return;
     }
     for need in &toolchain.needs {
         if let Some(need) = patient.catalogue.toolchains.get(need) {
-            add(patient, need, seen, ordered);
+            add(patient, need, visited, ordered);
         }
     }
     ordered.push(toolchain);
@@ -92,7 +92,7 @@ fn from_packages(toolchain: &Toolchain) -> bool {
     toolchain.install.is_none() && toolchain.packages.contains_key(&System::Debian)
 }
 
-fn agreed() -> anyhow::Result<bool> {
+fn ask_to_continue() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(bad_input(anyhow!(
             "standard input is not a terminal, so prony cannot ask: add --yes to install without asking"
@@ -165,7 +165,7 @@ fn apt(arguments: &[&str]) -> anyhow::Result<()> {
         .args(arguments)
         .env("DEBIAN_FRONTEND", "noninteractive");
     let line = format!("apt-get {}", arguments.join(" "));
-    told(command, &line).map_err(|error| {
+    run_command(command, &line).map_err(|error| {
         if is_root {
             error
         } else {
@@ -184,11 +184,11 @@ fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
         .env("PIP_CACHE_DIR", cache.join("pip"))
         .env("npm_config_cache", cache.join("npm"))
         .env("PRONY_M2", cache.join("m2"));
-    told(command, line)
+    run_command(command, line)
 }
 
 /// Runs a command with its output on standard error, because standard output is for results.
-fn told(mut command: Command, line: &str) -> anyhow::Result<()> {
+fn run_command(mut command: Command, line: &str) -> anyhow::Result<()> {
     command.stdin(Stdio::null()).stdout(std::io::stderr());
     let status = command
         .status()

@@ -155,7 +155,7 @@ fn here(
 ) -> anyhow::Result<Option<Recording>> {
     match prony_generator::run(job, on_event, commands) {
         Err(EngineError::Stopped) => Ok(None),
-        other => other.map(Some).map_err(told),
+        other => other.map(Some).map_err(engine_failure),
     }
 }
 
@@ -204,19 +204,19 @@ fn keep(
 /// Runs a job; errors in the job are bad input.
 pub(crate) fn carry_out(job: &Job, on_event: &mut dyn FnMut(Event)) -> anyhow::Result<Recording> {
     let (_commands, none) = mpsc::channel::<Command>();
-    prony_generator::run(job, on_event, &none).map_err(told)
+    prony_generator::run(job, on_event, &none).map_err(engine_failure)
 }
 
 /// An invalid command line is bad input, but a service that could not be asked for its methods is a failure.
 pub(crate) fn no_job(error: JobError) -> anyhow::Error {
     match error {
-        JobError::Description(DescriptionError::Unreachable(error)) => told(error),
+        JobError::Description(DescriptionError::Unreachable(error)) => engine_failure(error),
         error => bad_input(error),
     }
 }
 
 /// An error of the generator: bad input if the user can fix it, else a failure.
-pub(crate) fn told(error: EngineError) -> anyhow::Error {
+pub(crate) fn engine_failure(error: EngineError) -> anyhow::Error {
     if error.is_bad_input() {
         bad_input(error)
     } else {

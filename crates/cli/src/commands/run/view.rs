@@ -172,7 +172,7 @@ impl View {
         ));
     }
 
-    fn ended(&mut self, record: &TrialRecord) {
+    fn show_ended_trial(&mut self, record: &TrialRecord) {
         if let Some(whole) = &self.whole {
             whole.inc(1);
         }
@@ -286,7 +286,7 @@ impl SessionObserver for View {
                 self.now.set_message(self.current.clone());
             }
             Progress::Interval { phase, interval, .. } => self.interval(*phase, interval),
-            Progress::Ended(record) => self.ended(record),
+            Progress::Ended(record) => self.show_ended_trial(record),
             Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
             Progress::LeavesOut { round, entries } => self.leaves_out(*round, entries),
             Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),

@@ -69,7 +69,7 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
     let listed = |store: &Store, entry: RunEntry| {
         let record = store.run(&entry.id)?;
         Ok(ListedRun {
-            compared: run_line::compared(&record),
+            compared: run_line::run_line(&record),
             running: reporting::is_running(store, &record)?,
             entry,
         })
@@ -90,7 +90,7 @@ pub(super) async fn run(
 ) -> Result<Json<Value>, Failure> {
     let report = blocking(&state, move |store, state| {
         let run = store.find_run(&run)?;
-        let mut data = page_data(&reporting::report(store, &run, &state.beside)?)?;
+        let mut data = page_data(&reporting::report(store, &run, &state.context)?)?;
         data["label"] = store.label(&run)?.into();
         Ok(data)
     });

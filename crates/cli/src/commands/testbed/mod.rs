@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Reads the testbed file, which these commands require.
-fn needed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
+fn required_testbed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
     let checkout = Checkout::find().ok();
     let file = args.read(checkout.as_ref())?;
     file.ok_or_else(|| {

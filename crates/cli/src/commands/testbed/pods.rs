@@ -22,12 +22,12 @@ pub(crate) struct CleanArgs {
 }
 
 pub(crate) fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
-    let file = super::needed(&args.testbed)?;
+    let file = super::required_testbed(&args.testbed)?;
     let cluster = super::cluster(&file)?;
     let found = left(cluster)?;
     if args.json {
-        let told = json!({ "schema": prony_records::SCHEMA, "namespace": cluster.namespace, "removed": args.yes, "found": found });
-        print(&told.to_string())?;
+        let output = json!({ "schema": prony_records::SCHEMA, "namespace": cluster.namespace, "removed": args.yes, "found": found });
+        print(&output.to_string())?;
     } else {
         print(&text(&found, &cluster.namespace, args.yes))?;
     }
@@ -37,7 +37,7 @@ pub(crate) fn clean(args: &CleanArgs) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn text(found: &[LeftoverObject], namespace: &str, goes: bool) -> String {
+fn text(found: &[LeftoverObject], namespace: &str, is_removed: bool) -> String {
     if found.is_empty() {
         return format!("prony has nothing in the namespace {namespace}");
     }
@@ -54,7 +54,7 @@ fn text(found: &[LeftoverObject], namespace: &str, goes: bool) -> String {
             or_dash(&one.what),
         ]
     });
-    let last = if goes {
+    let last = if is_removed {
         "removing it"
     } else {
         "`prony testbed clean --yes` removes it, even if it belongs to a run in progress"
@@ -87,7 +87,9 @@ pub(crate) struct RbacArgs {
 pub(crate) fn print_role(args: &RbacArgs) -> anyhow::Result<Exit> {
     let namespace = match &args.namespace {
         Some(namespace) => namespace.clone(),
-        None => super::cluster(&super::needed(&args.testbed)?)?.namespace.clone(),
+        None => super::cluster(&super::required_testbed(&args.testbed)?)?
+            .namespace
+            .clone(),
     };
     if !is_label(&namespace, 63) {
         let text = "is not a name of a namespace: use lower-case letters, digits and dashes";
