@@ -339,7 +339,7 @@ impl WarningKind {
             Self::NoValidReply => invalid(Scope::Service, "No reply was valid, so there is no result."),
             Self::FewValidReplies => invalid(
                 Scope::Service,
-                "Fewer than half of the requests had a valid reply, so there is no result.",
+                "There is no result: fewer than half of the requests had a valid reply.",
             ),
             Self::GeneratorSaturated => limits(
                 Bottleneck::Generator,
