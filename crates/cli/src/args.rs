@@ -22,12 +22,12 @@ pub(crate) struct Arguments {
     pub(crate) command: Command,
 }
 
-// One line per command: its arguments and its code are in its own file.
+// One line per command. Its arguments and its code are in `commands/`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     #[command(hide = true)]
-    Agent(commands::agent::Args),
-    Backend(commands::backend::Args),
+    Agent(commands::helpers::AgentArgs),
+    Backend(commands::servers::BackendArgs),
     Build(commands::build::Args),
     Check(Box<commands::check::Args>),
     Calibrate(commands::calibrate::Args),
@@ -35,35 +35,35 @@ pub(crate) enum Command {
     Capacity(Box<commands::capacity::Args>),
     Clean(commands::clean::Args),
     Compare(Box<commands::compare::Args>),
-    Completions(commands::completions::Args),
+    Completions(commands::generated::CompletionsArgs),
     Doctor(commands::doctor::Args),
     Duet(Box<commands::duet::Args>),
     #[command(hide = true)]
-    Granted(commands::cpu_grant::Args),
+    Granted(commands::helpers::GrantedArgs),
     Init(commands::init::Args),
     #[command(alias = "lab")]
     Testbed(commands::testbed::Args),
     #[command(hide = true)]
-    Link(commands::link::Args),
+    Link(commands::helpers::LinkArgs),
     List(commands::list::Args),
     Load(Box<commands::load::Args>),
-    Man(commands::man::Args),
+    Man(commands::generated::ManArgs),
     New(commands::new::Args),
     Report(commands::report::Args),
     Serve(commands::serve::Args),
     Run(Box<commands::run::Args>),
     Store(commands::store::Args),
     #[command(hide = true)]
-    Toy(commands::toy::Args),
+    Toy(commands::servers::ToyArgs),
     #[command(hide = true)]
-    Supervise(commands::supervise::Args),
+    Supervise(commands::helpers::SuperviseArgs),
 }
 
 impl Command {
     pub(crate) fn run(self) -> anyhow::Result<Exit> {
         match self {
-            Self::Agent(args) => commands::agent::run(args),
-            Self::Backend(args) => commands::backend::run(&args),
+            Self::Agent(args) => commands::helpers::agent(args),
+            Self::Backend(args) => commands::servers::backend(&args),
             Self::Build(args) => commands::build::run(&args),
             Self::Check(args) => commands::check::run(&args),
             Self::Calibrate(args) => commands::calibrate::run(&args),
@@ -71,23 +71,23 @@ impl Command {
             Self::Capacity(args) => commands::capacity::run(&args),
             Self::Clean(args) => commands::clean::run(&args),
             Self::Compare(args) => commands::compare::run(&args),
-            Self::Completions(args) => commands::completions::run(&args, Arguments::command()),
+            Self::Completions(args) => commands::generated::completions(&args, Arguments::command()),
             Self::Doctor(args) => commands::doctor::run(&args),
             Self::Duet(args) => commands::duet::run(&args),
-            Self::Granted(args) => commands::cpu_grant::run(&args),
+            Self::Granted(args) => commands::helpers::granted(&args),
             Self::Init(args) => commands::init::run(&args),
             Self::Testbed(args) => commands::testbed::run(&args),
-            Self::Link(args) => commands::link::run(&args),
+            Self::Link(args) => commands::helpers::link(&args),
             Self::List(args) => commands::list::run(&args),
             Self::Load(args) => commands::load::run(&args),
-            Self::Man(args) => commands::man::run(&args, Arguments::command()),
+            Self::Man(args) => commands::generated::man(&args, Arguments::command()),
             Self::New(args) => commands::new::run(&args),
             Self::Report(args) => commands::report::run(&args),
             Self::Serve(args) => commands::serve::run(&args),
             Self::Run(args) => commands::run::run(&args),
             Self::Store(args) => commands::store::run(&args),
-            Self::Toy(args) => commands::toy::run(&args),
-            Self::Supervise(args) => commands::supervise::run(&args),
+            Self::Toy(args) => commands::servers::toy(&args),
+            Self::Supervise(args) => commands::helpers::supervise(&args),
         }
     }
 }

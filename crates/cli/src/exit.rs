@@ -23,9 +23,6 @@ pub(crate) enum Exit {
     Interrupted,
 }
 
-/// Exit code after Ctrl-C, as in shells: 128 plus the number of the signal.
-pub(crate) const INTERRUPTED: u8 = 130;
-
 impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
@@ -67,7 +64,7 @@ pub(crate) struct BadInput(anyhow::Error);
 
 impl fmt::Display for BadInput {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&told(&self.0))
+        formatter.write_str(&error_text(&self.0))
     }
 }
 
@@ -123,7 +120,7 @@ fn tell_json(exit: u8, kind: ErrorKind, text: &str, advice: Option<&str>) {
 }
 
 /// An error with its causes, each only once: the texts of many errors contain the text of their cause.
-pub(crate) fn told(error: &anyhow::Error) -> String {
+pub(crate) fn error_text(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {
@@ -137,7 +134,7 @@ pub(crate) fn told(error: &anyhow::Error) -> String {
 
 /// Reports to the user what failed, and returns the exit code.
 pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
-    eprintln!("prony: {}", told(error));
+    eprintln!("prony: {}", error_text(error));
     let bench = || error.chain().find_map(<dyn Error>::downcast_ref::<CommandError>);
     let engine = || error.chain().find_map(<dyn Error>::downcast_ref::<EngineError>);
     let (code, kind) = if error.chain().any(<dyn Error>::is::<BadInput>)
@@ -152,7 +149,12 @@ pub(crate) fn explain(error: &anyhow::Error, json: bool) -> ExitCode {
         (1, ErrorKind::Internal)
     };
     if json {
-        tell_json(code, kind, &told(error), engine().and_then(EngineError::advice));
+        tell_json(
+            code,
+            kind,
+            &error_text(error),
+            engine().and_then(EngineError::advice),
+        );
     }
     ExitCode::from(code)
 }
@@ -162,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told() {
+    fn a_cause_is_printed_once() {
         #[derive(Debug, thiserror::Error)]
         #[error("operation `a`: {source}")]
         struct Outer {
@@ -170,9 +172,9 @@ mod tests {
         }
         let error = bad_input(Outer { source: fmt::Error });
         let cause = fmt::Error.to_string();
-        assert_eq!(told(&error), format!("operation `a`: {cause}"));
+        assert_eq!(error_text(&error), format!("operation `a`: {cause}"));
         let wrapped = error.context("reading");
-        assert_eq!(told(&wrapped), format!("reading: operation `a`: {cause}"));
+        assert_eq!(error_text(&wrapped), format!("reading: operation `a`: {cause}"));
     }
 
     #[test]

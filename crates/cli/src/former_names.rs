@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_after_two_hyphens_is_not_a_flag() {
+    fn arguments_after_two_hyphens_are_not_flags() {
         assert_eq!(of("prony compare -- --lab", &[]), [""; 0]);
     }
 }

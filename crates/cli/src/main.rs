@@ -1,13 +1,12 @@
 //! The binary `prony`: reads the command line, runs one command, and turns its result into an exit code.
 //!
-//! Commands are in `commands/`, one file each. They connect the other crates and hold no logic that could be in one of those.
+//! Commands are in `commands/`. They connect the other crates and hold no logic that could be in one of those.
 //! Only this file may end the process. Start with `args`, which lists the commands.
 
 mod args;
 mod checkout;
 mod commands;
 mod exit;
-mod format_value;
 mod former_names;
 mod http_server;
 mod output;
@@ -17,8 +16,6 @@ mod signals;
 mod telemetry;
 mod text;
 mod variance_text;
-
-use text::table;
 
 use anyhow::Context as _;
 use clap::Parser as _;

@@ -87,20 +87,20 @@ fn references(folder: &Path) -> anyhow::Result<Vec<References>> {
 }
 
 /// The report of a run in its current state.
-pub(crate) fn report(store: &Store, run: &str, beside: &ReportContext) -> anyhow::Result<Report> {
+pub(crate) fn report(store: &Store, run: &str, context: &ReportContext) -> anyhow::Result<Report> {
     let mut record = store.run(run)?;
     // A run of an earlier version did not record them.
-    add_ceilings(&mut record.plan, |name| beside.offers().contracts.get(name));
+    add_ceilings(&mut record.plan, |name| context.offers().contracts.get(name));
     let trials = store.trials(run)?;
     let summary = summary(&record, &trials)?;
     let checks = store.check_matrix(Some(run))?;
-    let services = services_of(&record, beside);
+    let services = services_of(&record, context);
     let input = Input {
         run: &record,
         trials: &trials,
         summary: &summary,
         services: &services,
-        references: &beside.references,
+        references: &context.references,
         checks: checks.as_ref(),
         running: is_running(store, &record)?,
     };
@@ -126,16 +126,16 @@ fn calibration_sentence(store: &Store, run: &RunRecord) -> anyhow::Result<Option
         } else {
             "A CHECK FAILED, so the results may be wrong"
         };
-        let seen = calibration
+        let smallest_difference = calibration
             .noise
             .smallest_differences
             .iter()
-            .find(|seen| seen.rounds == CITED_ROUNDS);
-        let smallest = seen.map_or_else(String::new, |seen| {
+            .find(|smallest_difference| smallest_difference.rounds == CITED_ROUNDS);
+        let smallest = smallest_difference.map_or_else(String::new, |smallest_difference| {
             format!(
                 "; {} rounds show differences of {:.1} % or more",
-                seen.rounds,
-                100.0 * seen.difference
+                smallest_difference.rounds,
+                100.0 * smallest_difference.difference
             )
         });
         let short = if calibration.short {
@@ -169,12 +169,12 @@ pub(crate) fn is_running(store: &Store, run: &RunRecord) -> anyhow::Result<bool>
     let (sequence, _) = store.trial_count(&run.id)?;
     let last = store.trials_after(&run.id, sequence - 1)?;
     let progress = store.progress(&run.id)?.map(|progress| progress.at);
-    let heard = [
+    let signs_of_life = [
         Some(&run.started_at),
         progress.as_ref(),
         last.last().map(|stored| &stored.trial.started_at),
     ];
-    Ok(heard.into_iter().flatten().any(|at| is_recent(at)))
+    Ok(signs_of_life.into_iter().flatten().any(|at| is_recent(at)))
 }
 
 fn is_recent(at: &str) -> bool {

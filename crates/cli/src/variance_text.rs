@@ -16,7 +16,7 @@ const LEVELS: [(Level, &str, &str); 3] = [
 pub(crate) fn sentences(report: &Report) -> Vec<String> {
     let precision = precision_of(&report.plan);
     let several = report.groups.len() > 1;
-    let told = report.groups.iter().filter_map(|group| {
+    let all = report.groups.iter().filter_map(|group| {
         let rows: Vec<&ServiceSummary> = group.services.iter().map(|row| &row.summary).collect();
         let name = if several {
             format!(" of {}, {}", group.workload, group.load_text)
@@ -25,7 +25,7 @@ pub(crate) fn sentences(report: &Report) -> Vec<String> {
         };
         sentence(&rows, &name, precision)
     });
-    told.collect()
+    all.collect()
 }
 
 fn sentence(rows: &[&ServiceSummary], name: &str, precision: f64) -> Option<String> {

@@ -56,13 +56,13 @@ fn json(output: &Output) -> Value {
 }
 
 /// The object of `--json`, which must match its schema.
-fn told(output: &Output) -> Value {
+fn checked_json(output: &Output) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema/call.schema.json");
     let schema: Value = serde_json::from_slice(&std::fs::read(path).expect("the schema")).expect("JSON");
     let schema = Schema::compile(&schema).expect("a schema");
-    let told = json(output);
-    assert_eq!(schema.judge(&told), Ok(()), "{told}");
-    told
+    let message = json(output);
+    assert_eq!(schema.judge(&message), Ok(()), "{message}");
+    message
 }
 
 #[test]
@@ -92,13 +92,16 @@ fn the_place_may_come_from_the_environment() {
         .output()
         .expect("prony runs");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = told(&output);
-    assert_eq!(told["request"]["path"], "/api/fib/3");
-    assert_eq!(told["reply"], "0 1 1 2");
-    assert_eq!(told["as_expected"], true);
-    assert_eq!(told["status"], 200);
-    assert!(told["time_ns"].as_u64().is_some_and(|time| time > 0), "{told}");
-    assert_eq!(told["headers"]["content-type"], "text/plain");
+    let message = checked_json(&output);
+    assert_eq!(message["request"]["path"], "/api/fib/3");
+    assert_eq!(message["reply"], "0 1 1 2");
+    assert_eq!(message["as_expected"], true);
+    assert_eq!(message["status"], 200);
+    assert!(
+        message["time_ns"].as_u64().is_some_and(|time| time > 0),
+        "{message}"
+    );
+    assert_eq!(message["headers"]["content-type"], "text/plain");
 }
 
 #[test]
@@ -106,18 +109,18 @@ fn what_the_contract_does_not_foresee_is_called_and_not_judged() {
     let url = format!("http://{}", server("404 Not Found", "application/json", "{}"));
     let output = call(&["person", "getPerson", "id=77", "--url", &url, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let told = told(&output);
-    assert_eq!(told["request"]["path"], "/person/77");
+    let message = checked_json(&output);
+    assert_eq!(message["request"]["path"], "/person/77");
     assert_eq!(
-        (&told["status"], &told["as_expected"]),
+        (&message["status"], &message["as_expected"]),
         (&404.into(), &Value::Null)
     );
-    assert_eq!(told["reply"], serde_json::json!({}));
+    assert_eq!(message["reply"], serde_json::json!({}));
 }
 
 #[test]
-fn bad_input_is_told_with_what_there_is() {
-    for (arguments, told) in [
+fn bad_input_is_reported_with_the_alternatives() {
+    for (arguments, message) in [
         (
             &["persons", "getPerson"][..],
             "no contract `persons`: known contracts are",
@@ -146,8 +149,8 @@ fn bad_input_is_told_with_what_there_is() {
         let output = call(arguments);
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
         assert!(
-            text(&output.stderr).contains(told),
-            "{told}: {}",
+            text(&output.stderr).contains(message),
+            "{message}: {}",
             text(&output.stderr)
         );
     }
@@ -180,5 +183,5 @@ fn a_reference_service_is_started_for_it() {
     );
     let output = call(&["person", "getPerson", "77", "--grpc", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    assert_eq!(told(&output)["grpc_status"], 5);
+    assert_eq!(checked_json(&output)["grpc_status"], 5);
 }

@@ -83,7 +83,7 @@ fn a_right_server_passes() {
 }
 
 #[test]
-fn a_wrong_server_fails_with_code_3_and_says_why() {
+fn a_wrong_server_fails_with_code_3_and_a_reason() {
     let url = format!("http://{}", server("Hello, World!\n"));
     let folder = tempfile::tempdir().expect("a folder");
     let junit = folder.path().join("check.xml");
@@ -108,7 +108,7 @@ fn a_wrong_server_fails_with_code_3_and_says_why() {
 }
 
 #[test]
-fn json_goes_to_standard_output_alone() {
+fn json_is_printed_to_standard_output_only() {
     let url = format!("http://{}", server("Hello, World"));
     let output = prony(&["check", "--url", &url, "hello", "--json"]);
     assert_eq!(output.status.code(), Some(3));
@@ -140,7 +140,7 @@ fn json_goes_to_standard_output_alone() {
 }
 
 #[test]
-fn nobody_who_listens_is_a_failure_and_no_crash() {
+fn a_refused_connection_is_a_failure() {
     let url = format!("http://127.0.0.1:{}", ports::reserved());
     let output = prony(&["check", "--url", &url, "hello"]);
     assert_eq!(output.status.code(), Some(3), "{}", err(&output));
@@ -148,7 +148,7 @@ fn nobody_who_listens_is_a_failure_and_no_crash() {
 }
 
 #[test]
-fn bad_input_is_told_with_code_2() {
+fn bad_input_exits_with_code_2() {
     let folder = tempfile::tempdir().expect("a folder");
     let own = folder.path().join("toy");
     std::fs::create_dir(&own).expect("a folder");
@@ -196,7 +196,7 @@ fn bad_input_is_told_with_code_2() {
 }
 
 #[test]
-fn the_backend_says_where_it_listens_and_ends_on_term() {
+fn the_backend_prints_its_address_and_ends_on_term() {
     let mut backend = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["backend", "--delay", "1ms"])
         // Shells set this to the name of the machine.

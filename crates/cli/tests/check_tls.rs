@@ -1,6 +1,6 @@
 //! `prony check`, `prony call` and `prony new contract --record` over TLS.
 
-use crate::common::{Request, listen, talk, told};
+use crate::common::{Request, listen, stderr_of, talk};
 use crate::tls::{Front, typed};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -43,7 +43,7 @@ fn prony(arguments: &[&str]) -> Output {
 
 /// Everything that was printed.
 fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), told(output))
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_of(output))
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_contract_is_recorded_from_a_server_with_tls() {
 }
 
 #[test]
-fn what_is_wrong_between_the_two_is_told() {
+fn a_mismatch_of_tls_settings_is_reported() {
     let behind = plain();
     let front = Front::before(behind, &["http/1.1"]);
     let other = Front::before(behind, &[]);
@@ -156,7 +156,7 @@ fn what_is_wrong_between_the_two_is_told() {
 }
 
 #[test]
-fn files_that_name_nobody_are_bad_input() {
+fn files_without_a_certificate_are_bad_input() {
     let front = Front::before(plain(), &[]);
     let folder = tempfile::tempdir().expect("a folder");
     let empty = folder.path().join("empty.pem");

@@ -165,7 +165,7 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
 
 /// 2 % slower than the base, as some earlier runs were: neither a regression nor proven not to be one.
 #[test]
-fn an_inconclusive_comparison_says_so_and_fails_on_request() {
+fn an_inconclusive_comparison_fails_on_request() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path(), 0.98, |_| {});
     let compare = ["compare", "base-run", "new-run", "--history", "--tie", "0"];

@@ -1,6 +1,6 @@
 //! `prony load` and `prony capacity`: command lines, output and exit codes.
 
-use crate::common::{json_of, prony, server, shown, told};
+use crate::common::{json_of, prony, server, shown, stderr_of};
 use crate::ports;
 use prony_schema::Schema;
 use serde_json::{Value, json};
@@ -47,7 +47,12 @@ fn the_json_of_every_kind_of_load_fits_its_schema() {
         );
         let is_wrong = more[0] == wrong;
         let code = if is_wrong { 3 } else { 0 };
-        assert_eq!(output.status.code(), Some(code), "{more:?}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{more:?}: {}",
+            stderr_of(&output)
+        );
         let recording = json_of(&output);
         assert_eq!(schema.judge(&recording), Ok(()), "{more:?}");
         assert_eq!(
@@ -77,7 +82,7 @@ fn an_objective_decides_the_exit_code() {
 }
 
 #[test]
-fn what_is_typed_wrong_is_told_with_exit_code_2() {
+fn a_wrong_option_exits_with_code_2() {
     let url = server();
     let wrong_url = |url: &'static str| vec![url];
     for (arguments, part) in [
@@ -112,14 +117,23 @@ fn what_is_typed_wrong_is_told_with_exit_code_2() {
         (vec![], "required"),
     ] {
         let output = prony(&[&["load"], arguments.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{arguments:?}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(part),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
         assert!(output.stdout.is_empty());
     }
 }
 
 #[test]
-fn nobody_there_is_a_failure_and_not_a_recording() {
+fn a_refused_connection_is_a_failure_and_not_a_recording() {
     let address = format!("127.0.0.1:{}", ports::reserved());
     let output = prony(&["load", &format!("http://{address}/"), "-d", "100ms", "--json"]);
     assert_eq!(output.status.code(), Some(3));
@@ -196,11 +210,11 @@ fn a_job_that_is_none_is_bad_input() {
         .write_all(b"{}\n")
         .expect("prony reads");
     let output = process.wait_with_output().expect("an end");
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
 }
 
 #[test]
-fn a_job_that_is_read_takes_no_switch_beside_it() {
+fn a_job_from_standard_input_takes_no_other_option() {
     for switch in [
         &["-n", "5"][..],
         &["--stages", "1s:5"],
@@ -209,8 +223,13 @@ fn a_job_that_is_read_takes_no_switch_beside_it() {
         &["--unix", "/a"],
     ] {
         let output = prony(&[&["load", "--job", "-"], switch].concat());
-        assert_eq!(output.status.code(), Some(2), "{switch:?}: {}", told(&output));
-        let text = told(&output);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{switch:?}: {}",
+            stderr_of(&output)
+        );
+        let text = stderr_of(&output);
         assert!(
             text.contains("--job") && text.contains("cannot be used with"),
             "{text}"
@@ -237,7 +256,7 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
         prony(&[&all, more].concat())
     };
     let found = search(&["p99<1h", "--limit", "20"]);
-    assert_eq!(found.status.code(), Some(0), "{}", told(&found));
+    assert_eq!(found.status.code(), Some(0), "{}", stderr_of(&found));
     let found = json_of(&found);
     assert_eq!(
         (found["capacity_per_s"].as_f64(), found["limit_reached"].as_bool()),
@@ -255,7 +274,7 @@ fn capacity_ends_with_a_rate_or_says_why_there_is_none() {
 }
 
 #[test]
-fn a_load_beside_a_run_says_whom_it_disturbs() {
+fn a_load_during_a_run_names_the_run_that_it_disturbs() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = server();
     let load = || {
@@ -264,8 +283,8 @@ fn a_load_beside_a_run_says_whom_it_disturbs() {
             .env("PRONY_LOCKS", folder.path())
             .output()
             .expect("prony runs");
-        assert!(output.status.success(), "{}", told(&output));
-        told(&output)
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        stderr_of(&output)
     };
     assert!(!load().contains("measures on these CPUs"));
     // A run has claimed every possible CPU.

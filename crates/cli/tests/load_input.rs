@@ -1,6 +1,6 @@
 //! Input of `prony load` from files and from curl command lines, with a server that records the requests.
 
-use crate::common::{Request, json_of, prony, reply, serve, told};
+use crate::common::{Request, json_of, prony, reply, serve, stderr_of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -76,8 +76,12 @@ fn several_urls_are_loaded_by_their_weights() {
     ] {
         let list = files.write("bad.txt", text);
         let output = prony(&[&["load", "--urls", &list], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{text}: {}", told(&output));
-        assert!(told(&output).contains(part), "{text}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{text}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{text}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
@@ -95,7 +99,7 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
         prony(&[&arguments[..], more].concat())
     };
     let output = load(&["-c", "4", "-t", "2", "--rate", "300"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let requests = server.requests();
     let mut seen = BTreeSet::new();
     for Request { head, body } in &requests {
@@ -118,7 +122,7 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
     let output = prony(&[
         "load", &url, "--data", &lines, "-X", "POST", "--body", "{name}", "-n", "1",
     ]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let Request { head, body } = server.requests().pop().expect("a request");
     assert!(
         head.starts_with("POST /users/7 ") && body == "name7",
@@ -126,7 +130,11 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
     );
     let unknown = load(&["-H", "X-A: {colour}"]);
     assert_eq!(unknown.status.code(), Some(2));
-    assert!(told(&unknown).contains("id, name"), "{}", told(&unknown));
+    assert!(
+        stderr_of(&unknown).contains("id, name"),
+        "{}",
+        stderr_of(&unknown)
+    );
     for (name, text, part) in [
         ("empty.csv", "", "no row"),
         ("names.csv", "id,name\n", "no row"),
@@ -135,8 +143,12 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
     ] {
         let table = files.write(name, text);
         let output = prony(&["load", &url, "--data", &table]);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", told(&output));
-        assert!(told(&output).contains(part), "{name}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{name}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
@@ -148,7 +160,7 @@ fn a_line_of_curl_is_taken_over() {
         server.url
     );
     let output = prony(&["load", "--curl", &line, "-c", "1", "-d", "100ms"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let Request { head, body } = server.requests().pop().expect("a request");
     assert!(head.starts_with("POST /api?a=1 HTTP/1.1\r\n"), "{head}");
     assert!(
@@ -163,8 +175,12 @@ fn a_line_of_curl_is_taken_over() {
         ("curl 'http://h", "quote"),
     ] {
         let output = prony(&["load", "--curl", line]);
-        assert_eq!(output.status.code(), Some(2), "{line}: {}", told(&output));
-        assert!(told(&output).contains(part), "{line}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{line}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{line}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
@@ -222,12 +238,12 @@ fn a_compressed_body_is_judged_when_it_is_decoded() {
 }
 
 #[test]
-fn what_is_wrong_is_told_once() {
+fn an_error_is_reported_once() {
     let url = serve(|_| None);
     let output = prony(&["load", &url, "-n", "1", "-H", "Bad Name: x"]);
-    let told = told(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
-    assert_eq!(told.matches("cannot be sent").count(), 1, "{told}");
+    let message = stderr_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert_eq!(message.matches("cannot be sent").count(), 1, "{message}");
 }
 
 #[test]
@@ -237,19 +253,19 @@ fn more_in_flight_than_any_machine_has_memory_for_is_refused() {
         &["-c", "3", "--in-flight", "2000000000"],
     ] {
         let output = prony(&[&["load", "http://127.0.0.1:9/", "-n", "1"][..], arguments].concat());
-        let told = told(&output);
-        assert_eq!(output.status.code(), Some(2), "{told}");
-        assert!(told.contains("--in-flight"), "{told}");
+        let message = stderr_of(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.contains("--in-flight"), "{message}");
     }
 }
 
 #[test]
 fn a_line_of_curl_that_follows_redirects_is_refused() {
     let output = prony(&["load", "--curl", "curl -L http://127.0.0.1:9/", "-n", "1"]);
-    let told = told(&output);
-    assert_eq!(output.status.code(), Some(2), "{told}");
+    let message = stderr_of(&output);
+    assert_eq!(output.status.code(), Some(2), "{message}");
     assert!(
-        told.contains("redirects") && told.contains("leave it out"),
-        "{told}"
+        message.contains("redirects") && message.contains("leave it out"),
+        "{message}"
     );
 }

@@ -1,6 +1,6 @@
 //! Loads on language models, with a server that sends tokens at known times, or misbehaves if the model says so.
 
-use crate::common::{Request, json_of, listen, recording_of, reply, told};
+use crate::common::{Request, json_of, listen, recording_of, reply, stderr_of};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write as _};
@@ -180,7 +180,7 @@ fn tokens_are_counted_and_timed_as_they_were_sent() {
     let toy = Toy::new();
     for threads in ["1", "2"] {
         let output = load(&toy, "steady", &["-t", threads, "--max-tokens", "40", "--json"]);
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
         let recording = recording_of(&output);
         assert_eq!(recording["outcomes"]["valid"], 8, "{recording:#}");
         let (messages, llm) = (&recording["messages"], &recording["messages"]["llm"]);
@@ -210,11 +210,11 @@ fn prompts_are_asked_for_streamed_and_none_begins_as_another() {
     let toy = Toy::new();
     let switches = ["--prompt-words", "5:9", "--max-tokens", "40", "-H", "X-Team: one"];
     let output = load(&toy, "steady", &switches);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     assert!(
-        told(&output).contains("prompts of 5 to 9 words"),
+        stderr_of(&output).contains("prompts of 5 to 9 words"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
     let bodies = toy.bodies();
     let begins: BTreeSet<String> = bodies
@@ -249,9 +249,9 @@ fn prompts_come_from_a_text_or_a_file() {
     let toy = Toy::new();
     let output = load(&toy, "steady", &["--prompt", "Say \"hi\""]);
     assert!(
-        told(&output).contains("all prompts are the same"),
+        stderr_of(&output).contains("all prompts are the same"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
     let file = tempfile::NamedTempFile::new().expect("a file");
     let lines = "\"one two\"\n{\"prompt\":\"three\"}\n{\"messages\":[{\"role\":\"system\",\"content\":\"be brief\"}]}\n";
@@ -259,7 +259,7 @@ fn prompts_come_from_a_text_or_a_file() {
     let path = file.path().to_str().expect("text");
     let output = load(&toy, "steady", &["--prompts", path]);
     let described = "3 prompts of 1 to 2 words, mean 2, p50 2, p90 2; they repeat after 3 requests";
-    assert!(told(&output).contains(described), "{}", told(&output));
+    assert!(stderr_of(&output).contains(described), "{}", stderr_of(&output));
     let contents: Vec<Value> = toy
         .bodies()
         .iter()
@@ -271,14 +271,14 @@ fn prompts_come_from_a_text_or_a_file() {
 }
 
 #[test]
-fn the_text_fits_a_terminal_and_says_who_counted() {
+fn the_text_fits_a_terminal_and_names_the_source_of_token_counts() {
     let toy = Toy::new();
     for (model, part) in [
         ("steady", "tokens, 24 of prompts, in 8 answers"),
         ("plain", "counted as events; the server does not count"),
     ] {
         let output = load(&toy, model, &["--objective", "ttft<20s,tpot<20s,errors<1%"]);
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
         let text = String::from_utf8(output.stdout.clone()).expect("text");
         for part in [
             part,
@@ -296,20 +296,24 @@ fn the_text_fits_a_terminal_and_says_who_counted() {
             assert!(line.chars().count() <= 80, "{line}");
         }
         assert!(
-            told(&output).contains("hint: in a closed load"),
+            stderr_of(&output).contains("hint: in a closed load"),
             "{}",
-            told(&output)
+            stderr_of(&output)
         );
     }
     let output = prony(
         &["load", &toy.url, "--llm", "--rate", "20", "-d", "500ms", "--json"],
         None,
     );
-    assert!(!told(&output).contains("hint: in a closed"), "{}", told(&output));
     assert!(
-        told(&output).contains("the model is `steady`, the only one"),
+        !stderr_of(&output).contains("hint: in a closed"),
         "{}",
-        told(&output)
+        stderr_of(&output)
+    );
+    assert!(
+        stderr_of(&output).contains("the model is `steady`, the only one"),
+        "{}",
+        stderr_of(&output)
     );
     let recording = recording_of(&output);
     assert!(
@@ -320,7 +324,7 @@ fn the_text_fits_a_terminal_and_says_who_counted() {
 }
 
 #[test]
-fn what_goes_wrong_in_a_stream_is_told_apart() {
+fn errors_in_a_stream_are_distinguished() {
     let toy = Toy::new();
     let of = |model: &str| recording_of(&load(&toy, model, &["--json"]));
     for model in ["fails", "fails by name"] {
@@ -347,7 +351,7 @@ fn what_goes_wrong_in_a_stream_is_told_apart() {
 }
 
 #[test]
-fn a_status_is_told_with_what_the_server_says() {
+fn a_status_is_reported_with_the_reply_of_the_server() {
     let toy = Toy::new();
     for (model, code, said) in [
         ("busy", "429", "slow down"),
@@ -360,7 +364,7 @@ fn a_status_is_told_with_what_the_server_says() {
         let good = &recording["messages"]["llm"]["good"];
         assert_eq!((&good["answers"], &good["due"]), (&json!(0), &json!(8)));
         let output = load(&toy, model, &[]);
-        assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
         let text = one_line(&String::from_utf8_lossy(&output.stdout));
         assert!(
             text.starts_with("FAILED: 0 % success: all 8 replies have status "),
@@ -374,7 +378,7 @@ fn a_status_is_told_with_what_the_server_says() {
 fn an_objective_is_of_each_stream() {
     let toy = Toy::new();
     let output = load(&toy, "slow", &["--objective", "ttft<100ms", "--json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let recording = recording_of(&output);
     assert_eq!(
         recording["objective"][0]["missed"],
@@ -384,17 +388,17 @@ fn an_objective_is_of_each_stream() {
     assert_eq!((&good["late"], &good["slow"]), (&json!(8), &json!(0)), "{good}");
     // Its tokens take some milliseconds each.
     let output = load(&toy, "steady", &["--objective", "tpot<1us", "--json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let good = recording_of(&output)["messages"]["llm"]["good"].clone();
     assert!(good["slow"].as_u64() > Some(0) && good["late"] == 0, "{good}");
-    assert!(!told(&output).contains("note:"), "{}", told(&output));
+    assert!(!stderr_of(&output).contains("note:"), "{}", stderr_of(&output));
     // Other tools use this name; the output has prony's name.
     let output = load(&toy, "steady", &["--objective", "itl<1us"]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     assert!(
-        told(&output).contains("note: `itl` in an objective is read as `tpot`"),
+        stderr_of(&output).contains("note: `itl` in an objective is read as `tpot`"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -405,7 +409,7 @@ fn an_objective_is_of_each_stream() {
         "{shown}"
     );
     let output = load(&toy, "steady", &["--objective", "e2el<1us", "--json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let good = recording_of(&output)["messages"]["llm"]["good"].clone();
     assert!(good["long"] == good["due"] && good["late"] == 0, "{good}");
 }
@@ -427,7 +431,11 @@ fn a_key_is_sent_and_never_shown() {
     let kept: &[&str] = &["--log", &log, "--save", "kept", "--store", &store];
     for switches in [kept, &["--json"]] {
         let output = prony(&[arguments, switches].concat(), Some(KEY));
-        let shown = format!("{}{}", String::from_utf8_lossy(&output.stdout), told(&output));
+        let shown = format!(
+            "{}{}",
+            String::from_utf8_lossy(&output.stdout),
+            stderr_of(&output)
+        );
         let shown = one_line(&shown);
         assert!(
             shown.contains("Incorrect API key provided: Bearer ***"),
@@ -441,7 +449,7 @@ fn a_key_is_sent_and_never_shown() {
         "{head}"
     );
     let output = prony(&["store", "export", &export, "--store", &store], Some(KEY));
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     for file in [&log, &export, &store] {
         let bytes = std::fs::read(file).expect("a file");
         let text = String::from_utf8_lossy(&bytes);
@@ -449,15 +457,15 @@ fn a_key_is_sent_and_never_shown() {
     }
     let url = toy.url.replace("/v1", "/closed");
     let output = prony(&["load", &url, "--llm", "-n", "1"], Some(KEY));
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
     assert!(
-        told(&output).contains("wrong key Bearer ***"),
+        stderr_of(&output).contains("wrong key Bearer ***"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
     let output = prony(&["load", &toy.url, "--llm", "-n", "1"], Some("two words"));
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-    assert!(told(&output).contains("PRONY_API_KEY") && !told(&output).contains("two words"));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+    assert!(stderr_of(&output).contains("PRONY_API_KEY") && !stderr_of(&output).contains("two words"));
 }
 
 #[test]
@@ -480,7 +488,7 @@ fn the_highest_rate_at_which_answers_are_good_is_searched() {
         ],
         None,
     );
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let found = json_of(&output);
     assert_eq!(
         (&found["capacity_per_s"], &found["limit_reached"]),
@@ -547,7 +555,16 @@ fn contradictions_are_refused_before_the_load() {
     ] {
         let begin: &[&str] = &["load", url, "-n", "1"];
         let output = prony(&[begin, arguments].concat(), None);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(reason), "{arguments:?}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(reason),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
     }
 }

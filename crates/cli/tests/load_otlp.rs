@@ -1,7 +1,7 @@
 //! `prony load --otlp` and `prony capacity --otlp`: what collectors receive during a load, and that none of them can disturb it.
 
 use crate::collector::{Collector, Posted, Value, gone, last};
-use crate::common::{json_of, prony, server, told};
+use crate::common::{json_of, prony, server, stderr_of};
 use crate::tls;
 use crate::tls::Front;
 use serde_json::Value as Json;
@@ -54,8 +54,8 @@ fn load(otlp: &str, variables: &[(&str, &str)]) -> Output {
 fn what_arrives_is_what_is_recorded() {
     let collector = Collector::new(|_| Some("200 OK"));
     let output = load(&collector.url, &[]);
-    assert!(output.status.success(), "{}", told(&output));
-    assert!(!told(&output).contains("metrics"), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    assert!(!stderr_of(&output).contains("metrics"), "{}", stderr_of(&output));
     let recording = json_of(&output);
     let posted = collector.all();
     assert!(posted.len() >= 2, "metrics arrived during the load");
@@ -110,9 +110,9 @@ fn a_collector_that_refuses_or_stalls_costs_one_line() {
     let refuses = Collector::new(|_| Some("401 Unauthorized"));
     for url in [gone(), stalls.url.clone(), refuses.url.clone()] {
         let output = load(&url, &[]);
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", stderr_of(&output));
         assert!(sum(&json_of(&output), "valid") > 0);
-        let said = told(&output);
+        let said = stderr_of(&output);
         let about = said.lines().filter(|line| line.contains("live metrics")).count();
         assert_eq!(about, 1, "{said}");
     }
@@ -120,20 +120,20 @@ fn a_collector_that_refuses_or_stalls_costs_one_line() {
 }
 
 #[test]
-fn headers_come_from_the_environment_and_are_told_nobody() {
+fn headers_come_from_the_environment_and_are_never_printed() {
     let collector = Collector::new(|_| Some("403 Forbidden"));
     let headers = "authorization=Basic%20c2VjcmV0";
     let output = load(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", headers)]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let head = &collector.next().head;
     assert!(head.contains("authorization: basic c2vjcmv0"), "{head}");
-    assert!(told(&output).contains("403 Forbidden") && !told(&output).contains("c2VjcmV0"));
+    assert!(stderr_of(&output).contains("403 Forbidden") && !stderr_of(&output).contains("c2VjcmV0"));
     let output = load(&collector.url, &[("OTEL_EXPORTER_OTLP_HEADERS", "secret")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        told(&output).contains("OTEL_EXPORTER_OTLP_HEADERS: header 1"),
+        stderr_of(&output).contains("OTEL_EXPORTER_OTLP_HEADERS: header 1"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
 }
 
@@ -148,7 +148,7 @@ fn a_collector_may_speak_tls() {
     let front = Front::before(port.expect("a port"), &["http/1.1"]);
     let trusted = front.cacert();
     let output = load(&front.url(), &[("SSL_CERT_FILE", tls::typed(&trusted))]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let completed = sum(&json_of(&output), "completed");
     let (_, replies) = point(&collector.all(), "prony.replies", "measurement");
     assert_eq!(replies, Value::Count(completed));
@@ -160,9 +160,9 @@ fn what_is_no_collector_is_refused_before_the_load() {
         let output = prony(&["load", "http://127.0.0.1:1", "--otlp", url]);
         assert_eq!(output.status.code(), Some(2));
         assert!(
-            told(&output).contains("is not the URL of a collector"),
+            stderr_of(&output).contains("is not the URL of a collector"),
             "{}",
-            told(&output)
+            stderr_of(&output)
         );
     }
 }
@@ -186,7 +186,7 @@ fn a_search_tells_each_rate_by_its_name() {
         "--otlp",
         &collector.url,
     ]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let loads: Vec<String> = last(&collector.all())
         .into_keys()
         .filter(|(name, _)| name == "prony.replies")

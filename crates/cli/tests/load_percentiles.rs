@@ -1,6 +1,6 @@
 //! Percentiles of `prony load` cover every request that was due, and only valid replies meet an objective.
 
-use crate::common::{prony, recording_of, reply, serve, told};
+use crate::common::{prony, recording_of, reply, serve, stderr_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn every_tenth(other: impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static) -> String {
@@ -49,7 +49,7 @@ fn what_is_never_answered_has_no_bound() {
     }
     assert!(recording["valid_time_ns"]["max"].is_u64());
     let shown = load(&["--objective", "p99<1h"]);
-    let text = String::from_utf8_lossy(&shown.stdout).into_owned() + &told(&shown);
+    let text = String::from_utf8_lossy(&shown.stdout).into_owned() + &stderr_of(&shown);
     assert!(text.contains("p99 no bound"), "{text}");
     assert!(text.contains("p95 and above have no bound: "), "{text}");
     assert_eq!(shown.status.code(), Some(3), "{text}");
@@ -72,7 +72,7 @@ fn a_fast_error_meets_no_objective_of_time() {
         "--objective",
         "p99<1h",
     ]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     // One error in ten is within what p90 ignores, but not within what p95 ignores.
     let url = every_tenth(|| Some(refusing()));
     let load = |objective: &str| {
@@ -95,7 +95,7 @@ fn a_fast_error_meets_no_objective_of_time() {
 
 /// A server that takes 200 ms and has one connection, which gets ten requests a second.
 #[test]
-fn no_reply_is_valid_that_comes_later_than_the_timeout_after_its_request_was_due() {
+fn a_reply_after_the_timeout_since_the_due_time_is_not_valid() {
     let url = serve(|_| {
         std::thread::sleep(std::time::Duration::from_millis(200));
         Some(reply("hello"))

@@ -226,19 +226,19 @@ fn messages_go_one_way_and_both() {
 
 #[test]
 fn what_makes_no_call_is_bad_input() {
-    let told = |output: Output, part: &str| {
+    let assert_rejected = |output: Output, part: &str| {
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{text}");
         assert!(text.contains(part), "{text}");
     };
-    told(
+    assert_rejected(
         call(1, &["--method", "prony.person.PersonService/getNobody"]),
         "getPerson",
     );
-    told(call(1, &["--message", r#"{"name": 1}"#]), "prony.person.PersonId");
-    told(call(1, &["--message", "@/nowhere/at/all"]), "/nowhere/at/all");
-    told(call(1, &["--http2"]), "cannot be used with");
-    told(prony(&["http://127.0.0.1:1", "--message", "{}"]), "--grpc");
+    assert_rejected(call(1, &["--message", r#"{"name": 1}"#]), "prony.person.PersonId");
+    assert_rejected(call(1, &["--message", "@/nowhere/at/all"]), "/nowhere/at/all");
+    assert_rejected(call(1, &["--http2"]), "cannot be used with");
+    assert_rejected(prony(&["http://127.0.0.1:1", "--message", "{}"]), "--grpc");
     for (method, switches, part) in [
         ("tick", &["--messages", "2"][..], "takes one message"),
         ("sum", &["--events", "2"], "answers with one message"),
@@ -252,12 +252,12 @@ fn what_makes_no_call_is_bad_input() {
         ("echo", &["--expect", "{}"], "answers with a stream"),
         ("echo", &["--expect-event", "x"], "cannot be used with"),
     ] {
-        told(stream_call(method, switches), part);
+        assert_rejected(stream_call(method, switches), part);
     }
     let proto = proto();
     let proto = proto.to_str().expect("a path");
     let method = "prony.person.PersonService/getPerson";
-    told(
+    assert_rejected(
         prony(&[
             "http://127.0.0.1:1/path",
             "--grpc",
@@ -271,7 +271,7 @@ fn what_makes_no_call_is_bad_input() {
 }
 
 #[test]
-fn a_service_of_another_protocol_is_told() {
+fn a_service_of_another_protocol_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     std::thread::spawn(move || {

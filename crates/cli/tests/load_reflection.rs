@@ -84,8 +84,8 @@ fn a_service_describes_its_methods_itself() {
             r#"{"status": "SERVING"}"#,
         ];
         let output = load(service.port, METHOD, &right);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         let said: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
         assert_eq!(said["outcomes"]["valid"], 20, "{said}");
         // The reply is judged by the type in the service's description.
@@ -98,7 +98,7 @@ fn a_service_describes_its_methods_itself() {
 }
 
 #[test]
-fn what_the_service_does_not_describe_is_told() {
+fn a_method_that_reflection_lacks_is_reported() {
     let service = start(ReflectionVersion::V1);
     let unknown = error(&load(service.port, "grpc.health.v1.Missing/Check", &[]), 2);
     assert!(
@@ -124,7 +124,7 @@ fn what_the_service_does_not_describe_is_told() {
 }
 
 #[test]
-fn who_cannot_be_asked_is_told() {
+fn a_server_without_reflection_is_reported() {
     let gone = error(&load(ports::reserved(), METHOD, &[]), 1);
     assert!(gone.contains("cannot connect"), "{gone}");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -1,6 +1,6 @@
 //! Loads with rooms: command lines, members of rooms, output, and what is rejected before the load.
 
-use crate::common::{listen, prony, recording_of, told};
+use crate::common::{listen, prony, recording_of, stderr_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -52,7 +52,7 @@ fn load(arguments: &[&str]) -> Output {
 
 /// The JSON, which must match its schema.
 fn recording(output: &Output) -> Value {
-    assert_eq!(output.status.code(), Some(0), "{}", told(output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(output));
     recording_of(output)
 }
 
@@ -65,7 +65,7 @@ fn sizes(house: &House) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn each_message_comes_to_all_of_its_room() {
+fn each_message_reaches_all_members_of_its_room() {
     let (port, house) = house();
     let url = format!("ws://127.0.0.1:{port}/ws/room/{{room}}");
     let output = load(&[&url, "--rooms", "2", "--members", "3", "-n", "60", "--json"]);
@@ -99,7 +99,7 @@ fn a_name_and_the_number_of_connections_may_be_typed() {
         "--in-flight",
         "4",
     ]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let text = String::from_utf8(output.stdout.clone()).expect("text");
     for part in [
         "    delivery, ",
@@ -139,7 +139,16 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     ];
     for (arguments, part) in cases {
         let output = load(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{part}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(part),
+            "{part}: {}",
+            stderr_of(&output)
+        );
     }
 }

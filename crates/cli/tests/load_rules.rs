@@ -1,6 +1,6 @@
 //! Rules for replies: `--expect-json`, `--expect-body` and `--expect-status`.
 
-use crate::common::{json_of, prony, serve, told};
+use crate::common::{json_of, prony, serve, stderr_of};
 use serde_json::Value;
 
 /// A JSON reply.
@@ -46,7 +46,7 @@ fn called(tool: &str, rules: &[&str]) -> (Value, String) {
         "load", &url, "-X", "POST", "--body", &body, "-n", "200", "-c", "4", "--json",
     ];
     let output = prony(&[fixed.as_slice(), rules].concat());
-    (json_of(&output), told(&output))
+    (json_of(&output), stderr_of(&output))
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn bodies_and_statuses_have_rules_of_their_own() {
 
 /// Each step of the sequence is valid by itself; the rule makes the second one invalid.
 #[test]
-fn the_steps_of_a_sequence_obey_rules_besides_their_own() {
+fn the_rules_of_the_load_apply_to_each_step_of_a_sequence() {
     const STEPS: &str = r#"
 [[step]]
 http = "POST /echo"
@@ -131,11 +131,11 @@ json = { id = 2, params = { name = "other" } }
         assert_eq!(recording["outcomes"]["valid"], valid, "{rules:?}: {recording}");
     }
     let refused = load(&["--expect-json", "/id={id:counter(1)}"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", told(&refused));
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr_of(&refused));
     assert!(
-        told(&refused).contains("the same for each step"),
+        stderr_of(&refused).contains("the same for each step"),
         "{}",
-        told(&refused)
+        stderr_of(&refused)
     );
 }
 
@@ -183,7 +183,16 @@ fn rules_that_cannot_be_used_are_refused_with_what_to_use() {
         ),
     ] {
         let output = prony(&[&["load"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{arguments:?}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(part),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
     }
 }

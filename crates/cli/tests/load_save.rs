@@ -1,6 +1,6 @@
 //! Loads that are saved under a name, and compared by it.
 
-use crate::common::{json_of, prony, server, told};
+use crate::common::{json_of, prony, server, stderr_of};
 use std::path::Path;
 use std::process::Output;
 
@@ -27,13 +27,13 @@ fn loads_of_a_name_are_repetitions_and_two_names_are_compared() {
     for count in 1..=3 {
         for (name, url) in [("before", &before), ("after", &after)] {
             let output = save(&store, name, url, &[]);
-            assert!(output.status.success(), "{}", told(&output));
+            assert!(output.status.success(), "{}", stderr_of(&output));
             let kept = format!("Saved as `{name}` ({count} of 5 repetitions)");
-            assert!(told(&output).contains(&kept), "{}", told(&output));
+            assert!(stderr_of(&output).contains(&kept), "{}", stderr_of(&output));
         }
     }
     let output = shown(&store, &["compare", "before", "after"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let comparison = json_of(&output);
     let row = &comparison["groups"][0]["services"][0];
     assert_eq!(comparison["groups"][0]["workload"], "GET /", "{comparison}");
@@ -62,20 +62,24 @@ fn a_name_keeps_one_kind_of_thing() {
         ("a b", url.clone(), "no name to keep a load by"),
     ] {
         let output = save(&store, name, &url, &[]);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", told(&output));
-        assert!(told(&output).contains(part), "{name}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{name}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
 #[test]
-fn a_load_that_nobody_answers_is_not_kept() {
+fn a_load_without_a_reply_is_not_saved() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().join("store.db");
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}/", listener.local_addr().expect("an address"));
     drop(listener);
     let output = save(&store, "none", &url, &[]);
-    assert!(!output.status.success(), "{}", told(&output));
+    assert!(!output.status.success(), "{}", stderr_of(&output));
     let runs = json_of(&shown(&store, &["list", "runs"]));
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(0), "{runs}");
 }
@@ -112,8 +116,8 @@ fn loads_that_differ_in_more_than_the_server_are_labelled() {
     let load = |name: &str, timeout: &str| {
         let fixed = ["load", &url, "-c", "1", "-d", "1s", "--store", path];
         let output = prony(&[fixed.as_slice(), &["--save", name, "--timeout", timeout]].concat());
-        assert!(output.status.success(), "{}", told(&output));
-        told(&output)
+        assert!(output.status.success(), "{}", stderr_of(&output));
+        stderr_of(&output)
     };
     load("before", "10s");
     load("before", "10s");
@@ -124,7 +128,7 @@ fn loads_that_differ_in_more_than_the_server_are_labelled() {
     load("after", "9s");
     drop(busy);
     let output = prony(&["compare", "before", "after", "--store", path]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let text = String::from_utf8_lossy(&output.stdout);
     for part in [
         "Not comparable",
@@ -149,10 +153,10 @@ fn a_name_keeps_loads_with_the_same_settings() {
     let url = server();
     assert!(save(&store, "mine", &url, &[]).status.success());
     let output = save(&store, "mine", &url, &["-H", "x: y"]);
-    assert_eq!(output.status.code(), Some(2), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
     assert!(
-        told(&output).contains("keeps loads with other settings (requests and expectations: "),
+        stderr_of(&output).contains("keeps loads with other settings (requests and expectations: "),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
 }

@@ -1,6 +1,6 @@
 //! The timing and number of requests, and the number of connections; and that a generator reports when it does not get its CPU.
 
-use crate::common::{Request, json_of, listen, prony, reply, server, told};
+use crate::common::{Request, json_of, listen, prony, reply, server, stderr_of};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
@@ -60,7 +60,7 @@ fn a_number_of_requests_ends_the_measurement() {
 }
 
 #[test]
-fn connections_are_not_kept_where_that_is_wished() {
+fn connections_are_closed_after_each_request_on_request() {
     let (url, accepted) = closing();
     let got = recording(&[&url, "-c", "2", "-n", "20", "--no-keepalive"]);
     assert_eq!(got["outcomes"]["valid"], 20, "{got}");
@@ -106,9 +106,9 @@ fn what_contradicts_itself_is_refused() {
     ] {
         let output = load(&[&[url], arguments].concat());
         assert!(
-            output.status.code() == Some(2) && told(&output).contains(said),
+            output.status.code() == Some(2) && stderr_of(&output).contains(said),
             "{arguments:?}: {}",
-            told(&output)
+            stderr_of(&output)
         );
     }
 }
@@ -127,7 +127,7 @@ fn throttle(child: &Child) {
 }
 
 /// The recording of a load whose generator was stopped repeatedly.
-fn kept_from_its_work(url: &str, transport: &str) -> Value {
+fn load_with_stopped_generator(url: &str, transport: &str) -> Value {
     let child = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args(["load", url, "-c", "4", "--rate", "50", "-d", "3s", "--json"])
         .args(["--transport", transport])
@@ -143,11 +143,11 @@ const TRIES: u32 = 10;
 
 /// Its lag is far above the service time, so it is the generator's own, not caused by a backlog of the service.
 #[test]
-fn a_generator_that_is_kept_from_its_work_says_so() {
+fn a_generator_that_was_stopped_warns() {
     let url = server();
     for transport in ["epoll", "io-uring"] {
         let shows = |got: &Value| got["response_time_ns"]["p50"].as_u64() < Some(1_000_000_000);
-        let mut tries = (0..TRIES).map(|_| kept_from_its_work(&url, transport));
+        let mut tries = (0..TRIES).map(|_| load_with_stopped_generator(&url, transport));
         let got = tries.find(shows).unwrap_or_else(|| {
             panic!(
                 "{transport}: this machine is too busy: {TRIES} times the server needed a second for a reply"

@@ -1,6 +1,6 @@
 //! Streams of events: command lines, requests, output, and what is rejected before the load.
 
-use crate::common::{self, json_of, listen, prony, recording_of, server, told, words};
+use crate::common::{self, json_of, listen, prony, recording_of, server, stderr_of, words};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -84,7 +84,7 @@ fn what_the_toy_server_loses_is_missing() {
             "event:tick",
             "--json",
         ]);
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
         let recording = recording_of(&output);
         let messages = &recording["messages"];
         assert_eq!(messages["received"], 6 * count * 99 / 100, "{messages}");
@@ -102,7 +102,7 @@ fn what_the_toy_server_loses_is_missing() {
         "1s",
         "--json",
     ]);
-    assert_eq!(json_of(&wrong)["outcomes"]["status"], 1, "{}", told(&wrong));
+    assert_eq!(json_of(&wrong)["outcomes"]["status"], 1, "{}", stderr_of(&wrong));
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn streams_that_end_are_counted_to_the_last_message() {
         "json:/n=10",
         "--json",
     ]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let recording = recording_of(&output);
     assert_eq!(recording["outcomes"]["valid"], 6, "{recording:#}");
     let messages = &recording["messages"];
@@ -145,11 +145,11 @@ fn streams_that_end_are_counted_to_the_last_message() {
 }
 
 #[test]
-fn the_text_says_what_streams_did() {
+fn the_text_describes_streams() {
     let (url, heads) = events();
     let url = format!("{url}/endless");
     let output = load(&[&url, "-c", "2", "-n", "4", "--events", "20", "-H", "Accept: */*"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     for part in [
         "OK: 100 % success, ",
@@ -173,7 +173,7 @@ fn the_text_says_what_streams_did() {
 }
 
 #[test]
-fn what_is_no_stream_says_so() {
+fn a_reply_that_is_not_a_stream_is_reported() {
     let output = load(&[&server(), "-c", "1", "-n", "2", "--events", "5", "--json"]);
     let wrong = &json_of(&output)["unexpected_replies"][0];
     assert_eq!(wrong["what"], "header content-type");
@@ -204,7 +204,7 @@ fn what_is_no_stream_says_so() {
 }
 
 #[test]
-fn an_endless_stream_without_a_bound_is_told_the_switches() {
+fn an_endless_stream_without_an_end_condition_names_the_options() {
     let (url, _) = events();
     let output = load(&[
         &format!("{url}/endless"),
@@ -238,7 +238,16 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {
         let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(reason), "{arguments:?}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(reason),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Options of `prony load`: where connections go, how a load is stopped early, and what is judged.
 
-use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, shown, talk, told};
+use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, shown, stderr_of, talk};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
@@ -21,7 +21,12 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
     assert_eq!(load("p50<1h").status.code(), Some(0));
     for objective in ["p99<1h", "max<1h", "mean<1h"] {
         let missed = load(objective);
-        assert_eq!(missed.status.code(), Some(3), "{objective}: {}", told(&missed));
+        assert_eq!(
+            missed.status.code(),
+            Some(3),
+            "{objective}: {}",
+            stderr_of(&missed)
+        );
         assert!(
             shown(&missed).contains("no bound, not below 3600 s"),
             "{}",
@@ -81,7 +86,7 @@ fn files_that_the_generator_lacks_are_no_refusal_of_the_service() {
 }
 
 #[test]
-fn an_interrupted_load_says_what_there_is_and_judges_nothing() {
+fn an_interrupted_load_reports_results_without_a_verdict() {
     let url = server();
     let mut process = Command::new(env!("CARGO_BIN_EXE_prony"))
         .args([
@@ -188,8 +193,12 @@ fn a_name_has_the_addresses_that_are_given() {
         (vec!["--tls", "1.1"], "1.2, 1.3"),
     ] {
         let output = prony(&[&["load", url.as_str()], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{more:?}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{more:?}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
@@ -334,8 +343,12 @@ fn a_log_takes_a_share_and_speaks_json_too() {
         (vec!["--log", log, "--log-share", "0%"], "above 0%"),
     ] {
         let output = prony(&[&["load", url.as_str()], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{more:?}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr_of(&output));
+        assert!(
+            stderr_of(&output).contains(part),
+            "{more:?}: {}",
+            stderr_of(&output)
+        );
     }
 }
 
@@ -352,8 +365,8 @@ fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off
     });
     let url = format!("http://127.0.0.1:{port}/");
     let output = prony(&["load", &url, "-c", "1", "-n", "10"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
-    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &told(&output);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr_of(&output);
     assert!(text.contains("4 requests (40.00 %) were retried"), "{text}");
     let recording = json_of(&prony(&["load", &url, "-c", "1", "-n", "10", "--json"]));
     assert_eq!(

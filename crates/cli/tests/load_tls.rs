@@ -1,6 +1,6 @@
 //! `prony load` over TLS: which certificates it trusts.
 
-use crate::common::{json_of, listen, prony, reply, talk, told};
+use crate::common::{json_of, listen, prony, reply, stderr_of, talk};
 use crate::tls::{Authority, provider};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConnection, StreamOwned};
@@ -68,7 +68,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     let server = Server::start();
     let authority = server.authority.to_str().expect("a path");
     let output = server.load(&["--cacert", authority, "--expect", "hello"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let recording = json_of(&output);
     assert!(recording["requests"]["valid"].as_u64() > Some(0), "{recording}");
     assert_eq!(recording["requests"]["valid"], recording["requests"]["offered"]);
@@ -78,7 +78,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     let stranger = other.authority.to_str().expect("a path");
     for more in [&["--cacert", stranger][..], &[]] {
         let output = server.load(more);
-        assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
         let failed = json_of(&output);
         assert_eq!(failed["error"]["kind"], "connect", "{failed}");
         assert!(failed.to_string().contains("--cacert"), "{failed}");
@@ -86,7 +86,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
 }
 
 #[test]
-fn a_file_that_names_nobody_is_bad_input() {
+fn a_file_without_a_certificate_is_bad_input() {
     let server = Server::start();
     let folder = tempfile::tempdir().expect("a folder");
     let empty = folder.path().join("empty.pem");
@@ -94,15 +94,15 @@ fn a_file_that_names_nobody_is_bad_input() {
     let missing = folder.path().join("missing.pem");
     for (path, said) in [(&empty, "holds no certificate"), (&missing, "missing.pem")] {
         let output = server.load(&["--cacert", path.to_str().expect("a path")]);
-        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-        assert!(told(&output).contains(said), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+        assert!(stderr_of(&output).contains(said), "{}", stderr_of(&output));
     }
     let authority = server.authority.to_str().expect("a path");
     let plain = prony(&["load", "http://127.0.0.1:1/", "--cacert", authority]);
-    assert_eq!(plain.status.code(), Some(2), "{}", told(&plain));
-    assert!(told(&plain).contains("https://"), "{}", told(&plain));
+    assert_eq!(plain.status.code(), Some(2), "{}", stderr_of(&plain));
+    assert!(stderr_of(&plain).contains("https://"), "{}", stderr_of(&plain));
     let both = server.load(&["--cacert", authority, "--insecure"]);
-    assert_eq!(both.status.code(), Some(2), "{}", told(&both));
+    assert_eq!(both.status.code(), Some(2), "{}", stderr_of(&both));
     let line = [
         "load",
         "--curl",
@@ -111,12 +111,16 @@ fn a_file_that_names_nobody_is_bad_input() {
         authority,
     ];
     let both = prony(&line);
-    assert_eq!(both.status.code(), Some(2), "{}", told(&both));
-    assert!(told(&both).contains("its -k trusts any"), "{}", told(&both));
+    assert_eq!(both.status.code(), Some(2), "{}", stderr_of(&both));
+    assert!(
+        stderr_of(&both).contains("its -k trusts any"),
+        "{}",
+        stderr_of(&both)
+    );
 }
 
 #[test]
-fn a_service_that_asks_who_calls_is_told() {
+fn a_service_that_requires_a_client_certificate_is_reported() {
     let server = Server::asking();
     let [certificate, key] = server
         .caller
@@ -131,19 +135,19 @@ fn a_service_that_asks_who_calls_is_told() {
     let valid = serde_json::from_slice::<Value>(&unknown.stdout).map_or(0, |recording| {
         recording["requests"]["valid"].as_u64().unwrap_or(0)
     });
-    assert_eq!(valid, 0, "{}", told(&unknown));
+    assert_eq!(valid, 0, "{}", stderr_of(&unknown));
     for (more, said) in [
         (["--cert", certificate, "--key", certificate], "no private key"),
         (["--cert", key, "--key", key], "holds no certificate"),
     ] {
         let output = server.load(&[&["--insecure"][..], &more].concat());
-        assert_eq!(output.status.code(), Some(2), "{}", told(&output));
-        assert!(told(&output).contains(said), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
+        assert!(stderr_of(&output).contains(said), "{}", stderr_of(&output));
     }
 }
 
 #[test]
-fn the_share_of_resumed_sessions_is_told_and_may_be_none() {
+fn the_share_of_resumed_sessions_is_reported() {
     let server = Server::start();
     let handshakes = |more: &[&str]| -> (u64, u64) {
         let url = format!("https://localhost:{}/", server.port);
@@ -173,7 +177,7 @@ fn the_share_of_resumed_sessions_is_told_and_may_be_none() {
     // The name that is sent is the one that must be in the certificate.
     let authority = server.authority.to_str().expect("a path");
     let other = server.load(&["--cacert", authority, "--sni", "other.example"]);
-    assert_eq!(other.status.code(), Some(3), "{}", told(&other));
+    assert_eq!(other.status.code(), Some(3), "{}", stderr_of(&other));
     let failed = json_of(&other)["error"]["text"].to_string();
     assert!(
         failed.contains("other.example") || failed.contains("not valid for name"),

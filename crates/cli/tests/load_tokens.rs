@@ -1,6 +1,6 @@
 //! Tokens that `prony load --sequence` mints, with a server that verifies each signature itself.
 
-use crate::common::{json_of, prony, reply, serve, told};
+use crate::common::{json_of, prony, reply, serve, stderr_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
@@ -66,17 +66,27 @@ headers = { Authorization = "Bearer {token}" }
 #[test]
 fn each_user_has_a_token_of_its_own() {
     let (output, seen) = loaded(OF_EACH, &["-n", "90", "-c", "4"]);
-    assert!(output.status.success(), "{}", told(&output));
-    assert_eq!(json_of(&output)["outcomes"]["valid"], 90, "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    assert_eq!(
+        json_of(&output)["outcomes"]["valid"],
+        90,
+        "{}",
+        stderr_of(&output)
+    );
     assert_eq!(seen, BTreeSet::from(["ada", "bob", "cleo"].map(str::to_owned)));
-    assert!(!told(&output).contains("expires"), "{}", told(&output));
+    assert!(!stderr_of(&output).contains("expires"), "{}", stderr_of(&output));
 }
 
 #[test]
 fn a_wrong_secret_is_not_let_in() {
     let wrong = OF_EACH.replace(r#"{ file = "secret" }"#, r#""another""#);
     let (output, _) = loaded(&wrong, &["-n", "30"]);
-    assert_eq!(json_of(&output)["outcomes"]["status"], 30, "{}", told(&output));
+    assert_eq!(
+        json_of(&output)["outcomes"]["status"],
+        30,
+        "{}",
+        stderr_of(&output)
+    );
 }
 
 #[test]
@@ -85,24 +95,29 @@ fn a_token_for_all_needs_no_table() {
         .replace("data = \"users.csv\"\n", "")
         .replace("{user}", "ada");
     let (output, seen) = loaded(&shared, &["-n", "30"]);
-    assert_eq!(json_of(&output)["outcomes"]["valid"], 30, "{}", told(&output));
+    assert_eq!(
+        json_of(&output)["outcomes"]["valid"],
+        30,
+        "{}",
+        stderr_of(&output)
+    );
     assert_eq!(seen, BTreeSet::from(["ada".to_owned()]));
 }
 
 #[test]
-fn a_token_that_expires_within_the_load_is_told_before_it() {
+fn a_token_that_expires_during_the_load_is_reported_before_it() {
     let short = OF_EACH.replace("10m", "1s");
     let (output, _) = loaded(&short, &["-d", "1500ms"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     assert!(
-        told(&output).contains("one of its tokens expires"),
+        stderr_of(&output).contains("one of its tokens expires"),
         "{}",
-        told(&output)
+        stderr_of(&output)
     );
 }
 
 #[test]
-fn what_cannot_be_minted_is_told_with_its_line() {
+fn a_token_that_cannot_be_minted_is_reported_with_its_line() {
     for (from, to, parts) in [
         (
             "secret\" }",
@@ -117,9 +132,13 @@ fn what_cannot_be_minted_is_told_with_its_line() {
         ),
     ] {
         let (output, _) = loaded(&OF_EACH.replace(from, to), &["-n", "3"]);
-        assert_eq!(output.status.code(), Some(2), "{to}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{to}: {}", stderr_of(&output));
         for part in parts {
-            assert!(told(&output).contains(part), "{part}: {}", told(&output));
+            assert!(
+                stderr_of(&output).contains(part),
+                "{part}: {}",
+                stderr_of(&output)
+            );
         }
     }
 }

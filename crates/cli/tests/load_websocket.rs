@@ -1,6 +1,6 @@
 //! Loads of a WebSocket: command lines, messages, output, and what is rejected before the load.
 
-use crate::common::{json_of, listen, prony, recording_of, server, told, words};
+use crate::common::{json_of, listen, prony, recording_of, server, stderr_of, words};
 use crate::tls;
 use serde_json::Value;
 use std::process::Output;
@@ -49,7 +49,7 @@ fn load(arguments: &[&str]) -> Output {
 
 /// The JSON of a load without errors, which must match its schema.
 fn recording(output: &Output) -> Value {
-    assert_eq!(output.status.code(), Some(0), "{}", told(output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(output));
     let recording = recording_of(output);
     assert_eq!(recording["protocol"], "websocket");
     recording
@@ -121,7 +121,7 @@ fn messages_have_the_size_and_the_kind_that_was_typed() {
     assert_eq!(messages[3], Message::binary(vec![0xff, 0xfe]));
     let output = load(&[&url, "--message", &file]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(told(&output).contains("--binary"), "{}", told(&output));
+    assert!(stderr_of(&output).contains("--binary"), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn a_wrong_reply_is_shown_and_fails_an_objective() {
         "errors<1%",
     ];
     let output = load(&arguments);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     for part in [
         "FAILED: 0 % success: ",
@@ -206,10 +206,10 @@ fn a_web_socket_may_be_sealed() {
 }
 
 #[test]
-fn a_server_without_web_sockets_is_told() {
+fn a_server_without_web_sockets_is_reported() {
     let url = server().replace("http", "ws");
     let output = load(&[&url, "-c", "1", "-d", "100ms"]);
-    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let said = words(&output);
     assert!(said.contains("there is no WebSocket at this path"), "{said}");
 }
@@ -241,8 +241,17 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     ];
     for (arguments, part) in cases {
         let output = load(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", told(&output));
-        assert!(told(&output).contains(part), "{part}: {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stderr_of(&output)
+        );
+        assert!(
+            stderr_of(&output).contains(part),
+            "{part}: {}",
+            stderr_of(&output)
+        );
     }
 }
 

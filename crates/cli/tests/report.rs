@@ -36,7 +36,7 @@ fn the_latest_run_is_shown_as_text() {
 }
 
 #[test]
-fn json_goes_to_standard_output_alone() {
+fn json_is_printed_to_standard_output_only() {
     let folder = tempfile::tempdir().expect("a folder");
     let output = prony(&filled(folder.path()), &["report", "sample", "--format", "json"]);
     let report: Value = serde_json::from_str(&said(&output)).expect("JSON");
@@ -109,8 +109,8 @@ fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
         &["report", "--format", "all", "--out", file.to_str().expect("text")],
     );
     assert_eq!(refused.status.code(), Some(2));
-    let told = String::from_utf8_lossy(&refused.stderr);
-    assert!(told.contains("name a folder with --out"), "{told}");
+    let message = String::from_utf8_lossy(&refused.stderr);
+    assert!(message.contains("name a folder with --out"), "{message}");
 }
 
 /// Every file below a folder, by its relative path.
@@ -135,8 +135,11 @@ fn a_site_of_the_store_and_one_of_exports_are_the_same() {
     let store = filled(folder.path());
     let output = prony(&store, &["report", "--site", "public"]);
     assert_eq!(said(&output).trim(), "public/index.html");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("1 run in") && told.contains(" MB, in "), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        message.contains("1 run in") && message.contains(" MB, in "),
+        "{message}"
+    );
     let site = files_below(&folder.path().join("public"));
     let id = sample::run().id;
     for name in [
@@ -161,8 +164,8 @@ fn a_site_of_the_store_and_one_of_exports_are_the_same() {
     let elsewhere = folder.path().join("no.db");
     let output = prony(&elsewhere, &["report", "--site", "other", "--from", "results"]);
     said(&output);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("was found twice"), "{told}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("was found twice"), "{message}");
     assert_eq!(files_below(&folder.path().join("other")), site);
     // Named runs in addition to exports, and absolute URLs on request.
     let base = ["--base-url", "https://bench.example/all"];
@@ -220,22 +223,22 @@ fn what_makes_no_site_is_bad_input() {
         ),
     ] {
         let output = prony(&store, arguments);
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {told}");
-        assert!(told.contains(wanted), "{arguments:?}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
+        assert!(message.contains(wanted), "{arguments:?}: {message}");
     }
 }
 
 #[test]
-fn what_is_not_there_is_bad_input() {
+fn a_run_that_does_not_exist_is_bad_input() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path());
     let unknown = prony(&store, &["report", "nowhere"]);
-    let told = String::from_utf8_lossy(&unknown.stderr);
+    let message = String::from_utf8_lossy(&unknown.stderr);
     assert_eq!(unknown.status.code(), Some(2));
     assert!(
-        told.contains("`nowhere`") && told.contains(&sample::run().id),
-        "{told}"
+        message.contains("`nowhere`") && message.contains(&sample::run().id),
+        "{message}"
     );
     let missing = prony(&folder.path().join("no.db"), &["report"]);
     assert_eq!(missing.status.code(), Some(2));

@@ -1,7 +1,7 @@
 //! What a server sends is right for `prony check` and for `prony load`, or wrong for both: each reply of the corpus goes through
 //! both programs.
 
-use crate::common::{json_of, listen, prony, told};
+use crate::common::{json_of, listen, prony, stderr_of};
 use crate::corpus::{self, Entry, in_short};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -90,7 +90,7 @@ fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
         .all(|(outcome, count)| (outcome == "valid") == (count != 0));
     let said = format!(
         "{}\n{outcomes:?} {}",
-        told(&checked),
+        stderr_of(&checked),
         recording["unexpected_replies"]
     );
     ([checked.status.success(), is_right], said)

@@ -221,8 +221,11 @@ fn beyond_loopback_it_only_shows() {
     let server = Server::with(&filled(folder.path()), &["--listen", "0.0.0.0"]);
     let id = sample::run().id;
     assert_eq!(server.json("/api/rights")["change"], false);
-    let (status, told) = server.change(&format!("DELETE /api/runs/{id}"), "");
-    assert!(status == 405 && told.contains("is read-only"), "{status} {told}");
+    let (status, message) = server.change(&format!("DELETE /api/runs/{id}"), "");
+    assert!(
+        status == 405 && message.contains("is read-only"),
+        "{status} {message}"
+    );
     assert_eq!(server.json("/api/runs")[0]["id"], id.as_str());
 }
 
@@ -234,8 +237,8 @@ fn a_run_gets_a_label() {
     assert_eq!(server.json("/api/rights")["change"], true);
     let id = sample::run().id;
     let line = format!("PUT /api/runs/{id}/label");
-    let (status, told) = server.change(&line, "{\"label\":\" before the <b>fix</b> \"}");
-    assert_eq!(status, 204, "{told}");
+    let (status, message) = server.change(&line, "{\"label\":\" before the <b>fix</b> \"}");
+    assert_eq!(status, 204, "{message}");
     for label in [
         &server.json("/api/runs")[0]["label"],
         &server.json(&format!("/api/runs/{id}"))["label"],
@@ -251,8 +254,11 @@ fn a_run_gets_a_label() {
     let shown = String::from_utf8_lossy(&listed.stdout);
     assert!(shown.contains("before the <b>fix</b>"), "{shown}");
     let long = format!("{{\"label\":\"{}\"}}", "x".repeat(81));
-    let (status, told) = server.change(&line, &long);
-    assert!(status == 400 && told.contains("at most 80"), "{status} {told}");
+    let (status, message) = server.change(&line, &long);
+    assert!(
+        status == 400 && message.contains("at most 80"),
+        "{status} {message}"
+    );
     assert_eq!(
         server
             .change("PUT /api/runs/nowhere/label", "{\"label\":\"x\"}")
@@ -281,10 +287,10 @@ fn a_run_is_deleted_unless_it_runs() {
     // A recently active run, and one that ended but is being measured again.
     let lock = store.lock_run(&id).expect("free");
     for run in ["next", &id] {
-        let (status, told) = server.change(&format!("DELETE /api/runs/{run}"), "");
+        let (status, message) = server.change(&format!("DELETE /api/runs/{run}"), "");
         assert!(
-            status == 409 && told.contains("is being measured"),
-            "{status} {told}"
+            status == 409 && message.contains("is being measured"),
+            "{status} {message}"
         );
     }
     drop(lock);
@@ -301,7 +307,7 @@ fn a_run_is_deleted_unless_it_runs() {
 }
 
 #[test]
-fn a_run_in_progress_is_told_as_it_goes() {
+fn progress_of_a_run_is_streamed() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");
     let store = Store::open(&path).expect("opens");
@@ -389,8 +395,8 @@ fn the_page_tests_read_what_is_served() {
         "history": server.json("/api/history?service=rust-axum&variant=current&contract=hello"),
         "compare": server.json(&format!("/api/compare?a={first}&b={last}")),
     });
-    let told = answers["answer"]["answer"].as_str().unwrap_or_default();
-    assert!(told.starts_with("axum leads:"), "{told}");
+    let message = answers["answer"]["answer"].as_str().unwrap_or_default();
+    assert!(message.starts_with("axum leads:"), "{message}");
     let compared = answers["runs"][0]["compared"].as_str().unwrap_or_default();
     assert!(compared.starts_with("axum, Go net/http,"), "{compared}");
     let change = &answers["history"][0]["changes"][0];

@@ -26,7 +26,7 @@ fn said(output: &Output) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn a_store_goes_through_a_file_into_another_one() {
+fn a_store_is_exported_to_a_file_and_imported_into_another() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path();
     filled(&folder.join("one.db"));

@@ -1,7 +1,7 @@
 //! The verdict: a load that fails says so in its headline, in its JSON and in its exit code, whatever fails and however it
 //! is loaded. Each server here was once taken for a good one.
 
-use crate::common::{Request, json_of, listen, prony, recording_of, reply, serve, server, told};
+use crate::common::{Request, json_of, listen, prony, recording_of, reply, serve, server, stderr_of};
 use crate::ports;
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
@@ -141,7 +141,7 @@ fn fails(what: &str, url: &str, reasons: &[&str]) {
             output.status.code(),
             Some(3),
             "{what}, {way:?}: {line} {}",
-            told(&output)
+            stderr_of(&output)
         );
         assert!(
             line.starts_with("FAILED: 0 % success: "),
@@ -227,7 +227,7 @@ fn refused_connections_are_a_failure() {
         assert!(
             line.starts_with("FAILED: 0 % success: "),
             "{way:?}: {line} {}",
-            told(&output)
+            stderr_of(&output)
         );
         assert_eq!(output.status.code(), Some(3), "{way:?}: {line}");
     }
@@ -253,7 +253,7 @@ fn refused_connections_are_a_failure() {
         "{json}"
     );
     let capacity = capacity(&url, &["--json"]);
-    assert_eq!(capacity.status.code(), Some(3), "{}", told(&capacity));
+    assert_eq!(capacity.status.code(), Some(3), "{}", stderr_of(&capacity));
     assert_eq!(json_of(&capacity)["verdict"], "failed");
 }
 
@@ -293,13 +293,13 @@ fn fewer_than_half_valid_is_a_failure_and_more_are_errors() {
 }
 
 #[test]
-fn a_good_load_says_so_with_its_objectives() {
+fn a_load_that_meets_its_objectives_is_ok() {
     let url = server();
     let output = load_of(
         "2000",
         &[&url, "--expect", "hello", "--objective", "p99<1h,errors<1%"],
     );
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let text = text(&output);
     let line = first_line(&output);
     // On a busy machine the generator may be the limit.
@@ -368,7 +368,12 @@ fn no_rate_of_a_broken_server_meets_an_objective() {
     ] {
         let output = capacity(&url, &[]);
         let line = first_line(&output);
-        assert_eq!(output.status.code(), Some(3), "{what}: {line} {}", told(&output));
+        assert_eq!(
+            output.status.code(),
+            Some(3),
+            "{what}: {line} {}",
+            stderr_of(&output)
+        );
         assert!(
             line.starts_with("FAILED: no rate meets p99<1h: "),
             "{what}: {line}"
@@ -405,7 +410,7 @@ fn an_error_is_one_json_object_too() {
             output.status.code(),
             Some(code),
             "{arguments:?}: {}",
-            told(&output)
+            stderr_of(&output)
         );
         let json = json_of(&output);
         assert_eq!(json["exit"], code, "{arguments:?}: {json}");
@@ -423,7 +428,7 @@ fn an_error_is_one_json_object_too() {
 
 /// Invalid paths, headers and data are reported once.
 #[test]
-fn a_cause_is_told_once() {
+fn a_cause_is_reported_once() {
     let url = server();
     for (arguments, cause) in [
         (vec![format!("{url}/a b")], "it contains a space"),
@@ -434,7 +439,7 @@ fn a_cause_is_told_once() {
     ] {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let output = prony(&[&["load", "-n", "1"], words.as_slice()].concat());
-        let said = told(&output);
+        let said = stderr_of(&output);
         assert!(!output.status.success() && said.contains(cause), "{said}");
         let halves: Vec<&str> = said.trim().split(": ").collect();
         let unique: std::collections::BTreeSet<&&str> = halves.iter().collect();

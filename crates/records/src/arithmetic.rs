@@ -30,7 +30,7 @@ impl Recording {
     pub fn contradictions(&self) -> Option<Warning> {
         if let Some(time) = self.occupancy {
             let at_a_time = |seconds: f64| seconds / self.duration_s.max(1e-9);
-            return occupied(at_a_time(time.accounted_s()), at_a_time(time.slots_s));
+            return occupancy_warning(at_a_time(time.accounted_s()), at_a_time(time.slots_s));
         }
         if self.coverage != Coverage::SurvivorsOnly || self.messages.is_some() || self.replies() < FEWEST {
             return None;
@@ -72,11 +72,11 @@ fn cpu(measured: &Measurement) -> Option<Warning> {
 
 /// Warns if throughput × CPU per request contradicts the busy CPUs.
 pub fn cpu_per_request(throughput_per_s: f64, per_request_ns: f64, busy: f64) -> Option<Warning> {
-    let told = throughput_per_s * per_request_ns / 1e9;
+    let accounted = throughput_per_s * per_request_ns / 1e9;
     // Below a hundredth of a CPU, clock ticks dominate.
-    (busy > 0.01 && (told / busy - 1.0).abs() > CPU_TOLERANCE).then(|| {
+    (busy > 0.01 && (accounted / busy - 1.0).abs() > CPU_TOLERANCE).then(|| {
         let text = format!(
-            "CPU per request contradicts the busy CPUs: {} × {throughput_per_s:.0} replies/s is {told:.3} CPUs, but \
+            "CPU per request contradicts the busy CPUs: {} × {throughput_per_s:.0} replies/s is {accounted:.3} CPUs, but \
              {busy:.3} were busy.",
             time(per_request_ns)
         );
@@ -86,15 +86,15 @@ pub fn cpu_per_request(throughput_per_s: f64, per_request_ns: f64, busy: f64) ->
 
 /// Warns if throughput × mean response time contradicts the requests in flight.
 pub fn little(throughput_per_s: f64, mean_ns: f64, slots: f64) -> Option<Warning> {
-    occupied(throughput_per_s * mean_ns / 1e9, slots)
+    occupancy_warning(throughput_per_s * mean_ns / 1e9, slots)
 }
 
-fn occupied(told: f64, slots: f64) -> Option<Warning> {
-    (slots > 0.0 && (told / slots - 1.0).abs() > TIME_TOLERANCE).then(|| {
+fn occupancy_warning(accounted: f64, slots: f64) -> Option<Warning> {
+    (slots > 0.0 && (accounted / slots - 1.0).abs() > TIME_TOLERANCE).then(|| {
         let text = format!(
-            "Latency contradicts throughput: requests, connects and pauses account for {told:.1} of {slots:.0} \
+            "Latency contradicts throughput: requests, connects and pauses account for {accounted:.1} of {slots:.0} \
              requests in flight ({:+.1} %).",
-            (told / slots - 1.0) * 100.0
+            (accounted / slots - 1.0) * 100.0
         );
         Warning::new(WarningKind::LittlesLaw, text).advise("Trust throughput, not latency.")
     })
@@ -114,23 +114,23 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn cpu_per_request_that_leaves_out_busy_time_is_told_with_both_values() {
+    fn cpu_per_request_that_omits_busy_time_is_reported_with_both_values() {
         // Rails at 7,500/s: CPU time of the measurement divided by the replies of measurement and drain.
-        let told = cpu_per_request(1_477.0, 196_000.0, 1.0)
+        let text = cpu_per_request(1_477.0, 196_000.0, 1.0)
             .expect("a contradiction")
             .text;
         assert!(
-            told.contains("CPU per request") && told.contains("0.289") && told.contains("1.000"),
-            "{told}"
+            text.contains("CPU per request") && text.contains("0.289") && text.contains("1.000"),
+            "{text}"
         );
         assert_eq!(cpu_per_request(1_477.0, 677_000.0, 1.0), None);
     }
 
     #[test]
-    fn latency_that_leaves_out_waiting_is_told_with_both_values() {
+    fn latency_that_omits_waiting_is_reported_with_both_values() {
         // Rails under a closed load of 512: the reported mean was 21 ms.
-        let told = little(680.0, 21e6, 512.0).expect("a contradiction").text;
-        assert!(told.contains("14.3 of 512"), "{told}");
+        let text = little(680.0, 21e6, 512.0).expect("a contradiction").text;
+        assert!(text.contains("14.3 of 512"), "{text}");
         assert_eq!(little(6_400.0, 10e6, 64.0), None);
         assert!(
             little(6_400.0, 10.6e6, 64.0).is_some(),

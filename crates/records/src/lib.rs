@@ -14,7 +14,6 @@ compile_error!(
 
 mod arithmetic;
 mod backing_service;
-mod check;
 mod environment;
 mod event;
 mod fingerprint;
@@ -28,7 +27,6 @@ mod warning;
 
 pub use arithmetic::{busy_slots, cpu_per_request, little};
 pub use backing_service::{BackingUsage, ConnectionSamples};
-pub use check::{CaseFailure, CheckMatrix, ServiceCheck};
 pub use environment::{Cpu, Environment, Finding, TestbedHost, TestbedLink};
 pub use event::{Command, Event, Phase};
 pub use fingerprint::{Fingerprint, Part};
@@ -42,8 +40,8 @@ pub use recording::{
 };
 pub use resources::{ResourceSample, Resources, StartUp};
 pub use trial::{
-    AfterLoad, Classification, Exclusion, Fault, Measurement, RunRecord, ServiceId, ServiceInfo, SharedStart,
-    Steadiness, TrialRecord, TrialStage, that_count,
+    AfterLoad, CaseFailure, CheckMatrix, Classification, Exclusion, Fault, Measurement, RunRecord,
+    ServiceCheck, ServiceId, ServiceInfo, SharedStart, Steadiness, TrialRecord, TrialStage, that_count,
 };
 pub use upgrade::upgrade;
 pub use verdict::{Verdict, count, verdict};

@@ -1,4 +1,4 @@
-//! The records that the store keeps: trials and runs.
+//! The records that the store keeps: trials, runs and checks.
 
 use crate::{
     BackingUsage, Environment, InterleavedWindows, Recording, ResourceSample, Resources, StartUp, Warning,
@@ -47,6 +47,7 @@ pub struct TrialRecord {
     /// Name of the workload in the contract.
     pub workload: String,
     /// The load, as the load crate serialises it.
+    #[serde(deserialize_with = "crate::upgrade::read_load")]
     pub load: serde_json::Value,
     /// Metric that its group is ranked by, if the suite sets one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,6 +266,7 @@ pub struct RunRecord {
     /// Machine and versions.
     pub environment: Environment,
     /// The plan as JSON: sufficient to continue the run.
+    #[serde(deserialize_with = "crate::upgrade::read_plan")]
     pub plan: serde_json::Value,
     /// Number of trials in the plan.
     pub planned_trials: u32,
@@ -318,6 +320,53 @@ impl ServiceInfo {
     }
 }
 
+/// The result of checking services against contracts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckMatrix {
+    /// Version of the JSON format.
+    pub schema: u32,
+    /// One row per service, variant and contract.
+    pub services: Vec<ServiceCheck>,
+}
+
+/// The result of checking one service against one contract.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServiceCheck {
+    /// Name of the service, or the URL of a server that was already running.
+    pub service: String,
+    /// Name of the variant.
+    pub variant: String,
+    /// Name of the contract.
+    pub contract: String,
+    /// Protocol: `http`, `http2`, `grpc`, `websocket`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// Whether every case passed.
+    pub passed: bool,
+    /// Every case that was checked, in the contract's order.
+    #[serde(default)]
+    pub cases: Vec<String>,
+    /// The cases that failed.
+    #[serde(default)]
+    pub failures: Vec<CaseFailure>,
+    /// Remarks that are no failures.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Why the service could not be checked on this machine; `None` if it was checked.
+    pub unavailable: Option<String>,
+}
+
+/// A case that a service failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CaseFailure {
+    /// Name of the case.
+    pub case: String,
+    /// The expected value.
+    pub expected: String,
+    /// The received value.
+    pub got: String,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provisional_trial_counts_where_there_is_no_other() {
+    fn a_provisional_trial_counts_only_without_a_final_one() {
         let provisional = TrialRecord {
             provisional: true,
             ..failed(0, Fault::Service)

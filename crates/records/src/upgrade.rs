@@ -1,6 +1,7 @@
 //! Keys and values of JSON that have been renamed. Typed readers know the old keys by `serde(alias)`; whatever reads JSON without types
 //! converts it here first.
 
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 /// Keys of schema 1, and their names since schema 2.
@@ -50,9 +51,27 @@ pub fn upgrade(value: &mut Value) {
     }
 }
 
+/// Reads a load that is stored as JSON without a type, under its current names.
+pub(crate) fn read_load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let mut load = Value::deserialize(deserializer)?;
+    upgrade(&mut load);
+    Ok(load)
+}
+
+/// Reads the plan of a run. Only its loads get their current names, since they are compared with those of the trials: other parts have
+/// keys that users chose, such as names of contracts.
+pub(crate) fn read_plan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let mut plan = Value::deserialize(deserializer)?;
+    let groups = plan.get_mut("groups").and_then(Value::as_array_mut);
+    for group in groups.into_iter().flatten() {
+        group.get_mut("load").into_iter().for_each(upgrade);
+    }
+    Ok(plan)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::upgrade;
+    use super::{read_plan, upgrade};
     use serde_json::json;
 
     #[test]
@@ -73,5 +92,12 @@ mod tests {
             old,
             json!({ "fault": "infrastructure", "note": "lab", "load": { "kind": "step_load" } })
         );
+    }
+
+    #[test]
+    fn only_the_loads_of_a_plan_are_upgraded() {
+        let plan =
+            |kind: &str| json!({ "groups": [{ "load": { "kind": kind } }], "contracts": { "turns": "5f" } });
+        assert_eq!(read_plan(plan("staircase")).expect("a plan"), plan("step_load"));
     }
 }

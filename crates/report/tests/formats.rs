@@ -344,7 +344,7 @@ fn a_run_without_a_trial_is_a_report_too() {
 }
 
 #[test]
-fn one_round_gives_no_interval_and_says_so() {
+fn one_round_has_no_interval_and_is_explained() {
     let run = sample::run();
     let trials: Vec<_> = sample::trials()
         .into_iter()

@@ -96,7 +96,7 @@ fn target(page: &str, link: &str) -> String {
 }
 
 #[test]
-fn every_link_leads_to_a_file_that_is_there() {
+fn every_link_leads_to_an_existing_file() {
     let files = made(reports(), None);
     let mut followed = 0;
     for (path, text) in pages(&files) {
@@ -193,7 +193,7 @@ fn what_runs_say_is_text() {
 }
 
 #[test]
-fn the_first_page_says_who_leads() {
+fn the_first_page_names_the_leading_service() {
     let files = made(reports(), None);
     let first = &files["index.html"];
     assert!(
@@ -267,7 +267,7 @@ fn runs_under_other_circumstances_are_no_change_of_the_service() {
 }
 
 #[test]
-fn what_changed_between_two_runs_is_told() {
+fn changes_between_two_runs_are_shown() {
     let files = made(reports(), None);
     let names: Vec<&String> = files.keys().filter(|path| path.starts_with("changes/")).collect();
     assert_eq!(names.len(), 7, "{names:?}");

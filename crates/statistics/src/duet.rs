@@ -4,8 +4,8 @@
 //! (Bulej and others 2020). Swapping sides from round to round cancels the effect of a side of the machine (its CPU, the start
 //! order).
 
-use crate::interval::mean::{self, mean, squares};
-use crate::interval::median::median;
+use crate::interval::median;
+use crate::interval::{self, mean, squares};
 use crate::{Estimate, StatisticsError};
 use prony_records::Interval;
 use serde::{Deserialize, Serialize};
@@ -147,10 +147,10 @@ pub fn duet(rounds: &[DuetRound], confidence: f64) -> Result<Duet, StatisticsErr
     let point = parts.iter().map(|part| part.mean).sum::<f64>() / count;
     let error = (variance * parts.iter().map(|part| 1.0 / part.count).sum::<f64>()).sqrt() / count;
     let side = |[first, second]: &[Part; 2]| {
-        mean::around(0.5 * (first.mean - second.mean), error, freedom, confidence).map(f64::exp)
+        interval::around(0.5 * (first.mean - second.mean), error, freedom, confidence).map(f64::exp)
     };
     Ok(Duet {
-        ratio: mean::around(point, error, freedom, confidence).map(f64::exp),
+        ratio: interval::around(point, error, freedom, confidence).map(f64::exp),
         sample: if by_rounds {
             DuetSample::Rounds
         } else {
@@ -183,7 +183,7 @@ pub fn consecutive(first: &[f64], second: &[f64], confidence: f64) -> Result<Est
     let part = |part: &Part| part.squares / part.freedom / part.count;
     let error = (part(one) + part(other)).sqrt();
     let freedom = one.freedom.min(other.freedom);
-    Ok(mean::around(one.mean - other.mean, error, freedom, confidence).map(f64::exp))
+    Ok(interval::around(one.mean - other.mean, error, freedom, confidence).map(f64::exp))
 }
 
 /// Log ratios of a round.

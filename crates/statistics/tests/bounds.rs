@@ -107,7 +107,7 @@ fn cpu_per_request_counts_replies_of_the_measurement() {
 }
 
 #[test]
-fn contradictions_are_told_of_each_trial_and_in_each_report_with_errors_too() {
+fn contradictions_are_reported_for_each_trial_with_errors_too() {
     let mut records = trials(&[TrialSpec::closed("a", &BASE)]);
     let kinds = |records: &[TrialRecord]| -> Vec<(WarningKind, String)> {
         let group = board(records);

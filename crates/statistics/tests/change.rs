@@ -50,7 +50,7 @@ fn a_slower_run_fails_and_the_same_does_not() {
 }
 
 #[test]
-fn a_slowdown_within_the_limit_is_told_but_does_not_fail() {
+fn a_slowdown_within_the_limit_is_reported_but_does_not_fail() {
     let options = ChangeOptions {
         max_slowdown: 0.15,
         ..ChangeOptions::default()
@@ -155,7 +155,7 @@ fn rounds_of_one_run_see_what_two_runs_cannot() {
 }
 
 #[test]
-fn one_service_twice_ties_and_gives_the_noise_floor() {
+fn one_service_twice_ties_and_yields_the_noise_floor() {
     let run = trials(&[
         TrialSpec::closed("one", &BASE),
         TrialSpec::closed("two", &scaled(1.0)),

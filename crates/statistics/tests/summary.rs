@@ -25,7 +25,7 @@ fn a_clear_winner_ranks_first() {
 }
 
 #[test]
-fn a_group_is_ranked_by_what_its_suite_says() {
+fn a_group_is_ranked_by_the_metric_of_its_suite() {
     let mut run = trials(&[
         TrialSpec::closed("a", &[1000.0, 1010.0, 990.0]),
         TrialSpec::closed("b", &[2000.0, 2020.0, 1980.0]),
@@ -72,7 +72,7 @@ fn what_backing_services_cost_is_known_of_all_or_not_at_all() {
 }
 
 #[test]
-fn messages_of_streams_are_known_where_there_are_any() {
+fn message_rates_exist_only_for_streams() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0])]);
     let measured = run[0].result.as_mut().expect("a measurement");
     let all = [
@@ -115,7 +115,7 @@ fn a_failed_repeat_replaces_no_valid_trial() {
 }
 
 #[test]
-fn a_fault_of_the_bench_excludes_nobody() {
+fn an_infrastructure_failure_excludes_no_service() {
     let mut run = trials(&[TrialSpec::closed("a", &[1000.0, 1010.0])]);
     let mut void = trials(&[TrialSpec::failing("a", TrialStage::Check)]).remove(0);
     void.number = 2;

@@ -7,10 +7,8 @@
 
 mod checks;
 mod error;
-mod labels;
 mod lock;
 mod packing;
-mod progress;
 mod runs;
 mod schema;
 mod transfer;
@@ -19,8 +17,7 @@ mod trials;
 pub use checks::Calibration;
 pub use error::StoreError;
 pub use lock::RunLock;
-pub use progress::Progress;
-pub use runs::RunEntry;
+pub use runs::{Progress, RunEntry};
 pub use transfer::{ExportSummary, ImportSummary};
 pub use trials::StoredTrial;
 
@@ -66,13 +63,13 @@ impl Store {
         // Opened for writing if possible: a reader in WAL mode shares an index file with the writer, and may upgrade an
         // old store.
         match Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE) {
-            Err(StoreError::Open { source, .. }) if is_write_protected(&source) => Self::protected(path),
+            Err(StoreError::Open { source, .. }) if is_write_protected(&source) => Self::open_read_only(path),
             other => other,
         }
     }
 
     /// Opens a store that is not writable.
-    fn protected(path: &Path) -> Result<Self, StoreError> {
+    fn open_read_only(path: &Path) -> Result<Self, StoreError> {
         let shared = Self::read(path, path.as_os_str(), OpenFlags::SQLITE_OPEN_READ_ONLY);
         let Err(StoreError::Open { source, .. }) = &shared else {
             return shared;

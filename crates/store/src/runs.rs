@@ -1,7 +1,7 @@
-//! Creates, finishes, finds and deletes runs.
+//! Creates, finishes, labels, finds and deletes runs, and stores their progress.
 
 use crate::{RunLock, Store, StoreError, from_json, to_json};
-use prony_records::{RunRecord, Warning};
+use prony_records::{Phase, RunRecord, ServiceId, Warning, WorkerNow};
 use rusqlite::{OptionalExtension as _, params};
 use serde::{Deserialize, Serialize};
 
@@ -219,5 +219,94 @@ impl Store {
             run: run.to_owned(),
             known,
         })
+    }
+}
+
+/// Maximum length of a label in letters: a list shows it on one line.
+const LONGEST: usize = 80;
+
+impl Store {
+    /// Sets or replaces the label of a run. An empty label removes it.
+    pub fn label_run(&self, run: &str, label: &str) -> Result<(), StoreError> {
+        let label = label.trim();
+        if label.chars().count() > LONGEST || label.chars().any(char::is_control) {
+            return Err(StoreError::Label { longest: LONGEST });
+        }
+        self.run(run)?;
+        let done = if label.is_empty() {
+            self.connection.execute("DELETE FROM label WHERE run = ?1", [run])
+        } else {
+            self.connection.execute(
+                "INSERT INTO label (run, text) VALUES (?1, ?2)
+                 ON CONFLICT (run) DO UPDATE SET text = excluded.text",
+                params![run, label],
+            )
+        };
+        done.map(|_| ()).map_err(self.failed("label a run"))
+    }
+
+    /// The label of a run; `None` if it has none.
+    pub fn label(&self, run: &str) -> Result<Option<String>, StoreError> {
+        self.connection
+            .query_row("SELECT text FROM label WHERE run = ?1", [run], |row| row.get(0))
+            .optional()
+            .map_err(self.failed("read a label"))
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Time of this update, RFC 3339 in UTC. Old progress of a run without an end means that the run was killed.
+    pub at: String,
+    /// Trials that have ended.
+    pub done: u32,
+    /// Trials in the plan.
+    pub planned: u32,
+    /// Estimated time left, s, if it is known.
+    pub eta_s: Option<f64>,
+    /// The service whose trial is running.
+    pub service: Option<ServiceId>,
+    pub contract: Option<String>,
+    pub workload: Option<String>,
+    /// The step of that trial: `build`, `start`, `check`, `warm_up`, `measurement`, `drain`, `stop`.
+    pub step: Option<String>,
+    /// The phase of its load, while there is one.
+    pub phase: Option<Phase>,
+    /// Replies per second in the last second.
+    pub throughput_per_s: Option<f64>,
+    /// 99th percentile of the response time in the last second, ns.
+    pub response_time_ns_p99: Option<u64>,
+    /// State of each worker of a testbed; empty between two loads, and without a testbed.
+    #[serde(default)]
+    pub workers: Vec<WorkerNow>,
+    /// Why a host of the testbed is lost, until the load starts again.
+    #[serde(default)]
+    pub lost: Option<String>,
+}
+
+impl Store {
+    /// Overwrites the progress of a run.
+    pub fn set_progress(&self, run: &str, progress: &Progress) -> Result<(), StoreError> {
+        let record = to_json("progress", progress)?;
+        self.connection
+            .execute(
+                "INSERT INTO progress (run, record) VALUES (?1, ?2)
+                 ON CONFLICT (run) DO UPDATE SET record = excluded.record",
+                params![run, record],
+            )
+            .map_err(self.failed("note the progress"))?;
+        Ok(())
+    }
+
+    /// The progress of a run; `None` if it never reported any.
+    pub fn progress(&self, run: &str) -> Result<Option<Progress>, StoreError> {
+        let text: Option<String> = self
+            .connection
+            .query_row("SELECT record FROM progress WHERE run = ?1", [run], |row| {
+                row.get(0)
+            })
+            .optional()
+            .map_err(self.failed("read the progress"))?;
+        text.map(|text| from_json("progress", run, &text)).transpose()
     }
 }

@@ -6,6 +6,31 @@ use prony_records::{ServiceId, TrialRecord};
 use rusqlite::{Row, params};
 use serde_json::Value;
 
+/// The trials of the variant ?2 of the service ?1 under the contract ?3. The newest run of each variant of the service records the
+/// earlier names of that variant in its plan. Only these runs are read: an index finds them, and the trials.
+const HISTORY: &str = "
+    WITH newest AS (
+        SELECT variant, max(sequence) AS sequence FROM trial WHERE service = ?1 GROUP BY variant
+    ),
+    renamed AS (
+        SELECT newest.variant AS variant, former.value AS former
+        FROM newest
+        JOIN trial ON trial.sequence = newest.sequence
+        JOIN run ON run.id = trial.run
+        JOIN json_each(run.record, '$.plan.services') AS info
+            ON info.value ->> 'service' = ?1 AND info.value ->> 'variant' = newest.variant
+        JOIN json_each(info.value, '$.formerly') AS former
+    ),
+    names AS (
+        SELECT ?2 AS variant
+        UNION SELECT variant FROM renamed WHERE former = ?2
+        UNION SELECT former FROM renamed
+            WHERE variant = ?2 OR variant IN (SELECT variant FROM renamed WHERE former = ?2)
+    )
+    SELECT sequence, run, head FROM trial
+    WHERE service = ?1 AND variant IN (SELECT variant FROM names) AND contract = ?3
+    ORDER BY sequence";
+
 /// A trial and its position in the store.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredTrial {
@@ -88,7 +113,7 @@ impl Store {
             |row| packing::unpack(row.get_ref(2)?.as_blob()?, row.get_ref(3)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
         .collect()
     }
 
@@ -101,20 +126,20 @@ impl Store {
             |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| Ok(stored(sequence, run, record)?.trial))
+        .map(|(sequence, run, record)| Ok(parse_trial(sequence, run, record)?.trial))
         .collect()
     }
 
-    /// Every trial of a service under a contract, over all runs, the oldest first, as [`Store::heads`] returns them.
+    /// Every trial of a variant under a contract, over all runs, the oldest first, as [`Store::heads`] returns them. Trials under an
+    /// earlier name of the variant, or under a later one, are included.
     pub fn history(&self, service: &ServiceId, contract: &str) -> Result<Vec<StoredTrial>, StoreError> {
         self.read_trials(
-            "SELECT sequence, run, head FROM trial
-             WHERE service = ?1 AND variant = ?2 AND contract = ?3 ORDER BY sequence",
+            HISTORY,
             params![service.service, service.variant, contract],
             |row| packing::head(row.get_ref(2)?.as_blob()?).map_err(RowReadError::from),
         )?
         .into_iter()
-        .map(|(sequence, run, record)| stored(sequence, run, record))
+        .map(|(sequence, run, record)| parse_trial(sequence, run, record))
         .collect()
     }
 
@@ -188,7 +213,7 @@ impl Store {
     }
 }
 
-fn stored(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
+fn parse_trial(sequence: i64, run: String, record: Value) -> Result<StoredTrial, StoreError> {
     let trial = serde_json::from_value(record).map_err(|source| StoreError::Record {
         what: "trial",
         which: sequence.to_string(),
@@ -218,5 +243,31 @@ impl From<rusqlite::types::FromSqlError> for RowReadError {
 impl From<UnpackError> for RowReadError {
     fn from(damaged: UnpackError) -> Self {
         Self::Damaged(damaged)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::HISTORY;
+    use crate::Store;
+
+    /// A store grows for years. The history of one variant must not read every run in it.
+    #[test]
+    fn the_history_of_a_variant_is_found_by_indexes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(&folder.path().join("store.db")).expect("opens");
+        let mut explain = store
+            .connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {HISTORY}"))
+            .expect("a query");
+        let steps: Vec<String> = explain
+            .query_map(["a", "current", "hello"], |row| row.get("detail"))
+            .expect("explains")
+            .collect::<Result<_, _>>()
+            .expect("text");
+        for table in ["trial", "run"] {
+            let whole = format!("SCAN {table}");
+            assert!(!steps.iter().any(|step| step.starts_with(&whole)), "{steps:#?}");
+        }
     }
 }

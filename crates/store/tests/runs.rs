@@ -22,7 +22,7 @@ fn exported(store: &Store) -> String {
 }
 
 #[test]
-fn a_label_stands_beside_the_name() {
+fn a_run_keeps_its_name_when_it_is_labelled() {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, names) = filled(folder.path(), "store.db");
     let labels = || -> Vec<Option<String>> {
@@ -46,7 +46,7 @@ fn a_label_stands_beside_the_name() {
 }
 
 #[test]
-fn a_label_goes_where_its_run_goes() {
+fn a_label_is_exported_with_its_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let (store, names) = filled(folder.path(), "store.db");
     store.label_run(&names[0], "the good one").expect("labels");

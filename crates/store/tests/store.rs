@@ -118,7 +118,7 @@ fn a_finished_run_has_an_end_and_its_warnings() {
 }
 
 #[test]
-fn a_run_that_was_continued_to_its_end_no_longer_says_that_its_budget_was_spent() {
+fn a_run_that_was_continued_to_its_end_loses_the_budget_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     store
@@ -200,7 +200,7 @@ fn a_trial_of_no_run_is_refused() {
 }
 
 #[test]
-fn news_and_history_are_told_apart() {
+fn new_trials_and_history_are_read_separately() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     for id in ["one", "two"] {
@@ -220,6 +220,49 @@ fn news_and_history_are_told_apart() {
     let runs: Vec<&str> = history.iter().map(|stored| stored.run.as_str()).collect();
     assert_eq!(runs, ["one", "two", "two"]);
     assert_eq!(store.services().expect("lists").len(), 2);
+}
+
+#[test]
+fn the_history_of_a_renamed_variant_includes_its_earlier_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = store_in(folder.path());
+    let info = |variant: &str, formerly: &[&str]| serde_json::json!({ "service": "a", "variant": variant, "formerly": formerly });
+    for (id, variant, infos) in [
+        ("old", "era", vec![info("era", &[])]),
+        ("other", "tuned", vec![info("tuned", &[])]),
+        (
+            "new",
+            "pinned",
+            vec![info("tuned", &[]), info("pinned", &["era"])],
+        ),
+    ] {
+        let mut record = run(id, "2026-11-20T00:00:00Z");
+        record.plan = serde_json::json!({ "services": infos });
+        store.begin_run(&record).expect("begins");
+        let mut trial = trial(0, "a");
+        trial.service.variant = variant.to_owned();
+        store.append_trial(id, &trial).expect("appends");
+    }
+    // A run of an early version did not record its services.
+    store
+        .begin_run(&run("unknown", "2026-11-20T00:00:00Z"))
+        .expect("begins");
+    store.append_trial("unknown", &trial(0, "a")).expect("appends");
+    for (variant, expected) in [
+        ("pinned", vec!["old", "new"]),
+        ("era", vec!["old", "new"]),
+        ("tuned", vec!["other"]),
+        ("current", vec!["unknown"]),
+    ] {
+        let service = ServiceId {
+            service: "a".to_owned(),
+            variant: variant.to_owned(),
+        };
+        let history = store.history(&service, "hello").expect("reads");
+        let runs: Vec<&str> = history.iter().map(|stored| stored.run.as_str()).collect();
+        assert_eq!(runs, expected, "{variant}");
+        assert_eq!(store.history(&service, "person").expect("reads"), []);
+    }
 }
 
 #[test]
@@ -340,7 +383,7 @@ fn check_matrices_and_calibrations_are_found() {
 }
 
 #[test]
-fn a_store_that_is_not_there_is_not_made_by_a_reader() {
+fn a_reader_does_not_create_a_missing_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("store.db");
     let missing = Store::open_existing(&path).expect_err("is missing").to_string();
@@ -427,7 +470,7 @@ fn what_was_appended_survives_a_kill() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_gives_no_name_twice() {
+fn run_names_are_unique_although_the_clock_was_set_back() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = store_in(folder.path());
     let wanted = "2026-11-21T08-30-00-quick";

@@ -49,7 +49,7 @@ fn is_same(one: &str, other: &str) -> bool {
 }
 
 #[test]
-fn every_kept_store_is_read_and_says_the_same() {
+fn stores_of_every_schema_have_the_same_contents() {
     let folder = tempfile::tempdir().expect("a folder");
     for (schema, statements) in KEPT {
         // The first stores had no application ID.
@@ -148,7 +148,7 @@ fn heads_are_trials_without_their_series() {
 }
 
 #[test]
-fn an_export_comes_back_and_twice_is_harmless() {
+fn an_export_can_be_imported_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let first = store.import(&mut EXPORT.as_bytes(), false).expect("imports");
@@ -171,8 +171,38 @@ fn an_export_comes_back_and_twice_is_harmless() {
     assert!(!String::from_utf8(out).expect("text").contains("calibration"));
 }
 
+/// Results are grouped by load: the history of a step load must not end where its kind was renamed.
 #[test]
-fn another_run_of_the_same_name_is_told_or_renamed() {
+fn a_stored_load_is_read_under_its_current_name() {
+    let closed = r#""load":{"connections":16,"in_flight":1,"kind":"closed"}"#;
+    let old = r#""load":{"kind":"open","arrival":{"profile":{"kind":"staircase","from":20.0,"step":5.0,"every_ns":1000}}}"#;
+    let export = EXPORT.replace(closed, old);
+    assert_ne!(export, EXPORT);
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open(&folder.path().join("store.db")).expect("opens");
+    store.import(&mut export.as_bytes(), false).expect("imports");
+    assert!(
+        exported(&store).contains("staircase"),
+        "stored trials are not rewritten"
+    );
+    let is_step_load = |trial: &TrialRecord| trial.load["arrival"]["profile"]["kind"] == "step_load";
+    let runs = all(&store);
+    let trials: Vec<&TrialRecord> = runs
+        .iter()
+        .flat_map(|(_, trials)| trials)
+        .filter(|trial| is_step_load(trial))
+        .collect();
+    assert!(!trials.is_empty());
+    for trial in trials {
+        let history = store.history(&trial.service, &trial.contract).expect("reads");
+        assert!(history.iter().any(|stored| is_step_load(&stored.trial)));
+    }
+    let again = store.import(&mut export.as_bytes(), false).expect("imports");
+    assert_eq!((again.known, again.different.len()), (2, 0));
+}
+
+#[test]
+fn another_run_of_the_same_name_is_reported_or_renamed() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let runs = store.import(&mut EXPORT.as_bytes(), false).expect("imports").runs;
@@ -198,7 +228,7 @@ fn another_run_of_the_same_name_is_told_or_renamed() {
 }
 
 #[test]
-fn what_a_later_version_adds_is_kept() {
+fn unknown_keys_of_a_later_version_are_preserved() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(&folder.path().join("store.db")).expect("opens");
     let later = EXPORT.replace("{\"trial\":{", "{\"trial\":{\"a_later_key\":[1,2,3,4],");
@@ -207,7 +237,7 @@ fn what_a_later_version_adds_is_kept() {
 }
 
 #[test]
-fn what_is_no_whole_export_is_told_and_leaves_whole_runs() {
+fn an_incomplete_export_is_reported_and_its_complete_runs_are_imported() {
     let folder = tempfile::tempdir().expect("a folder");
     let lines: Vec<&str> = EXPORT.lines().collect();
     let cut = lines[..lines.len() - 1].join("\n");

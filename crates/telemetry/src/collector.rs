@@ -141,7 +141,7 @@ fn header(text: &str) -> Option<(HeaderName, HeaderValue)> {
 mod tests {
     use super::*;
 
-    fn parsed(text: &str) -> Result<String, CollectorError> {
+    fn parse(text: &str) -> Result<String, CollectorError> {
         text.parse::<Collector>().map(|collector| collector.to_string())
     }
 
@@ -159,17 +159,17 @@ mod tests {
                 "http://[::1]:9090/api/v1/otlp/v1/metrics",
             ),
         ] {
-            assert_eq!(parsed(typed), Ok(meant.to_owned()), "{typed}");
+            assert_eq!(parse(typed), Ok(meant.to_owned()), "{typed}");
         }
     }
 
     #[test]
     fn what_is_no_url_of_a_collector_is_refused() {
         for typed in ["4318", "localhost:4318", "grpc://localhost:4317", "http://"] {
-            assert_eq!(parsed(typed), Err(CollectorError::NoUrl(typed.to_owned())));
+            assert_eq!(parse(typed), Err(CollectorError::NoUrl(typed.to_owned())));
         }
         assert_eq!(
-            parsed("http://me:secret@host:4318"),
+            parse("http://me:secret@host:4318"),
             Err(CollectorError::Credentials)
         );
     }

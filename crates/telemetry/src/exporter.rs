@@ -34,20 +34,20 @@ struct ExporterState {
 #[derive(Default)]
 struct CollectorState {
     /// The warning, until it is returned.
-    untold: Option<String>,
-    /// Whether there was a warning: only one is given.
-    was_given: bool,
+    pending_warning: Option<String>,
+    /// Whether a warning was issued: there is only one.
+    has_warned: bool,
     /// Whether the last request failed.
-    lasts: bool,
+    is_failing: bool,
 }
 
 enum State {
-    /// Nothing was told yet.
-    Waits(Box<Poster>),
-    /// The thread is on.
-    Sends { end: Sender<()>, ended: Receiver<()> },
+    /// There were no metrics yet.
+    NotStarted(Box<Poster>),
+    /// The thread is running.
+    Sending { end: Sender<()>, ended: Receiver<()> },
     /// The thread has ended and is not started again.
-    Over,
+    Stopped,
 }
 
 impl Exporter {
@@ -58,7 +58,7 @@ impl Exporter {
                 figures: Mutex::new(Figures::new(instance)),
                 trouble: Mutex::default(),
             }),
-            state: Mutex::new(State::Waits(Box::new(Poster::new(collector)?))),
+            state: Mutex::new(State::NotStarted(Box::new(Poster::new(collector)?))),
         })
     }
 
@@ -66,8 +66,8 @@ impl Exporter {
     pub fn interval(&self, labels: &Labels, phase: Phase, interval: &Interval, times: &CompactHistogram) {
         lock(&self.shared.figures).take(labels, phase, interval, times);
         let mut state = lock(&self.state);
-        if matches!(*state, State::Waits(_))
-            && let State::Waits(poster) = mem::replace(&mut *state, State::Over)
+        if matches!(*state, State::NotStarted(_))
+            && let State::NotStarted(poster) = mem::replace(&mut *state, State::Stopped)
         {
             *state = self.begin(poster);
         }
@@ -83,22 +83,22 @@ impl Exporter {
         };
         let thread = std::thread::Builder::new().name("otlp".to_owned());
         match thread.spawn(send) {
-            Ok(_) => State::Sends { end, ended },
+            Ok(_) => State::Sending { end, ended },
             Err(error) => {
                 self.shared.warn(&format!(
                     "live metrics are not sent: cannot start a thread: {error}"
                 ));
-                State::Over
+                State::Stopped
             }
         }
     }
 
     /// Sends the remaining metrics and ends. Waits up to two seconds for a collector that answers.
     pub fn finish(&self) {
-        let State::Sends { end, ended } = mem::replace(&mut *lock(&self.state), State::Over) else {
+        let State::Sending { end, ended } = mem::replace(&mut *lock(&self.state), State::Stopped) else {
             return;
         };
-        let waits = !lock(&self.shared.trouble).lasts;
+        let waits = !lock(&self.shared.trouble).is_failing;
         // The thread may have ended on its own.
         let _ = end.send(());
         if waits && ended.recv_timeout(LAST_PATIENCE) == Err(RecvTimeoutError::Timeout) {
@@ -109,12 +109,12 @@ impl Exporter {
 
     /// Why live metrics do not reach the collector, if they do not. Returned only once.
     pub fn warning(&self) -> Option<String> {
-        lock(&self.shared.trouble).untold.take()
+        lock(&self.shared.trouble).pending_warning.take()
     }
 }
 
 impl ExporterState {
-    /// Sends what is due until it is asked to end, or nothing more is taken.
+    /// Sends what is due until it is asked to end, or the collector accepts nothing more.
     fn send_all(&self, mut poster: Poster, asked: &Receiver<()>) {
         loop {
             let ends = asked.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
@@ -126,10 +126,11 @@ impl ExporterState {
         }
     }
 
-    /// Sends one request; says whether another one makes sense.
+    /// Sends one request; returns whether another one makes sense.
     fn send(&self, poster: &mut Poster, body: Vec<u8>) -> bool {
         let sent = poster.post(body);
-        lock(&self.trouble).lasts = matches!(sent, Err(ExportError::ForNow(_) | ExportError::ForGood(_)));
+        lock(&self.trouble).is_failing =
+            matches!(sent, Err(ExportError::ForNow(_) | ExportError::ForGood(_)));
         let to = poster.collector();
         match sent {
             Ok(()) => true,
@@ -155,8 +156,8 @@ impl ExporterState {
 
     fn warn(&self, text: &str) {
         let mut trouble = lock(&self.trouble);
-        if !mem::replace(&mut trouble.was_given, true) {
-            trouble.untold = Some(text.to_owned());
+        if !mem::replace(&mut trouble.has_warned, true) {
+            trouble.pending_warning = Some(text.to_owned());
         }
     }
 }

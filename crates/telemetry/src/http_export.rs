@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_in_part_is_told() {
+    fn a_partial_success_is_reported() {
         let answer = ExportMetricsServiceResponse {
             partial_success: Some(ExportMetricsPartialSuccess {
                 rejected_data_points: 2,

@@ -358,7 +358,7 @@ mod tests {
         }
     }
 
-    fn recorded(all_ns: &[u64]) -> CompactHistogram {
+    fn histogram_of(all_ns: &[u64]) -> CompactHistogram {
         let mut histogram = Recorded::new();
         for &ns in all_ns {
             histogram.record(ns);
@@ -376,7 +376,7 @@ mod tests {
     fn a_time_lies_in_the_bucket_whose_bound_it_does_not_exceed() {
         let mut series = Series::new(labels("one"), Phase::Measurement);
         // One below the first bound, one just above it, one beyond the last.
-        series.take(&interval(3), &recorded(&[9_000, 10_500, 60_000_000_000]));
+        series.take(&interval(3), &histogram_of(&[9_000, 10_500, 60_000_000_000]));
         let held: Vec<usize> = (0..series.buckets.len())
             .filter(|&bucket| series.buckets[bucket] == 1)
             .collect();
@@ -393,7 +393,7 @@ mod tests {
                 &labels(service),
                 Phase::Measurement,
                 &interval(2),
-                &recorded(&[1_000_000, 3_000_000]),
+                &histogram_of(&[1_000_000, 3_000_000]),
             );
         }
         assert!(figures.due().is_some());
@@ -402,7 +402,7 @@ mod tests {
             &labels("two"),
             Phase::Measurement,
             &interval(2),
-            &recorded(&[1_000_000, 3_000_000]),
+            &histogram_of(&[1_000_000, 3_000_000]),
         );
         let metrics = metrics_of(figures.due().expect("something new"));
         let Some(metric::Data::Histogram(times)) = &metrics[0].data else {
@@ -428,7 +428,7 @@ mod tests {
                 protocol,
                 attributes: Vec::new(),
             };
-            figures.take(&labels, Phase::WarmUp, &interval(1), &recorded(&[1]));
+            figures.take(&labels, Phase::WarmUp, &interval(1), &histogram_of(&[1]));
             metrics_of(figures.due().expect("something new"))[0].name.clone()
         };
         assert_eq!(name(Protocol::Http2), "http.client.request.duration");

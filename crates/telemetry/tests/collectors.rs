@@ -96,7 +96,7 @@ fn sums_reach_the_collector_and_the_last_ones_too() {
 }
 
 #[test]
-fn what_was_not_taken_comes_with_the_next() {
+fn metrics_that_were_not_accepted_are_sent_again() {
     let collector = Collector::new(|number| {
         Some(if number == 0 {
             "503 Service Unavailable"
@@ -118,7 +118,7 @@ fn what_was_not_taken_comes_with_the_next() {
 }
 
 #[test]
-fn who_says_no_is_left_alone() {
+fn a_collector_that_rejects_metrics_is_not_retried() {
     let collector = Collector::new(|_| Some("404 Not Found"));
     let exporter = exporter(&collector.url);
     tell(&exporter, 10);
@@ -130,7 +130,7 @@ fn who_says_no_is_left_alone() {
 }
 
 #[test]
-fn nobody_waits_for_a_collector_that_stalls() {
+fn a_stalled_collector_does_not_delay_the_load() {
     let collector = Collector::new(|_| None);
     let exporter = exporter(&collector.url);
     tell(&exporter, 10);

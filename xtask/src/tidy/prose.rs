@@ -18,8 +18,6 @@ struct Lists {
     type_names: BTreeSet<String>,
     phrases: BTreeMap<String, String>,
     words: BTreeMap<String, String>,
-    /// Number of phrases that a crate or folder still has from before the ban.
-    left: BTreeMap<String, usize>,
 }
 
 fn lists() -> Lists {
@@ -38,12 +36,11 @@ fn bans(list: &BTreeMap<String, String>) -> Vec<BannedPhrase> {
         .collect()
 }
 
-/// No banned phrase in comments, messages, help and documents, except those that are left from before the ban.
+/// No banned phrase in comments, messages, help and documents.
 pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
-    let lists = lists();
-    let bans = bans(&lists.phrases);
+    let bans = bans(&lists().phrases);
     let quoted_word = Regex::new(r#""[A-Za-z]+""#).expect("invariant: it is a regular expression");
-    let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let mut faults = Vec::new();
     for (path, text) in repository.files().filter(|(path, _)| is_ours(path)) {
         // A quoted word is a value, such as the name of a user.
         let text = quoted_word.replace_all(text, "\"\"");
@@ -52,20 +49,7 @@ pub(crate) fn phrases_are_not_banned(repository: &Repository) -> Vec<String> {
         } else {
             text.into_owned()
         };
-        let faults = faults_in(path, &prose, &bans);
-        found.entry(folder(path)).or_default().extend(faults);
-    }
-    let mut faults = Vec::new();
-    for (folder, phrases) in found {
-        let left = lists.left.get(folder).copied().unwrap_or(0);
-        if phrases.len() > left {
-            faults.extend(phrases);
-        } else if phrases.len() < left {
-            faults.push(format!(
-                "xtask/src/tidy/phrases.toml: {folder} has {} banned phrases left, not {left}: lower the number",
-                phrases.len()
-            ));
-        }
+        faults.extend(faults_in(path, &prose, &bans));
     }
     faults
 }
@@ -94,13 +78,6 @@ pub(crate) fn type_names_are_not_banned(repository: &Repository) -> Vec<String> 
 fn has_checked_types(path: &str) -> bool {
     let folders = ["crates/", "xtask/", "reference/", "fuzz/", "tests/"];
     has_extension(path, "rs") && folders.iter().any(|folder| path.starts_with(folder))
-}
-
-/// The crate of a file, or the first folder of its path.
-fn folder(path: &str) -> &str {
-    let depth = usize::from(path.starts_with("crates/"));
-    let end = path.match_indices('/').nth(depth).map(|(at, _)| at);
-    end.map_or(".", |end| &path[..end])
 }
 
 /// User-visible texts use the words of the glossary. Quotations of other tools are in backticks.

@@ -3,7 +3,7 @@
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::table;
+use crate::text;
 use anyhow::bail;
 use prony_load::DurationText;
 use prony_runner::project::clean::{CleanOptions, CleanOutcome, Entry, KINDS, Kind, clean, clean_containers};
@@ -57,17 +57,17 @@ impl From<CleanTarget> for Kind {
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let state = Checkout::find()?.state();
     let named: Vec<Kind> = args.what.iter().copied().map(Kind::from).collect();
-    let wish = CleanOptions {
+    let options = CleanOptions {
         kinds: if named.is_empty() { &KINDS } else { &named },
         unchanged_for: args.older_than.map_or(Duration::ZERO, |time| time.0),
         dry: args.dry_run,
     };
-    let mut entries = clean(&state, &wish)?;
-    entries.extend(clean_containers(&wish));
+    let mut entries = clean(&state, &options)?;
+    entries.extend(clean_containers(&options));
     if args.json {
-        let bytes = removed(&entries).map(|entry| entry.bytes).sum::<u64>();
-        let told = json!({ "schema": prony_records::SCHEMA, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
-        print(&told.to_string())?;
+        let bytes = removed_entries(&entries).map(|entry| entry.bytes).sum::<u64>();
+        let output = json!({ "schema": prony_records::SCHEMA, "dry_run": args.dry_run, "bytes": bytes, "entries": entries });
+        print(&output.to_string())?;
     } else {
         print(&text(args, &entries, &state))?;
     }
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     Ok(Exit::Fine)
 }
 
-fn removed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+fn removed_entries(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
     entries.iter().filter(|entry| entry.fate == CleanOutcome::Removed)
 }
 
@@ -95,20 +95,20 @@ fn text(args: &Args, entries: &[Entry], state: &Path) -> String {
     };
     let mut parts = Vec::new();
     if args.dry_run && !entries.is_empty() {
-        let rows = removed(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
-        parts.push(table::plain(&["size", "path"], rows));
+        let rows = removed_entries(entries).map(|entry| vec![size(entry.bytes), shown(entry)]);
+        parts.push(text::table(&["size", "path"], rows));
     }
     for entry in entries {
         if let CleanOutcome::Kept(reason) | CleanOutcome::Failed(reason) = &entry.fate {
             parts.push(format!("kept {}: {reason}", shown(entry)));
         }
     }
-    let bytes = removed(entries).map(|entry| entry.bytes).sum::<u64>();
+    let bytes = removed_entries(entries).map(|entry| entry.bytes).sum::<u64>();
     let word = if args.dry_run { "would remove" } else { "removed" };
     parts.push(format!(
         "{word} {} in {} folders and files of {}",
         size(bytes),
-        removed(entries).count(),
+        removed_entries(entries).count(),
         state.display()
     ));
     parts.join("\n")

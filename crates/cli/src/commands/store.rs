@@ -108,10 +108,10 @@ fn export(store: &StoreArgs, file: &Path, runs: &[String], json: bool) -> anyhow
     }
     let exported = exported?;
     print(&if json {
-        let mut told = json!(exported);
-        told["schema"] = prony_records::SCHEMA.into();
-        told["file"] = json!(file);
-        told.to_string()
+        let mut output = json!(exported);
+        output["schema"] = prony_records::SCHEMA.into();
+        output["file"] = json!(file);
+        output.to_string()
     } else {
         format!(
             "{} runs with {} trials in {}",
@@ -155,9 +155,9 @@ fn import(store: &StoreArgs, file: &Path, rename: bool, json: bool) -> anyhow::R
         }
     };
     print(&if json {
-        let mut told = json!(imported);
-        told["schema"] = prony_records::SCHEMA.into();
-        told.to_string()
+        let mut output = json!(imported);
+        output["schema"] = prony_records::SCHEMA.into();
+        output.to_string()
     } else {
         text(&imported)
     })?;

@@ -19,13 +19,13 @@ pub(crate) fn prony(arguments: &[&str]) -> Output {
 }
 
 /// The text on standard error.
-pub(crate) fn told(output: &Output) -> String {
+pub(crate) fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// The text on standard output and standard error.
 pub(crate) fn shown(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), told(output))
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_of(output))
 }
 
 /// All output without newlines: where lines break depends on the values.
@@ -35,7 +35,7 @@ pub(crate) fn words(output: &Output) -> String {
 
 /// The JSON on standard output, which must contain nothing else.
 pub(crate) fn json_of(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", told(output)))
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", stderr_of(output)))
 }
 
 /// The recording of a load on standard output, which must match its schema.

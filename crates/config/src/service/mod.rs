@@ -11,7 +11,7 @@ use crate::PlanError;
 use crate::error::Source;
 use crate::toolchain::Requirement;
 use prony_load::{DurationText, Protocol};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -67,7 +67,7 @@ pub struct Service {
 }
 
 /// The kind of software of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// A bare server library or server.
@@ -75,7 +75,6 @@ pub enum Class {
     /// A small framework.
     Micro,
     /// A framework with batteries included.
-    #[serde(alias = "full")]
     Fullstack,
     /// Tuned for the benchmark.
     Stripped,
@@ -92,6 +91,22 @@ impl Class {
             Self::Fullstack => "fullstack",
             Self::Stripped => "stripped",
             Self::Reference => "reference",
+        }
+    }
+}
+
+/// Written by hand because a derived error lists the former names, too.
+impl<'de> Deserialize<'de> for Class {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const NAMES: &[&str] = &["platform", "micro", "fullstack", "stripped", "reference"];
+        match String::deserialize(deserializer)?.as_str() {
+            "platform" => Ok(Self::Platform),
+            "micro" => Ok(Self::Micro),
+            // The name before it was renamed.
+            "fullstack" | "full" => Ok(Self::Fullstack),
+            "stripped" => Ok(Self::Stripped),
+            "reference" => Ok(Self::Reference),
+            other => Err(serde::de::Error::unknown_variant(other, NAMES)),
         }
     }
 }

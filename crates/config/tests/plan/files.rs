@@ -254,14 +254,26 @@ fn a_service_under_a_wrong_name_is_told() {
 }
 
 #[test]
-fn a_wrong_class_is_told_with_what_is_allowed() {
+fn a_wrong_class_is_reported_with_the_allowed_ones() {
     let error = with_service("\"platform\"", "\"huge\"");
     assert!(
         error.contains(
-            ":5: unknown variant `huge`, expected one of `platform`, `micro`, `full`, `fullstack`, `stripped`, `reference`"
+            ":5: unknown variant `huge`, expected one of `platform`, `micro`, `fullstack`, `stripped`, `reference`"
         ),
         "{error}"
     );
+}
+
+#[test]
+fn the_former_name_of_a_class_is_accepted() {
+    let checkout = Checkout::new();
+    let service = SERVICE
+        .replace("NAME", "go-two")
+        .replace("\"platform\"", "\"full\"");
+    checkout.write("services/go-two/service.toml", &service);
+    let catalogue = Catalogue::read(checkout.0.path()).expect("valid");
+    let found = catalogue.services.iter().find(|service| service.name == "go-two");
+    assert_eq!(found.map(|service| service.class.word()), Some("fullstack"));
 }
 
 #[test]

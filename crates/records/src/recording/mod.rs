@@ -1,12 +1,9 @@
 //! The result of a generator: the JSON object of `prony load --json`.
 
-mod answers;
 mod compact;
+mod connections;
 mod histogram;
-mod interval_part;
 mod llm;
-mod network;
-mod occupancy;
 mod outcome;
 mod quantile;
 mod response;
@@ -16,17 +13,14 @@ use crate::Warning;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-pub use answers::Answers;
 pub use compact::{CompactHistogram, CompactSum};
+pub use connections::{Address, Handshakes, Network, Occupancy};
 pub use histogram::{Histogram, HistogramError};
-pub use interval_part::IntervalPart;
 pub use llm::{GoodputStreams, Llm, StreamRate, Usage};
-pub use network::{Address, Handshakes, Network};
-pub use occupancy::Occupancy;
-pub use outcome::{Outcome, Outcomes};
+pub use outcome::{Answers, Outcome, Outcomes};
 pub use quantile::{Quantile, ResponseTimes};
 pub use response::{BEYOND, Responses, is_supported};
-pub use workers::{CommonStart, WorkerNow, WorkerRow, WorkerState};
+pub use workers::{CommonStart, IntervalPart, WorkerNow, WorkerRow, WorkerState};
 
 /// Version of the JSON format. Readers accept the earlier versions too: see [`upgrade`](crate::upgrade).
 pub const SCHEMA: u32 = 2;
@@ -41,6 +35,7 @@ pub struct Recording {
     /// Protocol of the load: `http1`, `http2`, `grpc` or `websocket`.
     pub protocol: String,
     /// The load, as the load crate serialises it: an object with `kind`.
+    #[serde(deserialize_with = "crate::upgrade::read_load")]
     pub load: serde_json::Value,
     /// Length of the measurement, s.
     pub duration_s: f64,

@@ -203,7 +203,7 @@ fn a_kind_affects_figures_unless_it_is_a_note() {
 }
 
 #[test]
-fn counts_have_their_thousands_apart() {
+fn counts_have_thousands_separators() {
     for (number, text) in [
         (0, "0"),
         (999, "999"),

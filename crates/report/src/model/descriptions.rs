@@ -142,7 +142,7 @@ pub(super) fn finding(group: &Group, name: impl Fn(&ServiceId) -> String) -> Str
     };
     format!(
         "{best}{} {may}{whose}, at {at_least} or more{has}.",
-        listed(&names)
+        join_names(&names)
     )
 }
 
@@ -187,7 +187,7 @@ fn ranking(group: &Group, name: &impl Fn(&ServiceId) -> String) -> String {
 }
 
 /// `a, b and c`; only the first ones of a long list.
-fn listed(names: &[String]) -> String {
+fn join_names(names: &[String]) -> String {
     const SHOWN: usize = 4;
     match names {
         [] => String::new(),

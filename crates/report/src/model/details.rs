@@ -308,7 +308,7 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
     let steadiness = measured.steadiness.as_ref();
     let warm_up_s = steadiness.map(|steadiness| steadiness.warm_up_s);
     let warm = steadiness.map_or(&[][..], |steadiness| &steadiness.intervals);
-    let shifted = |offset: f64| move |interval: &Interval| seen(interval, offset);
+    let shifted = |offset: f64| move |interval: &Interval| series_interval(interval, offset);
     let mut intervals: Vec<SeriesInterval> = warm.iter().map(shifted(-warm_up_s.unwrap_or(0.0))).collect();
     intervals.extend(measured.recording.intervals.iter().map(shifted(0.0)));
     let samples: Vec<ResourceSample> = measured
@@ -327,7 +327,7 @@ fn series(trial: &TrialRecord, measured: &Measurement) -> Series {
     }
 }
 
-fn seen(interval: &Interval, offset: f64) -> SeriesInterval {
+fn series_interval(interval: &Interval, offset: f64) -> SeriesInterval {
     let per_s = |count: u64| rounded(count as f64 / interval.length_s, 10.0);
     SeriesInterval {
         at_s: rounded(interval.start_s + offset, 100.0),

@@ -80,10 +80,10 @@ impl GroupReport {
         for row in &mut report.services {
             row.details = details(input.trials, group, &row.summary)?;
         }
-        report.backing_services = beside(&report.services);
+        report.backing_services = backing_service_names(&report.services);
         report.warnings.extend(warnings_of_all(&report.services, input));
         report.finding = descriptions::finding(group, |id| service_names::name(input.services, id));
-        let entry = planned(&input.run.plan)
+        let entry = planned_groups(&input.run.plan)
             .iter()
             .find(|entry| is_planned_as(entry, group));
         report.ceiling_per_s = entry.and_then(|entry| entry["ceiling_per_s"].as_f64());
@@ -123,7 +123,7 @@ impl GroupReport {
     /// Whether the group already says what a row's warning says: that the generator was the limit, or a warning about
     /// all services.
     pub(crate) fn says_for_all(&self, row: &Row, warning: &Warning) -> bool {
-        said_for_all(&self.warnings, row.summary.generator_bound, warning)
+        is_shown_for_all(&self.warnings, row.summary.generator_bound, warning)
     }
 
     /// Whether requests arrive independently of replies (open, users).
@@ -134,7 +134,7 @@ impl GroupReport {
 
 /// Whether the warnings of a ranking already say what a warning of one of its services says: that the generator was the
 /// limit (for this service: `generator_bound`), or a warning about all services.
-pub(crate) fn said_for_all(of_group: &[Warning], generator_bound: bool, warning: &Warning) -> bool {
+pub(crate) fn is_shown_for_all(of_group: &[Warning], generator_bound: bool, warning: &Warning) -> bool {
     match warning.kind.facts().bottleneck {
         Some(Bottleneck::Generator) => generator_bound,
         _ => of_group.iter().any(|said| said.says_the_same(warning)),
@@ -142,19 +142,19 @@ pub(crate) fn said_for_all(of_group: &[Warning], generator_bound: bool, warning:
 }
 
 /// Names of the backing services, which are the same for each service.
-fn beside(rows: &[Row]) -> Vec<String> {
+fn backing_service_names(rows: &[Row]) -> Vec<String> {
     let points = rows
         .iter()
         .filter_map(|row| row.details.as_ref())
         .flat_map(|details| &details.points);
-    let mut there = points.map(|point| &point.backing_services);
-    let first = there.find(|backing_services| !backing_services.is_empty());
+    let mut lists = points.map(|point| &point.backing_services);
+    let first = lists.find(|backing_services| !backing_services.is_empty());
     let titles = first.into_iter().flatten().map(|one| one.title.clone());
     titles.collect()
 }
 
 /// The groups of a plan.
-pub(super) fn planned(plan: &Value) -> &[Value] {
+pub(super) fn planned_groups(plan: &Value) -> &[Value] {
     plan.get("groups")
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
@@ -209,7 +209,7 @@ mod tests {
     use prony_records::WarningKind;
 
     #[test]
-    fn what_a_ranking_says_is_not_said_again() {
+    fn a_warning_of_the_ranking_is_not_repeated_on_its_rows() {
         let warning = |kind, text: &str| Warning::new(kind, text);
         let all = |text: &str| format!("All services: {text} (example: a)");
         let header = "No Date header.";
@@ -264,7 +264,7 @@ mod tests {
                 false,
             ),
         ] {
-            assert_eq!(said_for_all(&group, bound, &one), said, "{what}");
+            assert_eq!(is_shown_for_all(&group, bound, &one), said, "{what}");
         }
     }
 }

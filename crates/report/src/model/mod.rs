@@ -5,16 +5,15 @@ mod curves;
 mod descriptions;
 mod details;
 mod group;
-mod metrics;
 mod published;
 mod report;
 
 pub use backing_service::{BackingPoint, WatchedPoint};
 pub use descriptions::describe_load;
 pub use details::{Details, OperationRow, Point, Series, SeriesInterval, SeriesResource};
+pub(crate) use group::is_shown_for_all;
 pub(crate) use group::ranks;
-pub(crate) use group::said_for_all;
 pub use group::{GroupReport, Row};
-pub use metrics::MetricTable;
 pub use published::{Agreement, ReferenceFigure, ReferenceRow};
+pub use report::MetricTable;
 pub use report::{Report, State};

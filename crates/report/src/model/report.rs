@@ -1,14 +1,13 @@
 //! The report as a whole: the JSON object of `prony report --format json`.
 
 use super::descriptions;
-use super::group::{GroupReport, is_planned_as, planned};
-use super::metrics::MetricTable;
+use super::group::{GroupReport, is_planned_as, planned_groups};
 use super::published::{Agreement, ReferenceRow, agreement, reference};
 use crate::{Input, ReportError, ServiceInfo, service_names};
 use prony_records::{CheckMatrix, Environment, SCHEMA, ServiceId, TrialRecord, Warning};
-use prony_statistics::Group;
-use serde::Serialize;
-use serde_json::Value;
+use prony_statistics::{Group, Metric};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The results of a run. Keys may be added, but are never renamed.
@@ -84,7 +83,7 @@ impl Report {
                 (None, false) => State::Unfinished,
             },
             planned_trials: run.planned_trials,
-            trials: ended(input.trials),
+            trials: ended_trials(input.trials),
             seed: run.seed.to_string(),
             confidence: input
                 .summary
@@ -116,14 +115,16 @@ impl Report {
 }
 
 /// A repeated trial counts once.
-fn ended(trials: &[TrialRecord]) -> u32 {
+fn ended_trials(trials: &[TrialRecord]) -> u32 {
     let numbers: BTreeSet<u32> = trials.iter().map(|trial| trial.number).collect();
     numbers.len() as u32
 }
 
 /// The trials of a round run in random order; readers expect the order of the plan.
 fn place_in_plan(plan: &Value, group: &Group) -> usize {
-    let found = planned(plan).iter().position(|entry| is_planned_as(entry, group));
+    let found = planned_groups(plan)
+        .iter()
+        .position(|entry| is_planned_as(entry, group));
     found.unwrap_or(usize::MAX)
 }
 
@@ -141,4 +142,22 @@ fn services(input: &Input<'_>) -> Vec<ServiceInfo> {
                 .any(|check| same(&check.service, &check.variant))
     };
     input.services.iter().filter(named).cloned().collect()
+}
+
+/// A table of all metrics. Its content depends only on the version of prony.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct MetricTable;
+
+impl Serialize for MetricTable {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Metric::ALL.iter().map(|metric| {
+            let row = json!({
+                "title": metric.title(),
+                "unit": metric.unit(),
+                "better": metric.better(),
+                "figures": metric.figures(),
+            });
+            (metric.key(), row)
+        }))
+    }
 }

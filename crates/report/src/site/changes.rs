@@ -128,7 +128,7 @@ impl<'a> RunComparison<'a> {
             "worse"
         };
         vec![
-            html::link(&page, &self.now.called(&id)),
+            html::link(&page, &self.now.display_name(&id)),
             escaped(head_of(change.metric)),
             shown(&change.base),
             shown(&change.new),

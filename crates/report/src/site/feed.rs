@@ -25,7 +25,7 @@ pub(super) fn feed(studies: &[Study<'_>], base_url: Option<&str>) -> SiteFile {
     });
     // The oldest run stays the oldest when more runs are added.
     let oldest = runs.first().map_or("", |run| run.run.as_str());
-    let updated = runs.iter().map(|run| changed(run)).max();
+    let updated = runs.iter().map(|run| last_change(run)).max();
     let entries: String = runs.iter().rev().take(MOST).map(|run| entry(run, base)).collect();
     let text = format!(
         "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n<title>What prony measured</title>\n\
@@ -53,7 +53,7 @@ fn entry(run: &SiteRun, base: &str) -> String {
          <link rel=\"alternate\" type=\"text/html\" href=\"{}{}\"/>\n<summary>{}</summary>\n</entry>\n",
         escaped(&run.title),
         id("run", &run.run),
-        written(changed(run)),
+        written(last_change(run)),
         written(run.began()),
         escaped(base),
         paths::run_page(&run.run),
@@ -62,7 +62,7 @@ fn entry(run: &SiteRun, base: &str) -> String {
 }
 
 /// Time of the last change to a run.
-fn changed(run: &SiteRun) -> SystemTime {
+fn last_change(run: &SiteRun) -> SystemTime {
     run.ended_at.as_deref().map_or_else(|| run.began(), time)
 }
 

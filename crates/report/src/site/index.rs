@@ -124,7 +124,7 @@ fn shown(run: &SiteRun, board: &Ranking) -> String {
             "<li><span class=\"rank\"><span class=\"hidden\">rank </span>{}</span> {} <span class=\"track\"><span style=\"width:{share:.1}%\"></span></span> \
              <span class=\"figure\">{}</span></li>\n",
             ranks(row).unwrap_or_default(),
-            html::link(&paths::service_page(&row.id.service), &run.called(&row.id)),
+            html::link(&paths::service_page(&row.id.service), &run.display_name(&row.id)),
             escaped(&board.own_value(row, metric).unwrap_or_default())
         );
     }

@@ -42,7 +42,7 @@ impl<'a> VariantHistory<'a> {
             .expect("invariant: a line has an entry")
     }
 
-    fn goes_on_with(&self, entry: &Entry<'_>) -> bool {
+    fn continues_with(&self, entry: &Entry<'_>) -> bool {
         let mine = self.latest();
         mine.run.suite == entry.run.suite
             && (mine.row.id == entry.row.id
@@ -79,7 +79,7 @@ pub(super) fn services<'a>(studies: &[Study<'a>]) -> BTreeMap<&'a str, Vec<Varia
             for row in &board.group.services {
                 let entry = Entry { run, board, row };
                 let lines = all.entry(&row.id.service).or_default();
-                match lines.iter_mut().find(|line| line.goes_on_with(&entry)) {
+                match lines.iter_mut().find(|line| line.continues_with(&entry)) {
                     Some(line) => line.entries.push(entry),
                     None => lines.push(VariantHistory {
                         badge: free(&mut taken, &row.id, &run.suite, &board.title()),

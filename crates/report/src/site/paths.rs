@@ -31,7 +31,7 @@ pub(super) fn changes_page(run: &str) -> String {
 
 /// The badge of a service in a ranking. Its path does not contain the run, so it stays valid after the next run.
 pub(super) fn badge(id: &ServiceId, suite: &str, board: &str) -> String {
-    let board = format!("{}-{}", name(suite), worded(board));
+    let board = format!("{}-{}", name(suite), slug(board));
     format!(
         "badges/{}/{}/{}.svg",
         name(&id.service),
@@ -71,7 +71,7 @@ fn cut(text: String) -> String {
 }
 
 /// Words joined by `-`.
-fn worded(text: &str) -> String {
+fn slug(text: &str) -> String {
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     words
         .filter(|word| !word.is_empty())

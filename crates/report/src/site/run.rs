@@ -2,7 +2,7 @@
 
 use super::{SiteFile, paths};
 use crate::formats::{drawn, page_of, title_of};
-use crate::model::{ranks, said_for_all};
+use crate::model::{is_shown_for_all, ranks};
 use crate::number::{Unit, estimated_with, no_bound};
 use crate::{ReportError, service_names};
 use prony_records::{Environment, SCHEMA, ServiceId, ServiceInfo, Warning, upgrade};
@@ -113,7 +113,7 @@ impl SiteRun {
     }
 
     /// The display name of a service in this run.
-    pub(super) fn called(&self, id: &ServiceId) -> String {
+    pub(super) fn display_name(&self, id: &ServiceId) -> String {
         service_names::name(&self.services, id)
     }
 
@@ -183,15 +183,15 @@ impl Ranking {
     pub(super) fn own_value(&self, row: &ServiceSummary, metric: Metric) -> Option<String> {
         let own = |warning: &Warning| {
             warning.affects(metric.figures())
-                && !said_for_all(&self.group.warnings, row.generator_bound, warning)
+                && !is_shown_for_all(&self.group.warnings, row.generator_bound, warning)
         };
-        marked(row, metric, row.warnings.iter().any(own))
+        marked_value(row, metric, row.warnings.iter().any(own))
     }
 }
 
 /// The value of a metric of a service, in its unit, with a sign if it is in doubt: `72,086/s ± 2.3 % ⚠`.
 pub(super) fn value(row: &ServiceSummary, metric: Metric) -> Option<String> {
-    marked(
+    marked_value(
         row,
         metric,
         row.warnings
@@ -200,7 +200,7 @@ pub(super) fn value(row: &ServiceSummary, metric: Metric) -> Option<String> {
     )
 }
 
-fn marked(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String> {
+fn marked_value(row: &ServiceSummary, metric: Metric, doubted: bool) -> Option<String> {
     Some(shown(row, metric)? + if doubted { " ⚠" } else { "" })
 }
 

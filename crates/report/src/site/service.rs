@@ -74,7 +74,7 @@ pub(super) fn page(
         body += "<p class=\"quiet\">Each ranking was measured once so far.</p>\n";
     }
     for line in long {
-        body += &history::section(line, &called(&line.latest()))?;
+        body += &history::section(line, &display_name(&line.latest()))?;
     }
     body += "<h2>Badges</h2>\n";
     body += &badges(lines, base_url);
@@ -111,8 +111,8 @@ fn title(name: &str, lines: &[VariantHistory<'_>]) -> String {
 }
 
 /// The display name of the variant of an entry.
-fn called(entry: &Entry<'_>) -> String {
-    entry.run.called(&entry.row.id)
+fn display_name(entry: &Entry<'_>) -> String {
+    entry.run.display_name(&entry.row.id)
 }
 
 fn facts(name: &str, lines: &[VariantHistory<'_>]) -> String {
@@ -179,7 +179,7 @@ fn badges(lines: &[VariantHistory<'_>], base_url: Option<&str>) -> String {
         let address = match base_url {
             Some(base) => format!(
                 "![{}]({base}{})",
-                called(&entry).replace(['[', ']'], ""),
+                display_name(&entry).replace(['[', ']'], ""),
                 line.badge
             ),
             None => line.badge.clone(),

@@ -86,7 +86,7 @@ fn a_run_of_nothing_but_failures_is_a_report_too() {
 }
 
 #[test]
-fn a_service_that_the_generator_limited_is_shown_apart_and_without_a_rank() {
+fn a_generator_bound_service_is_shown_separately_without_a_rank() {
     let mut trials = closed();
     for trial in &mut trials {
         if let (Ok(measured), "rust-axum") = (&mut trial.result, trial.service.service.as_str()) {
@@ -205,7 +205,7 @@ fn the_ceiling_that_a_backend_sets_is_in_words_and_in_the_chart() {
 }
 
 #[test]
-fn users_are_told_by_quantiles_with_what_the_service_takes_beside_them() {
+fn users_are_described_by_quantiles_and_the_cost_of_the_service() {
     let load = json!({
         "kind": "users", "requests_per_user": 100, "think_ns": 0, "max_users": 1000,
         "arrival": { "profile": { "kind": "ramp", "from": 4.0, "to": 40.0, "over_ns": 30_000_000_000u64 }, "spacing": "even" },
@@ -261,7 +261,7 @@ fn a_report_at_the_confidence_of_jmh_has_its_score_and_error() {
 }
 
 #[test]
-fn checks_show_failed_cases_and_warnings_apart() {
+fn checks_show_failed_cases_and_warnings_separately() {
     let check = |service: &str, failed: bool, warnings: &[&str], unavailable: Option<&str>| ServiceCheck {
         service: service.to_owned(),
         variant: "current".to_owned(),
@@ -332,7 +332,7 @@ fn the_workloads_of_a_contract_are_a_radar_chart() {
 }
 
 #[test]
-fn what_every_service_is_warned_of_is_said_once() {
+fn a_warning_of_every_service_is_shown_once() {
     let mut trials = closed();
     for (index, trial) in trials.iter_mut().enumerate() {
         if let Ok(measured) = &mut trial.result {

@@ -2,7 +2,7 @@
 
 use super::{RunChange, change_points};
 use crate::distribution::student_two_sided;
-use crate::interval::mean::{mean, squares};
+use crate::interval::{mean, squares};
 use crate::{Better, Metric, StatisticsError};
 
 /// Fewest earlier runs from which the variation between runs can be estimated.

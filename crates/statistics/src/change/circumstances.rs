@@ -1,6 +1,6 @@
 //! Checks whether two runs can be compared at all.
 
-use crate::interval::median::median;
+use crate::interval::median;
 use prony_records::{Environment, TestbedHost, TrialRecord};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};

@@ -96,7 +96,7 @@ impl RunChange {
         group: &Group,
         options: &ChangeOptions,
     ) {
-        for metric in options.wanted(group.ranked_by) {
+        for metric in options.compared_metrics(group.ranked_by) {
             let none = new.metrics.get(metric).and_then(Quantity::no_bound);
             if let Some(none) = none.filter(|_| options.gated(metric, group.ranked_by))
                 && estimated(old, metric).is_some()
@@ -106,7 +106,7 @@ impl RunChange {
                      requests have no valid reply",
                     metric.title(),
                     new.id,
-                    named(group),
+                    group_title(group),
                     none.without_bound,
                     none.trials
                 ));
@@ -195,14 +195,20 @@ pub fn compare(base: &Summary, new: &Summary, options: &ChangeOptions) -> Result
     let mut raws = Vec::new();
     for now in &new.groups {
         let Some(then) = base.groups.iter().find(|group| same_work(group, now)) else {
-            missing.push(format!("{} under this load is only in the new run", named(now)));
+            missing.push(format!(
+                "{} under this load is only in the new run",
+                group_title(now)
+            ));
             continue;
         };
         groups.push(group(then, now, options, &mut raws, &mut missing));
     }
     for then in &base.groups {
         if !new.groups.iter().any(|now| same_work(then, now)) {
-            missing.push(format!("{} under this load is only in the base", named(then)));
+            missing.push(format!(
+                "{} under this load is only in the base",
+                group_title(then)
+            ));
         }
     }
     let mut change = RunChange {
@@ -242,7 +248,7 @@ fn same_work(one: &Group, other: &Group) -> bool {
     one.contract == other.contract && one.workload == other.workload && one.load == other.load
 }
 
-fn named(group: &Group) -> String {
+fn group_title(group: &Group) -> String {
     format!("{} · {}", group.contract, group.workload)
 }
 
@@ -257,12 +263,16 @@ fn group(
     for row in &now.services {
         let name = row.id.to_string();
         let Some(old) = then.services.iter().find(|old| old.id == row.id) else {
-            missing.push(format!("{name} in {} is only in the new run", named(now)));
+            missing.push(format!("{name} in {} is only in the new run", group_title(now)));
             continue;
         };
         let changes = service(old, row, now.ranked_by, options, raws);
         if changes.is_empty() {
-            missing.push(format!("{name} in {} {}", named(now), why_nothing(old, row)));
+            missing.push(format!(
+                "{name} in {} {}",
+                group_title(now),
+                why_nothing(old, row)
+            ));
         } else {
             services.push(ServiceChange {
                 service: name,
@@ -272,7 +282,7 @@ fn group(
     }
     for old in &then.services {
         if !now.services.iter().any(|row| row.id == old.id) {
-            missing.push(format!("{} in {} is only in the base", old.id, named(now)));
+            missing.push(format!("{} in {} is only in the base", old.id, group_title(now)));
         }
     }
     GroupChange {
@@ -302,7 +312,7 @@ fn service(
         return Vec::new();
     }
     let mut changes = Vec::new();
-    for metric in options.wanted(ranked_by) {
+    for metric in options.compared_metrics(ranked_by) {
         let (Some(then), Some(now)) = (estimated(old, metric), estimated(new, metric)) else {
             continue;
         };
@@ -320,7 +330,7 @@ pub(super) fn estimated(row: &ServiceSummary, metric: Metric) -> Option<&MethodE
 
 impl ChangeOptions {
     /// Metrics to compare in a group that is ranked by this metric.
-    pub(super) fn wanted(&self, ranked_by: Metric) -> impl Iterator<Item = Metric> + '_ {
+    pub(super) fn compared_metrics(&self, ranked_by: Metric) -> impl Iterator<Item = Metric> + '_ {
         let listed = move |metric: &Metric| {
             *metric == ranked_by || self.metrics.contains(metric) || self.gate.contains(metric)
         };

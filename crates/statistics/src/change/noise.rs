@@ -86,7 +86,7 @@ mod tests {
     use crate::change::sequential_looks::tests::change_of_one;
     use crate::{Estimate, Verdict};
 
-    fn changed(point: f64) -> RunChange {
+    fn run_change(point: f64) -> RunChange {
         let ratio = Estimate {
             point,
             low: point / 1.02,
@@ -110,23 +110,23 @@ mod tests {
     #[test]
     fn what_the_same_version_shows_is_no_regression() {
         for (same, stands) in [(1.0, true), (1.04, true), (1.06, false), (1.0 / 1.06, false)] {
-            let found = changed(1.05).beyond(&changed(same));
+            let found = run_change(1.05).beyond(&run_change(same));
             assert_eq!((found.regressed, found.inconclusive), (stands, !stands), "{same}");
         }
     }
 
     #[test]
     fn half_of_what_is_allowed_is_suspicious() {
-        assert!(changed(1.02).is_suspicious(0.03));
-        assert!(!changed(1.01).is_suspicious(0.03));
-        assert!(!changed(0.9).is_suspicious(0.0));
+        assert!(run_change(1.02).is_suspicious(0.03));
+        assert!(!run_change(1.01).is_suspicious(0.03));
+        assert!(!run_change(0.9).is_suspicious(0.0));
     }
 
     #[test]
     fn the_smallest_difference_lies_beyond_the_interval() {
-        let seen = changed(1.0).smallest_differences(10, 0.95);
+        let seen = run_change(1.0).smallest_differences(10, 0.95);
         assert_eq!(seen.len(), 1);
         assert!((0.02..0.04).contains(&seen[0].difference), "{seen:?}");
-        assert!(changed(1.0).smallest_differences(1, 0.95).is_empty());
+        assert!(run_change(1.0).smallest_differences(1, 0.95).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 //! others 2023).
 
 use crate::distribution::no_difference;
-use crate::interval::mean::{self, mean};
+use crate::interval::{self, mean};
 use crate::{Estimate, StatisticsError};
 use serde::{Deserialize, Serialize};
 
@@ -115,7 +115,7 @@ fn adjusted(logs: &[f64], stretch: &[usize]) -> f64 {
 
 fn describe(logs: &[f64], stretch: &[usize], confidence: f64) -> ChangePoint {
     let found = test(&logs[stretch[0]..stretch[1]], &logs[stretch[1]..stretch[2]]);
-    let interval = mean::around(found.difference, found.error, found.freedom, confidence);
+    let interval = interval::around(found.difference, found.error, found.freedom, confidence);
     ChangePoint {
         index: stretch[1],
         ratio: interval.map(f64::exp),
@@ -132,7 +132,7 @@ struct WelchTest {
 
 /// Welch's t for two stretches of at least two values each.
 fn test(before: &[f64], after: &[f64]) -> WelchTest {
-    let part = |values: &[f64]| mean::squares(values) / (values.len() - 1) as f64 / values.len() as f64;
+    let part = |values: &[f64]| interval::squares(values) / (values.len() - 1) as f64 / values.len() as f64;
     let (old, new) = (part(before), part(after));
     let freedom = |values: &[f64]| (values.len() - 1) as f64;
     let sum = old + new;

@@ -31,7 +31,7 @@ impl RunChange {
 pub(crate) mod tests {
     use super::*;
     use crate::change::gate::{Change, UnadjustedRatio, adjust};
-    use crate::interval::mean;
+    use crate::interval;
     use crate::{Estimate, GroupChange, Metric, ServiceChange, Verdict};
 
     /// Lower is better for both.
@@ -80,8 +80,8 @@ pub(crate) mod tests {
         let raws = ratios.map(|ratios| {
             let freedom = ratios.len() as f64 - 1.0;
             UnadjustedRatio {
-                point: mean::mean(ratios),
-                error: (mean::squares(ratios) / freedom / ratios.len() as f64).sqrt(),
+                point: interval::mean(ratios),
+                error: (interval::squares(ratios) / freedom / ratios.len() as f64).sqrt(),
                 freedom,
             }
         });

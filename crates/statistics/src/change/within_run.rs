@@ -5,7 +5,7 @@ use super::gate::{
 };
 use crate::StatisticsError;
 use crate::design::{Table, values};
-use crate::interval::mean;
+use crate::interval;
 use crate::summary::{Options, sample, summarise, table};
 use prony_records::{ServiceId, TrialRecord};
 
@@ -51,7 +51,7 @@ pub fn compare_in_run(
             continue;
         };
         let mut changes = Vec::new();
-        for metric in options.wanted(group.ranked_by) {
+        for metric in options.compared_metrics(group.ranked_by) {
             let (Some(then), Some(present)) = (estimated(old, metric), estimated(now, metric)) else {
                 continue;
             };
@@ -99,8 +99,8 @@ fn paired(table: &Table, base: usize, new: usize) -> Option<UnadjustedRatio> {
     let ratios = values(&ratios);
     let freedom = ratios.len().checked_sub(1).filter(|&freedom| freedom > 0)? as f64;
     Some(UnadjustedRatio {
-        point: mean::mean(&ratios),
-        error: (mean::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
+        point: interval::mean(&ratios),
+        error: (interval::squares(&ratios) / freedom / ratios.len() as f64).sqrt(),
         freedom,
     })
 }

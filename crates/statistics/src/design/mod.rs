@@ -2,11 +2,10 @@
 
 mod additive;
 mod matrix;
-mod means;
 mod moderated;
 
 pub(crate) use additive::{Additive, Cells};
-pub(crate) use means::means;
+pub(crate) use moderated::means;
 pub(crate) use moderated::{Variance, of_residuals};
 
 /// For each service, its values with the number of their round.

@@ -1,8 +1,9 @@
 //! A variance for each service that borrows strength from the other services, since a few trials alone determine it poorly.
 
-use super::{Additive, Table, values};
+use super::{Additive, Cells, Table, values};
+use crate::Estimate;
 use crate::distribution::{digamma, trigamma, trigamma_inverse};
-use crate::interval::mean::{mean, squares};
+use crate::interval::{around, mean, squares};
 
 /// Floor for the variances, as a share of their mean, while their spread is estimated: a variance of zero is a coincidence of few
 /// trials.
@@ -130,6 +131,26 @@ fn prior(own: &[Variance], mean_variance: f64) -> Prior {
         freedom: 2.0 * half,
         variance: (level + digamma(half) - half.ln()).exp(),
     }
+}
+
+/// The mean of each service's own trials, with its moderated variance and the degrees of freedom; `None` for a service with fewer
+/// than two trials. Rounds are treated as a random sample of the states of the machine.
+pub(crate) fn means(table: &Table, confidence: f64) -> Vec<Option<(Estimate, f64)>> {
+    let measured: Table = table.iter().filter(|row| !row.is_empty()).cloned().collect();
+    let rounds_share = Cells::new(&measured)
+        .fit()
+        .map_or(0.0, |model| model.rounds_share());
+    let variances = of_trials(table, rounds_share);
+    table
+        .iter()
+        .zip(variances)
+        .map(|(row, variance)| {
+            let variance = variance?;
+            let error = (variance.value / row.len() as f64).sqrt();
+            let estimate = around(mean(&values(row)), error, variance.freedom, confidence);
+            Some((estimate, variance.freedom))
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn false_boards(deviations: &[f64], noise: Noise, rounds: u32, boards: usize) ->
 /// A difference is declared in at most 5 % of the rankings of equal services at five rounds or more. At three rounds, noise that
 /// differs between services may add to that; `docs/METHOD.md` says by how much.
 #[test]
-fn equal_services_are_rarely_told_apart() {
+fn equal_services_are_rarely_declared_different() {
     let boards = 1_000;
     for (name, deviations, noise) in equals() {
         for rounds in [3, 5, 10] {

@@ -5,7 +5,6 @@ mod adjustments;
 mod boards;
 mod changes;
 mod coverage;
-mod holm;
 mod results;
 mod sequential;
 mod starts;
@@ -147,13 +146,13 @@ impl Tally {
     }
 
     fn share(&self) -> f64 {
-        crate::interval::mean::mean(&self.shares)
+        crate::interval::mean(&self.shares)
     }
 
     /// Standard error, at least the effect of one hit more or less.
     fn error(&self) -> f64 {
         let count = self.shares.len() as f64;
-        (crate::interval::mean::squares(&self.shares) / (count - 1.0) / count)
+        (crate::interval::squares(&self.shares) / (count - 1.0) / count)
             .sqrt()
             .max(1.0 / count)
     }

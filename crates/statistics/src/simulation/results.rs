@@ -1,6 +1,6 @@
 //! How many pairs of the published results are decided: in the stored reports, and by the current code from the same trials.
 
-use super::adjustments::{RangeDistributions, declared};
+use super::adjustments::{RangeDistributions, declared_different};
 use crate::design::Table;
 use serde_json::Value;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn trials(group: &Value) -> Table {
     ranked.map(points).collect()
 }
 
-fn decided(group: &Value) -> usize {
+fn decided_pairs(group: &Value) -> usize {
     let pairs = group["pairs"].as_array().into_iter().flatten();
     pairs.filter(|pair| pair["verdict"] != "cannot_tell").count()
 }
@@ -42,16 +42,16 @@ fn as_many_pairs_of_the_published_results_are_decided() {
         let text = std::fs::read_to_string(path).expect("readable");
         let report: Value = serde_json::from_str(&text).expect("a report");
         for group in report["groups"].as_array().into_iter().flatten() {
-            let ways = declared(&trials(group), &mut ranges);
+            let ways = declared_different(&trials(group), &mut ranges);
             let counts = ways.map(|way| way.iter().filter(|&&told| told).count());
             println!(
                 "{} {}: {} of {} pairs in the report; now by Bonferroni, Holm, range: {counts:?}",
                 report["suite"].as_str().unwrap_or_default(),
                 group["workload"].as_str().unwrap_or_default(),
-                decided(group),
+                decided_pairs(group),
                 group["pairs"].as_array().map_or(0, Vec::len),
             );
-            stored += decided(group);
+            stored += decided_pairs(group);
             all += group["pairs"].as_array().map_or(0, Vec::len);
             for (sum, count) in now.iter_mut().zip(counts) {
                 *sum += count;

@@ -217,7 +217,7 @@ fn a_duet_is_far_tighter_than_two_runs_and_no_less_true() {
 /// A comparison with `--at-once`: six rounds of both, six of the base against itself, and further looks. The ratios of rounds
 /// vary by `deviation` in both metrics; the new version costs more in one. Returns whether it is a regression, and the number of
 /// rounds.
-fn looked(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bool, u32) {
+fn look_after_each_round(source: &mut Source, slower: f64, deviation: f64, noise: Noise) -> (bool, u32) {
     let options = ChangeOptions {
         max_slowdown: 0.02,
         ..ChangeOptions::default()
@@ -251,7 +251,7 @@ fn a_slowdown_fails_only_where_it_is_more_than_allowed() {
                 let mut source = Source::new(33);
                 let (mut told, mut rounds) = (0, 0);
                 for _ in 0..comparisons {
-                    let (regressed, taken) = looked(&mut source, slower, deviation, noise);
+                    let (regressed, taken) = look_after_each_round(&mut source, slower, deviation, noise);
                     told += u32::from(regressed);
                     rounds += taken;
                 }

@@ -4,7 +4,7 @@ use super::Options;
 use super::interleaved;
 use super::sample::ServiceSample;
 use crate::design::{Table, means, values};
-use crate::interval::mean;
+use crate::interval;
 use crate::{
     Estimate, Method, MethodEstimate, Metric, NoBound, Quantity, Score, StatisticsError, TooFewTrials,
 };
@@ -85,7 +85,7 @@ fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> 
     let (method, estimate, degrees_of_freedom) = if let Some((estimate, freedom)) = on_logs {
         (Method::Moderated, estimate.map(f64::exp), freedom)
     } else {
-        let estimate = mean::mean_interval(raw, confidence).expect("invariant: two values or more");
+        let estimate = interval::mean_interval(raw, confidence).expect("invariant: two values or more");
         (Method::Linear, estimate, raw.len() as f64 - 1.0)
     };
     Quantity::Estimated(Box::new(MethodEstimate {
@@ -98,7 +98,7 @@ fn estimated(raw: &[f64], on_logs: Option<(Estimate, f64)>, confidence: f64) -> 
 }
 
 fn score(raw: &[f64]) -> Option<Score> {
-    let interval = mean::mean_interval(raw, JMH_CONFIDENCE)?;
+    let interval = interval::mean_interval(raw, JMH_CONFIDENCE)?;
     Some(Score {
         score: interval.point,
         error: interval.high - interval.point,

@@ -5,16 +5,16 @@ use super::interleaved::took_turns;
 use super::sample::{GroupSample, ServiceSample};
 use super::shape::is_open;
 use super::{Group, Options, ServiceSummary, estimates, service};
-use crate::ranking::rank_range;
+use crate::ranking;
 use crate::{Better, Metric, Metrics, StatisticsError, Verdict};
 use prony_records::{Warning, WarningKind};
 use std::collections::BTreeSet;
 
 pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Group, StatisticsError> {
     let services = &group.services;
-    let wished = options.rank_by.or(group.rank_by.and_then(Metric::of_key));
-    let wished = wished.unwrap_or_else(|| usual_metric(group));
-    let ranked_by = supported(group, wished);
+    let requested = options.rank_by.or(group.rank_by.and_then(Metric::of_key));
+    let requested = requested.unwrap_or_else(|| usual_metric(group));
+    let ranked_by = supported_metric(group, requested);
     let metrics = all_metrics(services, options)?;
     let mut rows = services
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn summarise(group: &GroupSample<'_>, options: &Options) -> Result<Gr
         rounds: rounds.len() as u32,
         warnings: bound_warning(&rows, &order, &bounds)
             .into_iter()
-            .chain(other_rank_warning(group, wished, ranked_by))
+            .chain(other_rank_warning(group, requested, ranked_by))
             .collect(),
         services: in_order(rows, &order, &bounds),
         pairs: comparisons.pairs,
@@ -93,9 +93,9 @@ const PERCENTILES: [Metric; 5] = [
 
 /// The metric to rank by if fewer than ten replies of a trial are beyond the requested percentile: CPU time per request if it is
 /// known for all trials, else the highest percentile with ten replies beyond it.
-fn supported(group: &GroupSample<'_>, wished: Metric) -> Metric {
-    if is_supported(group, wished) {
-        return wished;
+fn supported_metric(group: &GroupSample<'_>, requested: Metric) -> Metric {
+    if is_supported(group, requested) {
+        return requested;
     }
     let mut measured = group.services.iter().flat_map(|service| &service.measured);
     if measured.all(|(_, measured)| Metric::CpuNsPerRequest.of(measured).is_some()) {
@@ -104,7 +104,7 @@ fn supported(group: &GroupSample<'_>, wished: Metric) -> Metric {
     let mut lower = PERCENTILES.into_iter();
     lower
         .find(|&metric| is_supported(group, metric))
-        .unwrap_or(wished)
+        .unwrap_or(requested)
 }
 
 fn is_supported(group: &GroupSample<'_>, metric: Metric) -> bool {
@@ -120,8 +120,8 @@ fn fewest_replies(group: &GroupSample<'_>) -> Option<u64> {
 }
 
 /// Explains why services are not ranked by the requested metric.
-fn other_rank_warning(group: &GroupSample<'_>, wished: Metric, ranked_by: Metric) -> Option<Warning> {
-    let fewest = fewest_replies(group).filter(|&fewest| fewest < wished.fewest_replies())?;
+fn other_rank_warning(group: &GroupSample<'_>, requested: Metric, ranked_by: Metric) -> Option<Warning> {
+    let fewest = fewest_replies(group).filter(|&fewest| fewest < requested.fewest_replies())?;
     let instead = if is_supported(group, ranked_by) {
         format!("services are ranked by {}", ranked_by.title())
     } else {
@@ -132,8 +132,8 @@ fn other_rank_warning(group: &GroupSample<'_>, wished: Metric, ranked_by: Metric
         format!(
             "{instead}: a trial of {fewest} replies has fewer than ten beyond the {}, which needs {} replies; measure longer or at \
              a higher rate",
-            wished.title(),
-            wished.fewest_replies()
+            requested.title(),
+            requested.fewest_replies()
         ),
     ))
 }
@@ -179,8 +179,8 @@ fn rank(rows: &mut [ServiceSummary], order: &[usize], comparisons: &Comparisons,
     let names: Vec<String> = order.iter().map(|&index| rows[index].id.to_string()).collect();
     let verdict = |left: usize, right: usize| comparisons.verdicts[left][right];
     let differ = |left, right| matches!(verdict(left, right), Verdict::Faster | Verdict::Slower);
-    let ranges = rank_range::ranges(order.len(), verdict);
-    let ranks = rank_range::ranks(&ranges);
+    let ranges = ranking::ranges(order.len(), verdict);
+    let ranks = ranking::ranks(&ranges);
     let ranked: Vec<usize> = (0..order.len()).filter(|&position| !bounds[position]).collect();
     for &position in &ranked {
         let row = &mut rows[order[position]];

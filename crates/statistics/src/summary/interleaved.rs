@@ -11,7 +11,7 @@ use super::sample::ServiceSample;
 use super::speed::{WindowSpeed, at_usual_speed};
 use crate::Metric;
 use crate::design::Table;
-use crate::interval::median::median;
+use crate::interval::median;
 use prony_records::{InterleavedWindow, Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,7 @@ pub(crate) fn table(metric: Metric, services: &[ServiceSample<'_>]) -> Option<Ta
     }
     let mut rows = vec![Vec::new(); services.len()];
     for (round, blocks) in rounds {
-        for (service, value) in linked(&blocks) {
+        for (service, value) in link_blocks(&blocks) {
             rows[service].push((round, value.exp()));
         }
     }
@@ -131,7 +131,7 @@ pub(crate) fn polish(starts: &[Windows]) -> Vec<Option<f64>> {
 
 /// Merges the blocks of a round into one value per service. A service in all blocks is their control: the blocks are shifted so
 /// that its values agree.
-fn linked(blocks: &[Vec<(usize, f64)>]) -> BTreeMap<usize, f64> {
+fn link_blocks(blocks: &[Vec<(usize, f64)>]) -> BTreeMap<usize, f64> {
     let in_all = |service: usize| {
         blocks
             .iter()
@@ -221,9 +221,9 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_linked_by_the_service_that_stands_in_all() {
+    fn blocks_are_linked_by_the_service_in_all_of_them() {
         // The second block ran while the machine was half as fast, as its control shows.
-        let found = linked(&[vec![(0, 0.0), (1, 1.0)], vec![(0, 0.7), (2, 1.2)]]);
+        let found = link_blocks(&[vec![(0, 0.0), (1, 1.0)], vec![(0, 0.7), (2, 1.2)]]);
         assert!((found[&2] - found[&1] - (-0.5)).abs() < 1e-12, "{found:?}");
     }
 }

@@ -4,7 +4,7 @@
 //! probe, a constant piece of work, is timed along with each window. The common variation of probe and metric from one window of
 //! a start to the next is removed: an analysis of covariance (Fisher 1932) whose slope is estimated from the windows themselves.
 
-use crate::interval::median::median;
+use crate::interval::median;
 
 /// Fewest steps from one window to the next for estimating the slope.
 const FEWEST_STEPS: usize = 40;
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_yardstick_that_says_nothing_changes_little() {
+    fn an_uncorrelated_cpu_speed_probe_changes_little() {
         let mut random = SmallRng::seed_from_u64(5);
         let (mut before, mut after) = (0.0, 0.0);
         for _ in 0..20 {

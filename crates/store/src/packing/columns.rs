@@ -14,17 +14,17 @@ const VALUES: char = '=';
 const FEWEST: usize = 4;
 
 /// Stores each table in the value by column.
-pub(super) fn columned(value: Value) -> Value {
+pub(super) fn to_columns(value: Value) -> Value {
     match value {
         Value::Array(rows) => match names(&rows) {
             Some(names) => table(&rows, &names),
-            None => Value::Array(rows.into_iter().map(columned).collect()),
+            None => Value::Array(rows.into_iter().map(to_columns).collect()),
         },
         Value::Object(map) => {
             let marked = map.contains_key(TABLE) || map.contains_key(PLAIN);
             let map = map
                 .into_iter()
-                .map(|(key, value)| (key, columned(value)))
+                .map(|(key, value)| (key, to_columns(value)))
                 .collect();
             if marked {
                 Value::Object(Map::from_iter([(PLAIN.to_owned(), Value::Object(map))]))
@@ -36,12 +36,12 @@ pub(super) fn columned(value: Value) -> Value {
     }
 }
 
-/// Reverses [`columned`].
-pub(super) fn rowed(value: Value) -> Result<Value, UnpackError> {
+/// Reverses [`to_columns`].
+pub(super) fn to_rows(value: Value) -> Result<Value, UnpackError> {
     match value {
         Value::Array(list) => list
             .into_iter()
-            .map(rowed)
+            .map(to_rows)
             .collect::<Result<_, _>>()
             .map(Value::Array),
         Value::Object(mut map) => {
@@ -53,7 +53,7 @@ pub(super) fn rowed(value: Value) -> Result<Value, UnpackError> {
                 Some(_) => return Err(UnpackError::new("a plain value is not an object")),
                 None => map,
             };
-            let inner = map.into_iter().map(|(key, value)| Ok((key, rowed(value)?)));
+            let inner = map.into_iter().map(|(key, value)| Ok((key, to_rows(value)?)));
             inner.collect::<Result<_, _>>().map(Value::Object)
         }
         other => Ok(other),
@@ -72,7 +72,7 @@ fn table(rows: &[Value], names: &[String]) -> Value {
     let column = |name: &String| {
         let numbers: Option<Vec<i64>> = rows.iter().map(|row| row[name].as_i64()).collect();
         let Some(numbers) = numbers else {
-            let values = rows.iter().map(|row| columned(row[name].clone()));
+            let values = rows.iter().map(|row| to_columns(row[name].clone()));
             return (format!("{VALUES}{name}"), Value::Array(values.collect()));
         };
         let mut before = 0_i64;
@@ -120,7 +120,7 @@ fn rows(columns: Value) -> Result<Value, UnpackError> {
                 sum = sum.wrapping_add(step);
                 sum.into()
             } else {
-                rowed(value)?
+                to_rows(value)?
             };
             row.insert(name.to_owned(), value);
         }
@@ -149,13 +149,13 @@ mod tests {
             json!([{}, {}, {}, {}, {}]),
             json!([[], {}, null, 1.5e300]),
         ] {
-            assert_eq!(rowed(columned(value.clone())).expect("own value"), value);
+            assert_eq!(to_rows(to_columns(value.clone())).expect("own value"), value);
         }
     }
 
     #[test]
     fn equal_keys_stand_once() {
         let rows: Vec<Value> = (0..50).map(|n| json!({ "a_long_name": 1_000_000 + n })).collect();
-        assert!(columned(Value::Array(rows)).to_string().len() < 150);
+        assert!(to_columns(Value::Array(rows)).to_string().len() < 150);
     }
 }

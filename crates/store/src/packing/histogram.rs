@@ -15,7 +15,7 @@ const COOKIE: usize = 4;
 const LONGEST: u64 = 1 << 20;
 
 /// The bytes of a histogram; `None` if the same text could not be restored from them.
-pub(super) fn uncoated(text: &str) -> Option<Vec<u8>> {
+pub(super) fn to_bytes(text: &str) -> Option<Vec<u8>> {
     let bytes = STANDARD.decode(text).ok()?;
     let (cookie, rest) = bytes.split_at_checked(COOKIE)?;
     let deflated = rest.get(size_of::<u32>()..)?;
@@ -24,11 +24,11 @@ pub(super) fn uncoated(text: &str) -> Option<Vec<u8>> {
         .take(LONGEST)
         .read_to_end(&mut bare)
         .ok()?;
-    (coated(&bare).ok()? == text).then_some(bare)
+    (to_text(&bare).ok()? == text).then_some(bare)
 }
 
-/// Reverses [`uncoated`].
-pub(super) fn coated(bare: &[u8]) -> Result<String, UnpackError> {
+/// Reverses [`to_bytes`].
+pub(super) fn to_text(bare: &[u8]) -> Result<String, UnpackError> {
     let (cookie, inner) = bare
         .split_at_checked(COOKIE)
         .ok_or_else(|| UnpackError::new("a histogram is truncated"))?;
@@ -53,22 +53,22 @@ mod tests {
                 all.record(value);
             }
             let text = all.encode();
-            let bare = uncoated(&text).expect("our own text");
-            prop_assert_eq!(coated(&bare).expect("own bytes"), text);
+            let bare = to_bytes(&text).expect("our own text");
+            prop_assert_eq!(to_text(&bare).expect("own bytes"), text);
         }
 
         /// Arbitrary bytes cause no panic.
         #[test]
         fn bytes_of_elsewhere_do_no_harm(bytes: Vec<u8>) {
-            let _ = coated(&bytes);
-            let _ = uncoated(&STANDARD.encode(bytes));
+            let _ = to_text(&bytes);
+            let _ = to_bytes(&STANDARD.encode(bytes));
         }
     }
 
     #[test]
     fn other_texts_are_left_as_they_are() {
         for text in ["", "no histogram", "AAAA", "HISTFAAAAAAAAAAAAAA="] {
-            assert!(uncoated(text).is_none(), "{text}");
+            assert!(to_bytes(text).is_none(), "{text}");
         }
     }
 }

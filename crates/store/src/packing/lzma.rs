@@ -19,7 +19,7 @@ const EFFORT: u32 = 16;
 const MOST: u32 = 1 << 28;
 
 /// Returns the length of the bytes (u32, little endian), followed by the compressed data.
-pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn compress(bytes: &[u8]) -> Vec<u8> {
     let options = LzmaOptions {
         dict_size: WINDOW,
         lc: CONTEXT,
@@ -39,8 +39,8 @@ pub(super) fn compressed(bytes: &[u8]) -> Vec<u8> {
     written.expect("invariant: writing to memory does not fail")
 }
 
-/// Reverses [`compressed`]. Takes no more memory than the result and the window, whatever the bytes say.
-pub(super) fn decompressed(bytes: &[u8]) -> Result<Vec<u8>, UnpackError> {
+/// Reverses [`compress`]. Takes no more memory than the result and the window, whatever the bytes say.
+pub(super) fn decompress(bytes: &[u8]) -> Result<Vec<u8>, UnpackError> {
     let (length, rest) = bytes
         .split_first_chunk::<4>()
         .ok_or_else(|| UnpackError::new("it is truncated"))?;
@@ -70,11 +70,11 @@ mod tests {
             .flat_map(|n| (n.wrapping_mul(n) % 251).to_le_bytes())
             .collect();
         for bytes in [&b""[..], b"x", DICTIONARY, &long, &vec![7; 1_000_000]] {
-            let packed = compressed(bytes);
-            let read = decompressed(&packed).expect("own bytes");
+            let packed = compress(bytes);
+            let read = decompress(&packed).expect("own bytes");
             assert!(read == bytes, "{} bytes", bytes.len());
         }
-        assert!(compressed(DICTIONARY).len() < 100, "the dictionary is used");
+        assert!(compress(DICTIONARY).len() < 100, "the dictionary is used");
     }
 
     proptest! {
@@ -82,15 +82,15 @@ mod tests {
         #[test]
         fn bytes_of_elsewhere_do_no_harm(length in 0..100_000_u32, bytes: Vec<u8>) {
             let bytes = [&length.to_le_bytes()[..], &[0], &bytes].concat();
-            if let Ok(read) = decompressed(&bytes) {
+            if let Ok(read) = decompress(&bytes) {
                 prop_assert_eq!(read.len(), length as usize);
             }
         }
     }
 
     #[test]
-    fn a_length_beyond_all_records_is_told() {
-        let told = decompressed(&[0xff; 20]).expect_err("4 GB").to_string();
+    fn an_impossible_length_is_an_error() {
+        let told = decompress(&[0xff; 20]).expect_err("4 GB").to_string();
         assert!(told.contains("too long"), "{told}");
     }
 }

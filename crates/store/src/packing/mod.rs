@@ -61,18 +61,18 @@ pub(crate) fn pack(mut record: Value) -> PackedTrial {
         };
         part(&postcard::to_allocvec(&series).expect("invariant: a series is plain data"))
     };
-    let head = part(columns::columned(record).to_string().as_bytes());
+    let head = part(columns::to_columns(record).to_string().as_bytes());
     PackedTrial { head, series }
 }
 
 fn part(bytes: &[u8]) -> Vec<u8> {
-    [&[FORMAT], &lzma::compressed(bytes)[..]].concat()
+    [&[FORMAT], &lzma::compress(bytes)[..]].concat()
 }
 
 /// The trial without its series: tables are empty lists, histograms are empty strings.
 pub(crate) fn head(bytes: &[u8]) -> Result<Value, UnpackError> {
-    let value: Value = serde_json::from_slice(&unpacked(bytes)?).map_err(UnpackError::new)?;
-    columns::rowed(value)
+    let value: Value = serde_json::from_slice(&decompress_part(bytes)?).map_err(UnpackError::new)?;
+    columns::to_rows(value)
 }
 
 /// The trial with its series.
@@ -81,10 +81,10 @@ pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> 
     if series.is_empty() {
         return Ok(record);
     }
-    let series = unpacked(series)?;
+    let series = decompress_part(series)?;
     let series: Series<'_> = postcard::from_bytes(&series).map_err(UnpackError::new)?;
     let tables: Map<String, Value> = serde_json::from_str(series.tables).map_err(UnpackError::new)?;
-    let histograms = series.histograms.into_iter().map(histogram::coated);
+    let histograms = series.histograms.into_iter().map(histogram::to_text);
     let histograms: Vec<String> = histograms.collect::<Result<_, _>>()?;
     for (place, table) in tables {
         let whole = match table.as_u64() {
@@ -93,7 +93,7 @@ pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> 
                 let text = histograms.get(index as usize).cloned();
                 Value::String(text.ok_or_else(|| UnpackError::new("a histogram is missing"))?)
             }
-            None => columns::rowed(table)?,
+            None => columns::to_rows(table)?,
         };
         *record
             .pointer_mut(&place)
@@ -102,9 +102,9 @@ pub(crate) fn unpack(bytes: &[u8], series: &[u8]) -> Result<Value, UnpackError> 
     Ok(record)
 }
 
-fn unpacked(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
+fn decompress_part(part: &[u8]) -> Result<Vec<u8>, UnpackError> {
     match part.split_first() {
-        Some((&FORMAT, rest)) => lzma::decompressed(rest),
+        Some((&FORMAT, rest)) => lzma::decompress(rest),
         Some((other, _)) => Err(UnpackError::new(format!(
             "its format is {other}, this prony supports {FORMAT}"
         ))),
@@ -149,12 +149,12 @@ impl ExtractedSeries {
     fn take_one(&mut self, key: &str, value: &mut Value, place: &mut String) {
         match value {
             Value::Array(rows) if SERIES.contains(&key) && !rows.is_empty() => {
-                let table = columns::columned(Value::Array(std::mem::take(rows)));
+                let table = columns::to_columns(Value::Array(std::mem::take(rows)));
                 self.tables.insert(place.clone(), table);
             }
             Value::String(text) if key == HISTOGRAM => {
                 let index = self.texts.iter().position(|known| known == text).or_else(|| {
-                    self.histograms.push(histogram::uncoated(text)?);
+                    self.histograms.push(histogram::to_bytes(text)?);
                     self.texts.push(text.clone());
                     Some(self.texts.len() - 1)
                 });
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_told() {
+    fn damaged_bytes_are_an_error() {
         let packed = pack(record());
         for length in 0..packed.head.len() {
             assert!(head(&packed.head[..length]).is_err(), "{length}");

@@ -57,11 +57,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &tell)?;
     let store = args.store.open()?;
-    let wish = CalibrationOptions {
+    let options = CalibrationOptions {
         rounds: args.rounds,
         short: args.short,
     };
-    let calibration = calibration::calibrate(wish, &store, &workbench, &tell, &mut view_of)?;
+    let calibration = calibration::calibrate(options, &store, &workbench, &tell, &mut view_of)?;
     show(args, &calibration)
 }
 

@@ -1,6 +1,6 @@
 //! The text form of a calibration.
 
-use crate::table;
+use crate::text;
 use prony_statistics::{Calibration, TruthCheck};
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub(super) fn table(calibration: &Calibration) -> String {
     let mut rows: Vec<Vec<String>> = calibration.checks.iter().map(row).collect();
     rows.push(twice(calibration));
     let headings = ["check", "truth", "measured", "deviation", "allowed", "verdict"];
-    let _ = writeln!(text, "{}\n", table::plain(&headings, rows));
+    let _ = writeln!(text, "{}\n", text::table(&headings, rows));
     if let Some(ns) = calibration.generator_cpu_ns_per_request {
         let _ = writeln!(
             text,

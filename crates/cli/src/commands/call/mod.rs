@@ -5,8 +5,8 @@ mod reference;
 use crate::commands::check::contract_named;
 use crate::commands::load::{TrustArgs, server};
 use crate::exit::{Exit, bad_input};
-use crate::format_value::duration;
 use crate::output::print;
+use crate::text::duration;
 use anyhow::anyhow;
 use prony_check::{CallReply, call, protocol_word};
 use prony_config::contract::{Contract, SingleCall, grpc_code_name};
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let single = contract
         .single(&args.operation, protocol, &values, args.seed)
         .map_err(bad_input)?;
-    let told = match running(args)? {
+    let response = match running(args)? {
         Some(target) => CallResponder {
             service: None,
             reply: call(&target, protocol, &single)
@@ -87,8 +87,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         },
         None => reference::call_one(&contract, protocol, &single)?,
     };
-    show(args, &contract, (protocol, &single), &told)?;
-    Ok(if told.reply.failure.is_some() {
+    show(args, &contract, (protocol, &single), &response)?;
+    Ok(if response.reply.failure.is_some() {
         Exit::ObjectiveFailed
     } else {
         Exit::Fine
@@ -99,7 +99,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 fn running(args: &Args) -> anyhow::Result<Option<Target>> {
     let Some(url) = &args.url else {
         args.trust.without_url("--url")?;
-        return Ok(args.port.map(|port| target_of(reached(&args.host), port)));
+        return Ok(args.port.map(|port| target_of(connect_host(&args.host), port)));
     };
     let (target, path) = server(url, &args.trust)?;
     if path != "/" {
@@ -111,7 +111,7 @@ fn running(args: &Args) -> anyhow::Result<Option<Target>> {
 }
 
 /// `PRONY_HOST` is the address that services listen on. Clients use it too, but cannot connect to `0.0.0.0`.
-fn reached(listens: &str) -> &str {
+fn connect_host(listens: &str) -> &str {
     match listens {
         "0.0.0.0" => "127.0.0.1",
         "::" => "::1",
@@ -155,20 +155,20 @@ fn show(
     args: &Args,
     contract: &Contract,
     (protocol, single): (Protocol, &SingleCall),
-    told: &CallResponder,
+    response: &CallResponder,
 ) -> anyhow::Result<()> {
-    let reply = &told.reply;
+    let reply = &response.reply;
     let body = body(args, contract, protocol, reply);
     if args.json {
-        return print(&as_json(args, (protocol, single), told, &body).to_string());
+        return print(&as_json(args, (protocol, single), response, &body).to_string());
     }
     let status = match reply.grpc_status {
         Some(code) => format!("gRPC {code} {}", grpc_code_name(code).unwrap_or("unknown")),
         None => format!("HTTP {}", reply.status),
     };
-    let who = told.service.as_ref().map_or_else(
-        || told.target.authority.clone(),
-        |service| format!("{service} at {}", told.target.authority),
+    let who = response.service.as_ref().map_or_else(
+        || response.target.authority.clone(),
+        |service| format!("{service} at {}", response.target.authority),
     );
     let took = duration(u64::try_from(reply.took.as_nanos()).unwrap_or(u64::MAX));
     eprintln!("{status} after {took}, {} bytes, from {who}", reply.body.len());
@@ -216,10 +216,10 @@ fn body(args: &Args, contract: &Contract, protocol: Protocol, reply: &CallReply)
 fn as_json(
     args: &Args,
     (protocol, single): (Protocol, &SingleCall),
-    told: &CallResponder,
+    response: &CallResponder,
     body: &Value,
 ) -> Value {
-    let reply = &told.reply;
+    let reply = &response.reply;
     let mut path = Vec::new();
     single.exchange.request.path.render(&mut path, |_, _| {});
     let headers: serde_json::Map<String, Value> = reply
@@ -232,8 +232,8 @@ fn as_json(
         "contract": args.contract,
         "operation": args.operation,
         "protocol": protocol_word(protocol),
-        "service": told.service,
-        "target": told.target.url,
+        "service": response.service,
+        "target": response.target.url,
         "request": {
             "method": single.exchange.request.method,
             "path": String::from_utf8_lossy(&path),
@@ -254,8 +254,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_stands_for_all_is_called_on_the_loopback() {
-        let called = ["0.0.0.0", "::", "127.0.0.2", "toys"].map(reached);
+    fn a_wildcard_address_is_called_on_the_loopback() {
+        let called = ["0.0.0.0", "::", "127.0.0.2", "toys"].map(connect_host);
         assert_eq!(called, ["127.0.0.1", "::1", "127.0.0.2", "toys"]);
     }
 }

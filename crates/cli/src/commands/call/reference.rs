@@ -38,7 +38,7 @@ pub(super) fn call_one(
         seed: 1,
         thorough: false,
     };
-    let told = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
+    let reply = with_service(&workbench.bench(&catalogue), &request, |ready, _| {
         let target = ready[0].target.clone();
         let reply =
             call(&target, protocol, single).map_err(|fault| Failure::new(TrialStage::Check, fault))?;
@@ -48,7 +48,7 @@ pub(super) fn call_one(
             reply,
         })
     });
-    told.map_err(|excluded| anyhow!("{}: {}", service.label(), excluded.reason))
+    reply.map_err(|excluded| anyhow!("{}: {}", service.label(), excluded.reason))
 }
 
 /// The first reference service that implements the contract and can be built here.

@@ -89,7 +89,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         (vec![running(args, url, seed)?], None)
     } else {
         args.trust.without_url("--url")?;
-        let (rows, store) = started(args, seed)?;
+        let (rows, store) = check_selected(args, seed)?;
         (rows, Some(store))
     };
     let matrix = CheckMatrix {
@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// Starts services and checks them. Also returns the store that is to keep the results.
-fn started(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
+fn check_selected(args: &Args, seed: u64) -> anyhow::Result<(Vec<Row>, Store)> {
     let checkout = Checkout::find()?;
     let asked = CheckScope {
         first: args.first.as_deref(),

@@ -110,7 +110,9 @@ pub(super) fn sentence(comparison: &Comparison, quotes: &str) -> String {
 
 /// The number of metrics that regressed.
 fn regressions(comparison: &Comparison) -> usize {
-    let found = gated(comparison).filter(|(_, change)| change.regressed).count();
+    let found = gated_changes(comparison)
+        .filter(|(_, change)| change.regressed)
+        .count();
     found + comparison.change.without_bound.len()
 }
 
@@ -118,7 +120,7 @@ fn regressions(comparison: &Comparison) -> usize {
 /// inconclusive changes, else among all.
 fn worst(comparison: &Comparison) -> Option<(&str, &Change)> {
     let seriousness = |change: &Change| (change.regressed, change.inconclusive);
-    gated(comparison).max_by(|(_, one), (_, other)| {
+    gated_changes(comparison).max_by(|(_, one), (_, other)| {
         let by_loss = factor(one).total_cmp(&factor(other));
         seriousness(one).cmp(&seriousness(other)).then(by_loss)
     })
@@ -133,7 +135,7 @@ fn factor(change: &Change) -> f64 {
     }
 }
 
-fn gated(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
+fn gated_changes(comparison: &Comparison) -> impl Iterator<Item = (&str, &Change)> {
     all(comparison).filter(|(_, change)| change.gated)
 }
 

@@ -158,7 +158,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             return Err(bad_input(anyhow!(text)));
         }
     };
-    let comparison = comparison.concluded(args.fail_on);
+    let comparison = comparison.with_verdict(args.fail_on);
     let form = if args.json {
         CompareFormat::Json
     } else {
@@ -200,7 +200,7 @@ impl Comparison {
     }
 
     /// Fills in the verdict, the headline and the exit code.
-    fn concluded(self, fail_on: FailOn) -> Self {
+    fn with_verdict(self, fail_on: FailOn) -> Self {
         Self {
             verdict: headline::word(&self).key(),
             headline: headline::headline(&self),

@@ -4,24 +4,20 @@ use super::headline::direction;
 use super::input::History;
 use super::noise::noise;
 use super::{Comparison, OtherProcesses};
-use crate::table;
+use crate::text;
 use prony_statistics::{Change, Estimate, GroupChange, Metric, Precision};
 use std::fmt::Write as _;
 
 pub(super) fn terminal(comparison: &Comparison) -> String {
-    let columns = crate::text::columns();
-    let headline = crate::text::headline(&comparison.headline, columns);
+    let columns = text::columns();
+    let headline = text::headline(&comparison.headline, columns);
     let mut text = format!("{headline}\n\n{} against {}\n", comparison.new, comparison.base);
     for group in &comparison.change.groups {
         let _ = write!(text, "\n{}\n", title(group));
         let headings = [
             "service", "metric", "base", "new", "new/base", "interval", "verdict",
         ];
-        let _ = writeln!(
-            text,
-            "{}",
-            table::plain(&headings, rows(group, comparison.paired))
-        );
+        let _ = writeln!(text, "{}", text::table(&headings, rows(group, comparison.paired)));
     }
     let _ = write!(text, "\n{}", remarks(comparison).join("\n"));
     for remark in comparison.measured.iter().flat_map(noise) {

@@ -23,7 +23,7 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
     for toolchain in &wanted {
         eprintln!("  {}", toolchain.how_to_install(system()));
     }
-    if !yes && !agreed()? {
+    if !yes && !ask_to_continue()? {
         eprintln!("nothing was installed");
         return Ok(Exit::Fine);
     }
@@ -54,10 +54,10 @@ pub(super) fn run(patient: &Diagnosis<'_>, yes: bool) -> anyhow::Result<Exit> {
 
 /// The missing toolchains, each after those that its own installation needs.
 fn with_their_needs<'a>(patient: &Diagnosis<'a>, lacking: &[MissingToolchain<'a>]) -> Vec<&'a Toolchain> {
-    let mut seen = BTreeSet::new();
+    let mut visited = BTreeSet::new();
     let mut ordered = Vec::new();
     for one in lacking {
-        add(patient, one.toolchain, &mut seen, &mut ordered);
+        add(patient, one.toolchain, &mut visited, &mut ordered);
     }
     let absent = |toolchain: &Toolchain| {
         lacking.iter().any(|one| one.toolchain.name == toolchain.name)
@@ -70,15 +70,15 @@ fn with_their_needs<'a>(patient: &Diagnosis<'a>, lacking: &[MissingToolchain<'a>
 fn add<'a>(
     patient: &Diagnosis<'a>,
     toolchain: &'a Toolchain,
-    seen: &mut BTreeSet<&'a str>,
+    visited: &mut BTreeSet<&'a str>,
     ordered: &mut Vec<&'a Toolchain>,
 ) {
-    if !seen.insert(&toolchain.name) {
+    if !visited.insert(&toolchain.name) {
         return;
     }
     for need in &toolchain.needs {
         if let Some(need) = patient.catalogue.toolchains.get(need) {
-            add(patient, need, seen, ordered);
+            add(patient, need, visited, ordered);
         }
     }
     ordered.push(toolchain);
@@ -90,7 +90,7 @@ fn packages(toolchain: &Toolchain) -> Option<(System, &[String])> {
     Some((system, toolchain.packages.get(&system)?.as_slice()))
 }
 
-fn agreed() -> anyhow::Result<bool> {
+fn ask_to_continue() -> anyhow::Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(bad_input(anyhow!(
             "standard input is not a terminal, so prony cannot ask: add --yes to install without asking"
@@ -154,7 +154,7 @@ fn as_root(manager: &str, arguments: &[&str]) -> anyhow::Result<()> {
     };
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive");
     let line = format!("{manager} {}", arguments.join(" "));
-    run_visibly(command, &line).map_err(|error| {
+    run_command(command, &line).map_err(|error| {
         if is_root {
             error
         } else {
@@ -173,11 +173,11 @@ fn shell(line: &str, cache: &Path) -> anyhow::Result<()> {
         .env("PIP_CACHE_DIR", cache.join("pip"))
         .env("npm_config_cache", cache.join("npm"))
         .env("PRONY_M2", cache.join("m2"));
-    run_visibly(command, line)
+    run_command(command, line)
 }
 
 /// Runs a command with its output on standard error, because standard output is for results.
-fn run_visibly(mut command: Command, line: &str) -> anyhow::Result<()> {
+fn run_command(mut command: Command, line: &str) -> anyhow::Result<()> {
     command.stdin(Stdio::null()).stdout(std::io::stderr());
     let status = command
         .status()

@@ -5,7 +5,7 @@ mod install;
 use crate::checkout::Checkout;
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::table;
+use crate::text;
 use prony_config::{Catalogue, Plan, PlanOverrides, Requirement, Service, Suite, Toolchain};
 use prony_host::{Host as _, Local};
 use prony_records::Finding;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let checkout = Checkout::find()?;
     let catalogue = checkout.catalogue()?;
     let cache = std::path::absolute(checkout.state().join("cache"))?;
-    let services = concerned(&catalogue, args)?;
+    let services = selected_services(&catalogue, args)?;
     let state = look(&catalogue, &services, &cache);
     let patient = Diagnosis {
         catalogue: &catalogue,
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
 }
 
 /// The named services, or those that the suite compares, or all.
-fn concerned<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'a Service>> {
+fn selected_services<'a>(catalogue: &'a Catalogue, args: &Args) -> anyhow::Result<Vec<&'a Service>> {
     if !args.service.is_empty() {
         let selected: Result<Vec<_>, _> = args
             .service
@@ -122,8 +122,9 @@ fn look(catalogue: &Catalogue, services: &[&Service], cache: &Path) -> State {
 fn needs<'a>(catalogue: &'a Catalogue, service: &'a Service) -> impl Iterator<Item = &'a Requirement> {
     let contracts = service.contracts.iter();
     let contracts = contracts.filter_map(|name| catalogue.contracts.get(name));
-    let beside = contracts.flat_map(|contract| catalogue.toolchains_of_backing_services(contract));
-    service.toolchains.iter().chain(beside)
+    let of_backing_services =
+        contracts.flat_map(|contract| catalogue.toolchains_of_backing_services(contract));
+    service.toolchains.iter().chain(of_backing_services)
 }
 
 /// What a service lacks; empty if it lacks nothing.
@@ -214,7 +215,7 @@ impl<'a> Diagnosis<'a> {
             };
             vec![self.catalogue.toolchains[name].title.clone(), here]
         });
-        table::plain(&["toolchain", "here"], rows)
+        text::table(&["toolchain", "here"], rows)
     }
 }
 
@@ -268,7 +269,7 @@ fn as_text(patient: &Diagnosis<'_>, findings: &[Finding]) -> String {
     let mut parts = vec![
         patient.headline(),
         patient.toolchains(),
-        table::plain(&["service", "state"], rows),
+        text::table(&["service", "state"], rows),
     ];
     let lacking = patient.lacking().len();
     if lacking > 0 {

@@ -1,14 +1,14 @@
 //! `prony list`: lists services, contracts, suites and runs.
 
-mod fingerprints;
 mod replies;
 
 use crate::checkout::{Checkout, StoreArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
-use crate::table;
+use crate::text;
 use anyhow::anyhow;
-use prony_config::{Catalogue, Service, Suite};
+use prony_config::{Catalogue, Plan, PlanOverrides, Service, Suite};
+use prony_runner::{Fingerprints, IgnoredFiles};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     }
     if let (Some(suite), Some(ListCommand::Services)) = (&args.fingerprints, args.what) {
         let catalogue = catalogue()?;
-        return fingerprints::run(&args.narrowed.services(&catalogue)?, &catalogue, suite);
+        return print_fingerprints(&args.narrowed.services(&catalogue)?, &catalogue, suite);
     }
     let Some(what) = args.what else {
         return overview(args);
@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         print(&json!({ "schema": prony_records::SCHEMA, what.word(): objects }).to_string())?;
     } else {
         let texts = rows.iter().map(|row| row.iter().map(text).collect());
-        print(&table::plain(&headings, texts))?;
+        print(&text::table(&headings, texts))?;
     }
     Ok(Exit::Fine)
 }
@@ -305,4 +305,27 @@ fn text(value: &Value) -> String {
         Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
         other => other.to_string(),
     }
+}
+
+/// `--json --fingerprints SUITE`: prints digests of what decides whether each service passes a suite.
+fn print_fingerprints(services: &[&Service], catalogue: &Catalogue, suite: &str) -> anyhow::Result<Exit> {
+    let file = catalogue.suite_file(suite).map_err(bad_input)?;
+    let suite = Suite::read(&file, None).map_err(bad_input)?;
+    let plan = Plan::of(catalogue, &suite, &PlanOverrides::default()).map_err(bad_input)?;
+    let ignored = IgnoredFiles::of(&catalogue.root);
+    let fingerprints = Fingerprints::new(catalogue, &plan, &ignored);
+    let row = |service: &&Service| {
+        let own = |service_of: &str, variant: &str| service_of == service.name && variant == service.variant;
+        let entries = plan.entries.iter();
+        json!({
+            "service": service.name,
+            "variant": service.variant,
+            "unavailable_hint": service.unavailable_hint,
+            "trials": entries.filter(|entry| own(&entry.service, &entry.variant)).count(),
+            "fingerprint": fingerprints.of(service),
+        })
+    };
+    let rows: Vec<Value> = services.iter().map(row).collect();
+    print(&json!({ "schema": prony_records::SCHEMA, "services": rows }).to_string())?;
+    Ok(Exit::Fine)
 }

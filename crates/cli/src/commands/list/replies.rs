@@ -3,7 +3,7 @@
 use crate::checkout::Checkout;
 use crate::exit::Exit;
 use crate::output::print;
-use crate::{signals, table};
+use crate::{signals, text};
 use prony_config::{Catalogue, Service};
 use prony_runner::LocalTestbed;
 use prony_runner::import_replies::{ObservedReply, Row, replies};
@@ -55,7 +55,7 @@ fn text(rows: &[Row]) -> String {
         }
         cells
     });
-    let mut out = table::plain(&headings, cells);
+    let mut out = text::table(&headings, cells);
     for row in rows {
         for fault in row.seen.iter().flat_map(|seen| &seen.faults) {
             let _ = write!(out, "\n\u{2717} {}: {fault}", row.id);

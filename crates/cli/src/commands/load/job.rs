@@ -309,9 +309,8 @@ fn refuse_rules(args: &RequestArgs, is_web_socket: bool) -> Result<(), JobError>
 pub(super) fn job(args: &Args) -> Result<Job, JobError> {
     let mut job = match &args.sequence {
         Some(file) => of_sequence(file, args)?,
-        None => {
-            RequestPlan::of(&request_input::asked(args)?, &args.request)?.job(load(&args.load)?, &args.load)
-        }
+        None => RequestPlan::of(&request_input::request_input(args)?, &args.request)?
+            .job(load(&args.load)?, &args.load),
     };
     let stream = &args.request.stream;
     let mut operations = job.workload.operations.iter();

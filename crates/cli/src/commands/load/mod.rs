@@ -3,39 +3,37 @@
 //! `args` is the command line, `job` builds a job from it, `stream` is the interface for other processes, `view` renders output.
 
 mod args;
-mod fleet;
 mod grpc;
 mod input;
-mod interrupt;
 mod job;
 mod llm;
 mod metrics;
 mod request_input;
 mod resolve;
-mod server_target;
 mod stream;
 mod template;
 mod view;
 mod websocket;
 
 pub(crate) use args::{Args, LoadArgs, RequestArgs, TrustArgs};
-pub(crate) use fleet::fleet;
 pub(crate) use input::JobError;
 pub(crate) use job::RequestPlan;
 pub(crate) use llm::{aim, is_asked};
-pub(crate) use server_target::server;
+pub(crate) use resolve::server;
 
+use crate::checkout::{Checkout, TestbedArgs};
 use crate::exit::{self, ErrorKind, Exit, StoppedEarly, bad_input};
 use crate::output::print;
+use crate::signals;
 use crate::telemetry::{self, LiveMetrics};
 use crate::text;
 use input::DescriptionError;
 use metrics::Metrics;
 use prony_generator::EngineError;
 use prony_host::OtherUsage;
-use prony_load::Job;
+use prony_load::{Job, Target};
 use prony_records::{Command, Event, Recording};
-use prony_runner::{ReservedRun, neighbours};
+use prony_runner::{Cancel, LocalTestbed, ReservedRun, UrlLoad, neighbours};
 use std::sync::mpsc;
 use std::time::Instant;
 use view::result::LoadResult;
@@ -64,7 +62,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let metrics = args.metrics.map(Metrics::serve).transpose()?;
     let live = LiveMetrics::to(args.otlp.as_ref())?;
     let labels = telemetry::labels(&job, saving.as_ref().map(ReservedRun::name));
-    let commands = interrupt::commands()?;
+    let commands = signals::load_commands()?;
     let mut on_event = |event: Event| {
         view.show(&event);
         if let Some(metrics) = &metrics {
@@ -157,7 +155,7 @@ fn here(
 ) -> anyhow::Result<Option<Recording>> {
     match prony_generator::run(job, on_event, commands) {
         Err(EngineError::Stopped) => Ok(None),
-        other => other.map(Some).map_err(told),
+        other => other.map(Some).map_err(engine_failure),
     }
 }
 
@@ -206,22 +204,33 @@ fn keep(
 /// Runs a job; errors in the job are bad input.
 pub(crate) fn carry_out(job: &Job, on_event: &mut dyn FnMut(Event)) -> anyhow::Result<Recording> {
     let (_commands, none) = mpsc::channel::<Command>();
-    prony_generator::run(job, on_event, &none).map_err(told)
+    prony_generator::run(job, on_event, &none).map_err(engine_failure)
 }
 
 /// An invalid command line is bad input, but a service that could not be asked for its methods is a failure.
 pub(crate) fn no_job(error: JobError) -> anyhow::Error {
     match error {
-        JobError::Description(DescriptionError::Unreachable(error)) => told(error),
+        JobError::Description(DescriptionError::Unreachable(error)) => engine_failure(error),
         error => bad_input(error),
     }
 }
 
 /// An error of the generator: bad input if the user can fix it, else a failure.
-pub(crate) fn told(error: EngineError) -> anyhow::Error {
+pub(crate) fn engine_failure(error: EngineError) -> anyhow::Error {
     if error.is_bad_input() {
         bad_input(error)
     } else {
         error.into()
     }
+}
+
+/// Connects to the workers of a testbed, if one is given or the project names one.
+pub(crate) fn fleet(testbed: &TestbedArgs, target: &Target) -> anyhow::Result<Option<UrlLoad>> {
+    let Some(file) = testbed.read(Checkout::find().ok().as_ref())? else {
+        return Ok(None);
+    };
+    let logs = std::env::temp_dir().join(format!("prony-load-{}", std::process::id()));
+    let workbench = LocalTestbed::new(logs, &Cancel::new())?;
+    let tell = |text: &str| eprintln!("{text}");
+    Ok(Some(UrlLoad::connect(workbench, &file, target, &tell)?))
 }

@@ -36,7 +36,7 @@ pub(super) struct RequestInput {
 }
 
 /// The requests that a command line of `prony load` describes.
-pub(super) fn asked(args: &Args) -> Result<RequestInput, JobError> {
+pub(super) fn request_input(args: &Args) -> Result<RequestInput, JobError> {
     let of_url = |url: String| RequestInput {
         url,
         requests: Vec::new(),

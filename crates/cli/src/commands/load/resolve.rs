@@ -1,8 +1,12 @@
-//! Applies the options for connections and TLS to the target of a job.
+//! The target of a load or a call: applies the options for connections and TLS to it, and reads a server that is named by its URL.
 
 use super::args::{ReachArgs, TlsArgs, TrustArgs};
 use super::input::{JobError, read};
-use prony_load::{ConnectOptions, DurationText, Identity, Target};
+use crate::exit::bad_input;
+use anyhow::anyhow;
+use prony_config::target;
+use prony_load::{ConnectOptions, DurationText, Identity, Protocol, Target};
+use prony_protocols::tls::TlsConfig;
 
 /// The connect options for a target.
 pub(super) fn reach(target: &Target, args: &ReachArgs) -> Result<ConnectOptions, JobError> {
@@ -73,4 +77,27 @@ pub(super) fn speak_tls(target: &mut Target, args: &TlsArgs) -> Result<(), JobEr
         });
     }
     trust(target, &args.trust)
+}
+
+/// The server at a URL, and the path of the URL. Reports errors in the named files before anything is sent.
+pub(crate) fn server(url: &str, args: &TrustArgs) -> anyhow::Result<(Target, String)> {
+    let (mut target, path) = target::parse(url, args.insecure).map_err(bad_input)?;
+    trust(&mut target, args).map_err(bad_input)?;
+    if let Some(tls) = &target.tls {
+        TlsConfig::new(tls, Protocol::Http1).map_err(bad_input)?;
+    }
+    Ok((target, path))
+}
+
+impl TrustArgs {
+    /// Rejects these options if there is no URL to which they apply.
+    pub(crate) fn without_url(&self, switch: &str) -> anyhow::Result<()> {
+        match self.typed() {
+            None => Ok(()),
+            Some(typed) => Err(bad_input(anyhow!(
+                "{typed} applies to the server of {switch} https://…: add {switch}, or set `cacert` or `insecure` in the \
+                 service.toml of a service with a `url`"
+            ))),
+        }
+    }
 }

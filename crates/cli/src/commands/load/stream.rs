@@ -1,7 +1,7 @@
 //! The interface for other processes that run a load: a job as one JSON line on standard input, then commands; events as
 //! JSON lines on standard output. A job that is a share of a larger load ends with a part, all others with a recording.
 
-use super::told;
+use super::engine_failure;
 use crate::exit::{Exit, bad_input};
 use anyhow::Context as _;
 use prony_generator::EngineError;
@@ -33,7 +33,7 @@ pub(super) fn run() -> anyhow::Result<Exit> {
         Ok(end) => write(&end, &mut broken),
         Err(error) => {
             let fault = fault_of(&error);
-            let error = told(error);
+            let error = engine_failure(error);
             let reason = error.to_string();
             write(&Event::Failed { reason, fault }, &mut broken);
             return Err(error);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_places_are_told() {
+    fn wrong_placeholders_are_reported() {
         let mut places = PlaceholderTable::default();
         for (text, part) in [
             ("{n:rang(1,2)}", "unknown source"),
@@ -227,8 +227,8 @@ mod tests {
             ("{n:range(a,b)}", "whole numbers"),
             ("{n:hex(65)}", "1 to 64"),
         ] {
-            let told = places.template(text).expect_err("wrong").to_string();
-            assert!(told.contains(part), "{told}");
+            let error = places.template(text).expect_err("wrong").to_string();
+            assert!(error.contains(part), "{error}");
         }
         places.feed("n".into(), vec!["a".into()]).expect("the first");
         assert!(places.template("{n:counter(1)}").is_err());

@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
     draft::is_free(&contracts, &args.name)?;
     let mut draft = draft(args)?;
     headers(args, &mut draft)?;
-    let told = if let Some(url) = &args.record {
+    let replies_remarks = if let Some(url) = &args.record {
         let target = server(args, url)?;
         std::fs::create_dir_all(&contracts)?;
         draft::record(&contracts, &args.name, &mut draft, &target)?
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<Exit> {
         Vec::new()
     };
     let folder = draft::write(&contracts, &args.name, &draft)?;
-    let remarks: Vec<&String> = draft.remarks.iter().chain(&told).collect();
+    let remarks: Vec<&String> = draft.remarks.iter().chain(&replies_remarks).collect();
     if args.json {
         let names = draft.operations.iter().map(|operation| operation.name.as_str());
         let made = serde_json::json!({

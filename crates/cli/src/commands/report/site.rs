@@ -64,7 +64,7 @@ pub(super) fn write(
         made.of_store(store, runs)?;
     }
     for path in &args.from {
-        for file in exported(path)? {
+        for file in report_files(path)? {
             made.of_file(&file)?;
         }
     }
@@ -93,9 +93,9 @@ impl SiteOutput<'_> {
             let each = runs.iter().map(|run| store.find_run(run).map_err(usage));
             each.collect::<anyhow::Result<_>>()?
         };
-        let beside = ReportContext::read()?;
+        let context = ReportContext::read()?;
         for run in named {
-            let report = reporting::report(&store, &run, &beside)?;
+            let report = reporting::report(&store, &run, &context)?;
             let read = SiteRun::read(serde_json::to_value(&report)?);
             self.add(read.with_context(|| format!("cannot show the run {run}"))?)?;
         }
@@ -132,7 +132,7 @@ impl SiteOutput<'_> {
 }
 
 /// The reports at a path: the file itself, or the reports of the folder and of its subfolders.
-fn exported(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+fn report_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if path.is_file() {
         return Ok(vec![path.to_owned()]);
     }

@@ -2,7 +2,6 @@
 
 mod args;
 mod live;
-mod standings;
 mod view;
 
 pub(crate) use args::Args;
@@ -40,7 +39,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let machine = workbench
         .as_ref()
         .map_or_else(machine, |bench| machine_of(&bench.testbed));
-    let (plan, resumed) = planned(args, (&catalogue, machine), &store)?;
+    let (plan, resumed) = suite_or_resumed_plan(args, (&catalogue, machine), &store)?;
     if !args.dry_run && testbed.is_none() {
         is_free(&plan.address)?;
     }
@@ -121,7 +120,7 @@ pub(crate) fn view_of(plan: &Plan) -> Box<dyn SessionObserver> {
 }
 
 /// The plan of the suite, or of the run that is resumed.
-fn planned(
+fn suite_or_resumed_plan(
     args: &Args,
     (catalogue, machine): (&Catalogue, Machine),
     store: &Store,

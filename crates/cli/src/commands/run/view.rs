@@ -1,14 +1,13 @@
 //! The live view of a run, on standard error: progress bars on a terminal, else one line per trial.
 
-use super::standings::LiveRanking;
-use crate::format_value::{duration, quantile, sparkline};
 use crate::reporting;
+use crate::text::{duration, quantile, sparkline};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prony_config::{Entry, Plan};
 use prony_records::{Fault, Interval, Phase, TrialRecord, count};
-use prony_report::describe_load;
-use prony_runner::Progress;
-use prony_runner::{BuildResults, SessionObserver};
+use prony_report::{TerminalStyle, describe_load, standings};
+use prony_runner::{BuildResults, Progress, SessionObserver};
+use prony_statistics::{Options, summarise};
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::time::Duration;
@@ -173,7 +172,7 @@ impl View {
         ));
     }
 
-    fn ended(&mut self, record: &TrialRecord) {
+    fn show_ended_trial(&mut self, record: &TrialRecord) {
         if let Some(whole) = &self.whole {
             whole.inc(1);
         }
@@ -287,7 +286,7 @@ impl SessionObserver for View {
                 self.now.set_message(self.current.clone());
             }
             Progress::Interval { phase, interval, .. } => self.interval(*phase, interval),
-            Progress::Ended(record) => self.ended(record),
+            Progress::Ended(record) => self.show_ended_trial(record),
             Progress::Repeats { reason } => self.line(&format!("         repeated: {reason}")),
             Progress::LeavesOut { round, entries } => self.leaves_out(*round, entries),
             Progress::Warning(warning) => self.line(&format!("warning: {}", warning.text)),
@@ -319,4 +318,42 @@ fn minutes(time: Duration) -> String {
 /// A rate without decimals, with thousands separators.
 fn thousands(value: f64) -> String {
     count(value.round_ties_even() as u64)
+}
+
+/// The trials from which a ranking is computed.
+pub(super) struct LiveRanking {
+    options: Options,
+    trials: Vec<TrialRecord>,
+}
+
+impl LiveRanking {
+    /// For a plan of which no trial has ended yet.
+    pub(super) fn of(plan: &Plan) -> Self {
+        let usual = Options::default();
+        Self {
+            options: Options {
+                confidence: plan.confidence,
+                tie_band: plan.tie.unwrap_or(usual.tie_band),
+                ..usual
+            },
+            trials: Vec::new(),
+        }
+    }
+
+    /// Adds trials that ended.
+    pub(super) fn add(&mut self, trials: &[TrialRecord]) {
+        self.trials.extend_from_slice(trials);
+    }
+
+    /// The ranking of the group of the last trial, with the first `most` services; `None` if the group has no results yet.
+    pub(super) fn lines(&self, look: TerminalStyle, most: usize) -> Option<Vec<String>> {
+        let last = self.trials.last()?;
+        let same = |trial: &&TrialRecord| {
+            trial.contract == last.contract && trial.workload == last.workload && trial.load == last.load
+        };
+        let trials: Vec<TrialRecord> = self.trials.iter().filter(same).cloned().collect();
+        // The report explains results that cannot be summarised; the live view leaves them out.
+        let summary = summarise(&trials, &self.options).ok()?;
+        Some(standings(summary.groups.first()?, look, most))
+    }
 }

@@ -1,7 +1,7 @@
 //! The JSON API of the page, computed from the store for every request.
 
 use super::State as Shared;
-use super::history_series;
+use super::run_line;
 use crate::reporting;
 use axum::Json;
 use axum::extract::{Path, State};
@@ -69,7 +69,7 @@ pub(super) async fn runs(State(state): State<Arc<Shared>>) -> Result<Json<Vec<Li
     let listed = |store: &Store, entry: RunEntry| {
         let record = store.run(&entry.id)?;
         Ok(ListedRun {
-            compared: history_series::compared(&record),
+            compared: run_line::run_line(&record),
             running: reporting::is_running(store, &record)?,
             entry,
         })
@@ -90,7 +90,7 @@ pub(super) async fn run(
 ) -> Result<Json<Value>, Failure> {
     let report = blocking(&state, move |store, state| {
         let run = store.find_run(&run)?;
-        let mut data = page_data(&reporting::report(store, &run, &state.beside)?)?;
+        let mut data = page_data(&reporting::report(store, &run, &state.context)?)?;
         data["label"] = store.label(&run)?.into();
         Ok(data)
     });

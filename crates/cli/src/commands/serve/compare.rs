@@ -79,11 +79,11 @@ pub(super) async fn two(
     State(state): State<Arc<Shared>>,
     Query(two): Query<RunPair>,
 ) -> Result<Json<ComparisonView>, Failure> {
-    let compared = blocking(&state, move |store, state| compared(store, &two, &state.beside));
+    let compared = blocking(&state, move |store, state| compared(store, &two, &state.context));
     Ok(Json(compared.await?))
 }
 
-fn compared(store: &Store, two: &RunPair, beside: &ReportContext) -> anyhow::Result<ComparisonView> {
+fn compared(store: &Store, two: &RunPair, context: &ReportContext) -> anyhow::Result<ComparisonView> {
     let (base, new) = (LoadedRun::read(store, &two.a)?, LoadedRun::read(store, &two.b)?);
     let options = ChangeOptions::default();
     let change = compare(&base.summary, &new.summary, &options)?.ungated();
@@ -98,7 +98,7 @@ fn compared(store: &Store, two: &RunPair, beside: &ReportContext) -> anyhow::Res
             .collect(),
         groups: change.groups,
         missing: change.missing,
-        services: reporting::services_of(&new.run, beside),
+        services: reporting::services_of(&new.run, context),
         base: base.shown(),
         new: new.shown(),
     })

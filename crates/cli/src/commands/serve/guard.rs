@@ -27,12 +27,12 @@ pub(super) async fn guard(only_local: bool, request: Request, next: Next) -> Res
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         if !only_local {
-            let told = "this server is read-only because other machines can reach it\n";
-            return (StatusCode::METHOD_NOT_ALLOWED, told).into_response();
+            let reason = "this server is read-only because other machines can reach it\n";
+            return (StatusCode::METHOD_NOT_ALLOWED, reason).into_response();
         }
         if !is_own(headers, host) {
-            let told = "only pages of this server may make changes\n";
-            return (StatusCode::FORBIDDEN, told).into_response();
+            let reason = "only pages of this server may make changes\n";
+            return (StatusCode::FORBIDDEN, reason).into_response();
         }
     }
     let mut response = next.run(request).await;

@@ -65,51 +65,27 @@ struct RunPoint {
 
 pub(super) async fn history(
     State(state): State<Arc<Shared>>,
-    Query(whose): Query<HistoryQuery>,
+    Query(query): Query<HistoryQuery>,
 ) -> Result<Json<Vec<HistorySeries>>, Failure> {
-    let lines = blocking(&state, move |store, _| {
+    let all_series = blocking(&state, move |store, _| {
         let service = ServiceId {
-            service: whose.service,
-            variant: whose.variant,
+            service: query.service,
+            variant: query.variant,
         };
-        lines(store, &service, &whose.contract)
+        all_series(store, &service, &query.contract)
     });
-    Ok(Json(lines.await?))
+    Ok(Json(all_series.await?))
 }
 
-/// The variant under its present name and its earlier ones, which its latest run knows.
-fn names(store: &Store, service: &ServiceId) -> anyhow::Result<Vec<ServiceId>> {
-    for entry in store.runs()? {
-        let record = store.run(&entry.id)?;
-        if let Some(info) = reporting::recorded_services(&record)
-            .into_iter()
-            .flatten()
-            .find(|info| info.is_or_was(service))
-        {
-            let variants = info.formerly.iter().chain([&info.variant]);
-            let id = |variant: &String| ServiceId {
-                service: service.service.clone(),
-                variant: variant.clone(),
-            };
-            return Ok(variants.map(id).collect());
-        }
-    }
-    Ok(vec![service.clone()])
-}
-
-fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<HistorySeries>> {
+fn all_series(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<Vec<HistorySeries>> {
     let mut by_run: Vec<(String, Vec<TrialRecord>)> = Vec::new();
-    let mut stored = Vec::new();
-    for id in names(store, service)? {
-        stored.extend(store.history(&id, contract)?);
-    }
-    for stored in stored {
+    for stored in store.history(service, contract)? {
         match by_run.iter_mut().find(|(run, _)| *run == stored.run) {
             Some((_, trials)) => trials.push(stored.trial),
             None => by_run.push((stored.run, vec![stored.trial])),
         }
     }
-    let mut lines: Vec<HistorySeries> = Vec::new();
+    let mut all_series: Vec<HistorySeries> = Vec::new();
     for (run, trials) in &by_run {
         let record = store.run(run)?;
         for group in reporting::summary(&record, trials)?.groups {
@@ -117,26 +93,28 @@ fn lines(store: &Store, service: &ServiceId, contract: &str) -> anyhow::Result<V
             let Some(row) = group.services.first() else {
                 continue;
             };
-            let past = past(run, &record.started_at, row);
-            let same =
-                |line: &&mut HistorySeries| line.workload == group.workload && line.load_text == load_text;
-            match lines.iter_mut().find(same) {
-                Some(line) => line.runs.push(past),
-                None => lines.push(HistorySeries {
+            let run_point = run_point(run, &record.started_at, row);
+            let same = |series: &&mut HistorySeries| {
+                series.workload == group.workload && series.load_text == load_text
+            };
+            match all_series.iter_mut().find(same) {
+                Some(series) => series.runs.push(run_point),
+                None => all_series.push(HistorySeries {
                     workload: group.workload,
                     load_text,
-                    runs: vec![past],
+                    runs: vec![run_point],
                     changes: Vec::new(),
                 }),
             }
         }
     }
-    for line in &mut lines {
-        line.runs
+    for series in &mut all_series {
+        series
+            .runs
             .sort_by(|left, right| left.started_at.cmp(&right.started_at));
-        line.changes = changes(&line.runs)?;
+        series.changes = changes(&series.runs)?;
     }
-    Ok(lines)
+    Ok(all_series)
 }
 
 fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
@@ -144,7 +122,12 @@ fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
     for metric in FOLLOWED {
         let known: Vec<(&RunPoint, f64)> = runs
             .iter()
-            .filter_map(|past| Some((past, past.metrics[metric.key()].as_ref()?.estimate()?.point)))
+            .filter_map(|run_point| {
+                Some((
+                    run_point,
+                    run_point.metrics[metric.key()].as_ref()?.estimate()?.point,
+                ))
+            })
             .filter(|(_, value)| *value > 0.0)
             .collect();
         let values: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
@@ -161,7 +144,7 @@ fn changes(runs: &[RunPoint]) -> anyhow::Result<Vec<ChangeMarker>> {
     Ok(found)
 }
 
-fn past(run: &str, started_at: &str, row: &ServiceSummary) -> RunPoint {
+fn run_point(run: &str, started_at: &str, row: &ServiceSummary) -> RunPoint {
     let metric = |metric: &Metric| (metric.key(), row.metrics.get(*metric).cloned());
     RunPoint {
         run: run.to_owned(),

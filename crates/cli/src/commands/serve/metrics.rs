@@ -27,10 +27,10 @@ fn text(store: &Store, state: &Shared) -> anyhow::Result<String> {
 
 /// The newest run of each suite that has results. `runs` is sorted from the newest to the oldest.
 fn newest_of_each(runs: Vec<RunEntry>) -> Vec<RunEntry> {
-    let mut seen = BTreeSet::new();
+    let mut suites = BTreeSet::new();
     let has_numbers = |run: &RunEntry| run.trials > run.excluded_trials;
     let mut newest: Vec<RunEntry> = runs.into_iter().filter(has_numbers).collect();
-    newest.retain(|run| seen.insert(run.suite.clone()));
+    newest.retain(|run| suites.insert(run.suite.clone()));
     newest
 }
 
@@ -42,7 +42,7 @@ fn reports(store: &Store, state: &Shared, runs: &[RunEntry]) -> anyhow::Result<V
         let known = kept().get(&run.id).cloned();
         reports.push(match known {
             Some(report) => report,
-            None => Arc::new(reporting::report(store, &run.id, &state.beside)?),
+            None => Arc::new(reporting::report(store, &run.id, &state.context)?),
         });
     }
     *kept() = reports

@@ -8,9 +8,9 @@ mod compare;
 mod edit;
 mod guard;
 mod history;
-mod history_series;
 mod live;
 mod metrics;
+mod run_line;
 mod run_summary;
 
 use crate::checkout::{StoreArgs, usage};
@@ -49,7 +49,7 @@ struct State {
     store: PathBuf,
     /// Whether pages may change the store: only if no other machine can reach them.
     may_change: bool,
-    beside: ReportContext,
+    context: ReportContext,
     /// Results of ended runs, by the names of the runs.
     answers: Mutex<BTreeMap<String, run_summary::RunSummary>>,
     /// Reports of the newest run of each suite, by the names of the runs.
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     let state = Arc::new(State {
         store,
         may_change: args.listen.is_loopback(),
-        beside: ReportContext::read()?,
+        context: ReportContext::read()?,
         answers: Mutex::default(),
         newest: Mutex::default(),
     });

@@ -26,32 +26,32 @@ pub(super) async fn answer(
     State(state): State<Arc<Shared>>,
     Path(run): Path<String>,
 ) -> Result<Json<RunSummary>, Failure> {
-    let told = blocking(&state, move |store, state| answered(store, state, &run));
-    Ok(Json(told.await?))
+    let summary = blocking(&state, move |store, state| cached_summary(store, state, &run));
+    Ok(Json(summary.await?))
 }
 
 /// Keeps the results of ended runs: they no longer change, and to compute one takes all of its trials.
-fn answered(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
+fn cached_summary(store: &Store, state: &Shared, wanted: &str) -> anyhow::Result<RunSummary> {
     let id = store.find_run(wanted)?;
-    let kept = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = kept().get(&id) {
+    let cache = || state.answers.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = cache().get(&id) {
         return Ok(known.clone());
     }
     let run = store.run(&id)?;
-    let found = of(store, state, &run)?;
+    let found = summarise(store, state, &run)?;
     if run.ended_at.is_some() {
-        kept().insert(id, found.clone());
+        cache().insert(id, found.clone());
     }
     Ok(found)
 }
 
-fn of(store: &Store, state: &Shared, run: &RunRecord) -> anyhow::Result<RunSummary> {
+fn summarise(store: &Store, state: &Shared, run: &RunRecord) -> anyhow::Result<RunSummary> {
     // The result of a duet, which loads two services at once, is in the record of the run.
     if run.suite == DUET && run.ended_at.is_some() {
         let answer = run.warnings.last().map(|said| said.text.clone());
         return Ok(RunSummary { answer, more: 0 });
     }
-    let report = reporting::report(store, &run.id, &state.beside)?;
+    let report = reporting::report(store, &run.id, &state.context)?;
     let first = report.groups.first();
     Ok(RunSummary {
         answer: first.map(|group| group.finding.clone()),

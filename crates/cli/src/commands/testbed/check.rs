@@ -23,7 +23,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
-    let file = super::needed(&args.testbed)?;
+    let file = super::required_testbed(&args.testbed)?;
     let cancel = signals::listen()?;
     let preflight = match &file.kubernetes {
         Some(cluster) => in_cluster(&file, cluster, &cancel)?,

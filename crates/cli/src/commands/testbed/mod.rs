@@ -1,8 +1,7 @@
 //! `prony testbed`: checks the hosts of a testbed, and manages what a testbed of pods needs.
 
 mod check;
-mod clean;
-mod rbac;
+mod pods;
 
 use crate::checkout::{Checkout, TestbedArgs};
 use crate::exit::{Exit, bad_input};
@@ -21,20 +20,20 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Check(check::Args),
-    Clean(clean::Args),
-    Rbac(rbac::Args),
+    Clean(pods::CleanArgs),
+    Rbac(pods::RbacArgs),
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     match &args.command {
         Command::Check(args) => check::run(args),
-        Command::Clean(args) => clean::run(args),
-        Command::Rbac(args) => rbac::run(args),
+        Command::Clean(args) => pods::clean(args),
+        Command::Rbac(args) => pods::print_role(args),
     }
 }
 
 /// Reads the testbed file, which these commands require.
-fn needed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
+fn required_testbed(args: &TestbedArgs) -> anyhow::Result<TestbedFile> {
     let checkout = Checkout::find().ok();
     let file = args.read(checkout.as_ref())?;
     file.ok_or_else(|| {

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn long_data_comes_back_as_it_was() {
+    fn long_data_survives_compression() {
         let json = format!("\"{}</script>\"", "axum ".repeat(10_000));
         let text = packed(&json).expect("packs");
         assert!(!text.contains('<') && text.len() < json.len() / 10);

@@ -1,16 +1,15 @@
 //! Markdown for a README or a pull request, with a bar chart in plain text.
 
-mod levels;
 mod machine;
-mod operations;
 mod published;
 
 use super::columns::{Columns, unit_of};
 use super::terminal::{left, named};
 use super::{group_title, head_of, one_line, own_warnings};
-use crate::number::{FARTHEST, number, percent, plural, ratio};
+use crate::formats::levels::Levels;
+use crate::number::{FARTHEST, digits, number, percent, plural, ratio};
 use crate::{GroupReport, Report};
-use prony_records::{CaseFailure, Level, ServiceCheck, ServiceId, Warning};
+use prony_records::{CaseFailure, Level, Quantile, ServiceCheck, ServiceId, Warning};
 use prony_statistics::Verdict;
 use std::collections::BTreeSet;
 use unicode_width::UnicodeWidthStr as _;
@@ -42,7 +41,7 @@ pub(super) fn render(report: &Report) -> String {
     for group in &report.groups {
         out += &section(report, group);
     }
-    out += &levels::section(report);
+    out += &levels_section(report);
     out += &checks(report);
     out += &published::section(report);
     out += "\n## How this was measured\n\n";
@@ -82,7 +81,7 @@ fn section(report: &Report, group: &GroupReport) -> String {
         out += &format!("\n{notes}");
     }
     out += &neighbours(report, group);
-    out += &operations::section(report, group);
+    out += &operations_section(report, group);
     out
 }
 
@@ -341,4 +340,59 @@ fn safe(text: &str) -> String {
 
 fn code(text: &str) -> String {
     one_line(text).replace('`', "'")
+}
+
+fn levels_section(report: &Report) -> String {
+    let mut out = String::new();
+    for levels in Levels::of(report) {
+        out += &format!("\n## {}\n\n| service |", safe(&levels.title));
+        for head in &levels.heads {
+            out += &format!(" {head} |");
+        }
+        out += &format!("\n|---|{}\n", "---:|".repeat(levels.heads.len()));
+        for (id, cells) in &levels.rows {
+            out += &format!("| {} | {} |\n", safe(&report.name(id)), cells.join(" | "));
+        }
+    }
+    out
+}
+
+/// A row for each service and a column for each operation, in the order of the ranking; nothing for a workload with a
+/// single operation.
+fn operations_section(report: &Report, group: &GroupReport) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for row in group.services.iter().filter_map(|row| row.details.as_ref()) {
+        for operation in &row.operations {
+            if !names.contains(&operation.name.as_str()) {
+                names.push(&operation.name);
+            }
+        }
+    }
+    if names.len() < 2 {
+        return String::new();
+    }
+    let mut out =
+        String::from("\nMedian response time of each operation, of all trials together:\n\n| service |");
+    for name in &names {
+        out += &format!(" {}, ms |", safe(name));
+    }
+    out += &format!("\n|---|{}\n", "---:|".repeat(names.len()));
+    for row in &group.services {
+        let Some(details) = &row.details else { continue };
+        out += &format!("| {} |", safe(&report.name(&row.summary.id)));
+        for name in &names {
+            let operation = details.operations.iter().find(|one| one.name == *name);
+            let median = operation.and_then(|one| one.response_time_ns_p50);
+            let ms = |ns: u64| digits(ns as f64 / 1e6);
+            let cell = match median {
+                None => "–".to_owned(),
+                Some(Quantile::Exact(ns)) => ms(ns),
+                Some(Quantile::AtLeast(ns)) => format!("≥ {}", ms(ns)),
+                Some(Quantile::Unbounded) => "no bound".to_owned(),
+            };
+            out += &format!(" {cell} |");
+        }
+        out.push('\n');
+    }
+    out
 }

@@ -20,7 +20,7 @@ pub(super) fn section(report: &Report) -> String {
         out += &table(report, rows);
         let of_rows = |one: &&Agreement| one.source == rows[0].source && one.workload == rows[0].workload;
         for one in report.agreement.iter().filter(of_rows) {
-            out += &said(one);
+            out += &agreement_text(one);
         }
     }
     out
@@ -70,7 +70,7 @@ fn both(figure: &ReferenceFigure) -> String {
     format!("{} / {ours}", show(figure.published))
 }
 
-fn said(one: &Agreement) -> String {
+fn agreement_text(one: &Agreement) -> String {
     let text = one.rank_correlation.map_or_else(
         || "no rank correlation, because it takes three services with different ranks".to_owned(),
         |correlation| {

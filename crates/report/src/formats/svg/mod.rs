@@ -120,7 +120,7 @@ fn bars(report: &Report, group: &GroupReport, metric: Metric) -> Option<String> 
     let bottom = TOP + ROW * rows.len() as f64;
     let mut body = String::new();
     for (index, bar) in rows.iter().enumerate() {
-        body += &drawn(bar, TOP + ROW * (index as f64 + 0.5), unit, most, at);
+        body += &bar_svg(bar, TOP + ROW * (index as f64 + 0.5), unit, most, at);
     }
     let mut height = bottom + 14.0;
     if let Some(ceiling) = ceiling {
@@ -147,7 +147,7 @@ fn bar_of<'a>(report: &Report, row: &'a Row, metric: Metric) -> Option<Bar<'a>> 
 }
 
 /// Name, bar, whiskers up to `most`, and number.
-fn drawn(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> f64) -> String {
+fn bar_svg(bar: &Bar<'_>, middle: f64, unit: Unit, most: f64, at: impl Fn(f64) -> f64) -> String {
     let mut out = format!(
         "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text><rect x=\"{NAME}\" y=\"{:.1}\" width=\"{:.1}\" height=\"16\" rx=\"2\" fill=\"{}\"/>",
         NAME - 10.0,

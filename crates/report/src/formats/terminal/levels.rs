@@ -1,6 +1,6 @@
 //! Tables of workloads under several numbers of connections.
 
-use super::cells::GAP;
+use super::text::GAP;
 use super::text::{left, right};
 use super::{LEAST_SERVICE, SERVICE, Style, TerminalStyle, named};
 use crate::Report;

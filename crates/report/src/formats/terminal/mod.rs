@@ -1,6 +1,5 @@
 //! Aligned text for a terminal of any width.
 
-mod cells;
 mod levels;
 mod text;
 
@@ -8,9 +7,9 @@ use super::columns::Columns;
 use super::{group_title, one_line, own_warnings};
 use crate::number::plural;
 use crate::{GroupReport, Report, Row, State};
-use cells::Texts;
 use prony_records::{Environment, Level, TestbedHost, Warning};
 use prony_statistics::Group;
+use text::Texts;
 pub(super) use text::{left, named};
 use text::{right, wrapped};
 use unicode_width::UnicodeWidthStr as _;

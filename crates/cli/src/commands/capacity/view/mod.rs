@@ -2,8 +2,8 @@
 
 use super::Args;
 use crate::exit::Exit;
-use crate::format_value::{duration, quantile};
 use crate::text;
+use crate::text::{duration, quantile};
 use prony_records::{Bottleneck, Latency, Quantile, Recording, ResponseTimes, Responses, verdict};
 use prony_runner::designs::capacity::{CapacityResult, Point, SearchStep};
 use prony_runner::{number, percent_down};

@@ -1,35 +1,27 @@
 //! The command line of `prony load`.
 
 mod connect;
-mod cpus;
-mod grpc;
 mod llm;
-mod log;
-mod rules;
-mod save;
 mod schedule;
 mod streams;
 mod tls;
-mod websocket;
+mod values;
 
 pub(super) use connect::ReachArgs;
-pub(crate) use grpc::CallArgs;
 pub(crate) use llm::LlmArgs;
-pub(crate) use rules::Statuses;
-pub(super) use save::SaveArgs;
 pub(crate) use schedule::{Connections, ScheduleArgs, Threads};
-pub(crate) use streams::{ACCEPTED, StreamArgs};
+pub(crate) use streams::{ACCEPTED, CallArgs, StreamArgs, WebSocketArgs};
 pub(crate) use tls::{TlsArgs, TrustArgs};
-pub(crate) use websocket::WebSocketArgs;
+pub(crate) use values::Statuses;
 
 use super::metrics::MetricsAddress;
-use crate::checkout::TestbedArgs;
+use crate::checkout::{StoreArgs, TestbedArgs};
 use clap::{ArgGroup, ValueEnum};
-use cpus::CpuList;
-use log::{LogFile, log_share};
 use prony_load::{DurationText, Objective, Rate, TransportChoice};
+use prony_store::Store;
 use prony_telemetry::Collector;
 use std::path::PathBuf;
+use values::{CpuList, LogFile, log_share};
 
 /// Load a URL and report how the server responds
 #[derive(Debug, clap::Args)]
@@ -409,5 +401,30 @@ impl std::str::FromStr for FeedArgs {
             }),
             _ => Err("write it as NAME=FILE".to_owned()),
         }
+    }
+}
+
+/// Where a result is saved
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Result")]
+pub(crate) struct SaveArgs {
+    /// Save the result under this name, for `prony compare NAME NAME`; further loads under the name are repetitions
+    #[arg(long, value_name = "NAME", hide_short_help = true)]
+    pub(crate) save: Option<String>,
+    /// File in which --save stores results [default: .prony/store.db in the project]
+    #[arg(long, value_name = "FILE", env = "PRONY_STORE", hide_short_help = true)]
+    store: Option<PathBuf>,
+}
+
+impl SaveArgs {
+    /// The name of the result and the store for it; `None` without `--save`.
+    pub(crate) fn wanted(&self) -> anyhow::Result<Option<(&str, Store)>> {
+        let Some(name) = &self.save else {
+            return Ok(None);
+        };
+        let store = StoreArgs {
+            store: self.store.clone(),
+        };
+        Ok(Some((name, store.open()?)))
     }
 }

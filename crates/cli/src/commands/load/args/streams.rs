@@ -1,6 +1,7 @@
-//! Options for replies that are streams.
+//! Options for replies that are streams, for WebSocket messages, and for gRPC calls that send a stream of messages.
 
 use super::schedule::some_time;
+use clap::value_parser;
 use prony_load::DurationText;
 use prony_load::events::{EventRule, Events, LONGEST_EVENT};
 
@@ -69,6 +70,38 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         .ok_or_else(|| {
             format!("`{text}` is not a size from 1 byte to 1024MiB: write it as 1000, 64KiB or 16MiB")
         })
+}
+
+/// WebSocket messages
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "WebSocket")]
+pub(crate) struct WebSocketArgs {
+    /// Send binary messages of this size over ws://, as in 1KiB, each with a unique end, instead of --message
+    #[arg(long, value_name = "SIZE", conflicts_with_all = ["grpc", "message"], hide_short_help = true, value_parser = size)]
+    pub(crate) message_size: Option<u64>,
+    /// Send --message as binary, not as text
+    #[arg(long, conflicts_with = "grpc", hide_short_help = true)]
+    pub(crate) binary: bool,
+    /// Divide the connections into rooms of N members: each message must reach all members of its room. {room} in the URL is the
+    /// number of the room
+    #[arg(long, value_name = "N", conflicts_with_all = ["grpc", "users"], hide_short_help = true, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) members: Option<u32>,
+    /// Number of rooms, instead of a number of connections
+    #[arg(long, value_name = "N", requires = "members", conflicts_with = "connections", hide_short_help = true, value_parser = value_parser!(u32).range(1..))]
+    pub(crate) rooms: Option<u32>,
+}
+
+/// Streams of messages that calls send
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "gRPC")]
+pub(crate) struct CallArgs {
+    /// Number of messages in each call of a method that takes a stream [default: 1]; each is --message with the next values of its
+    /// placeholders
+    #[arg(long, value_name = "N", requires = "grpc", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) messages: Option<u32>,
+    /// For a method that streams both ways: limit of messages of a call that wait for their replies [default: none]
+    #[arg(long, value_name = "N", requires = "messages", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) unanswered: Option<u32>,
 }
 
 #[cfg(test)]

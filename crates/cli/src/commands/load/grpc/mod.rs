@@ -34,7 +34,7 @@ pub(super) fn operation(
     headers.extend(args.deadline.map(|time| Header::deadline(time.as_ns())));
     let body = if method.is_client_streaming() {
         Body::Messages(Messages {
-            each: encoded(
+            each: encode_messages(
                 &method,
                 &message,
                 places,
@@ -105,15 +105,15 @@ fn messages(
     places: &mut PlaceholderTable,
 ) -> Result<Template, JobError> {
     if message.is_constant() {
-        let only = encoded(method, message, places, 1)?.pop();
+        let only = encode_messages(method, message, places, 1)?.pop();
         return Ok(Template::literal(only.unwrap_or_default().0));
     }
-    let encoded = encoded(method, message, places, places.period().min(PREPARED))?;
+    let encoded = encode_messages(method, message, places, places.period().min(PREPARED))?;
     Ok(Template(vec![Part::Value(places.messages(encoded))]))
 }
 
 /// `count` messages, each with the next values of its placeholders.
-fn encoded(
+fn encode_messages(
     method: &ProtoMethod,
     message: &Template,
     places: &PlaceholderTable,

@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_is_taken_out_wherever_it_stands() {
+    fn a_key_is_removed_from_any_text() {
         let key = Key::read(" sk-abcdefghijkl\n").ok().flatten().expect("a key");
         assert_eq!(key.bearer(), "Bearer sk-abcdefghijkl");
         for (text, masked) in [
@@ -93,8 +93,8 @@ mod tests {
     #[test]
     fn what_is_no_header_is_no_key() {
         for wrong in ["two words", "a\nb", "schlüssel"] {
-            let told = Key::read(wrong).err().expect("no key").to_string();
-            assert!(told.contains(VARIABLE) && !told.contains(wrong), "{told}");
+            let error = Key::read(wrong).err().expect("no key").to_string();
+            assert!(error.contains(VARIABLE) && !error.contains(wrong), "{error}");
         }
         assert!(Key::read(" \n").is_ok_and(|key| key.is_none()));
     }

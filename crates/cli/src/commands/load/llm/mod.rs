@@ -150,7 +150,7 @@ fn messages(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Vec<Par
             path: file.display().to_string(),
             source,
         })?;
-        eprintln!("prony: {}", described(&prompts.words));
+        eprintln!("prony: {}", describe_prompts(&prompts.words));
         return Ok(vec![value("messages", Source::Lines(prompts.messages))]);
     }
     let words = args.llm.prompt_words.unwrap_or_default();
@@ -171,7 +171,7 @@ fn messages(args: &RequestArgs, places: &mut PlaceholderTable) -> Result<Vec<Par
 }
 
 /// Describes the prompts of a file.
-fn described(words: &[usize]) -> String {
+fn describe_prompts(words: &[usize]) -> String {
     let mut sorted = words.to_vec();
     sorted.sort_unstable();
     let count = sorted.len();
@@ -264,7 +264,7 @@ mod tests {
     fn a_file_is_described_by_the_lengths_of_its_prompts() {
         let words: Vec<usize> = (1..=99).rev().collect();
         assert_eq!(
-            described(&words),
+            describe_prompts(&words),
             "99 prompts of 1 to 99 words, mean 50, p50 50, p90 89; they repeat after 99 requests"
         );
     }

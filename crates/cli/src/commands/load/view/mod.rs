@@ -2,7 +2,7 @@
 
 pub(super) mod result;
 
-use crate::format_value::{duration, sparkline};
+use crate::text::{duration, sparkline};
 use prony_load::{Job, WarmUp};
 use prony_records::{Event, Interval, Phase};
 use prony_runner::{number, percent_down};

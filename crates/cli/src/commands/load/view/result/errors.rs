@@ -10,7 +10,7 @@ const MOST: usize = 5;
 /// One kind of error, and how many replies of the sample have it.
 struct Kind<'a> {
     first: &'a UnexpectedReply,
-    seen: u64,
+    count: u64,
 }
 
 impl LoadResult<'_> {
@@ -40,10 +40,10 @@ fn kinds(sample: &[UnexpectedReply]) -> Vec<Kind<'_>> {
             first.operation == wrong.operation && first.what == wrong.what && status(first) == status(wrong)
         };
         match kinds.iter_mut().find(same) {
-            Some(kind) => kind.seen += 1,
+            Some(kind) => kind.count += 1,
             None => kinds.push(Kind {
                 first: wrong,
-                seen: 1,
+                count: 1,
             }),
         }
     }
@@ -89,7 +89,7 @@ fn times(recording: &Recording, kinds: &[Kind<'_>], kind: &Kind<'_>) -> String {
     match by_code.or(all.filter(|_| is_alone)) {
         Some(1) => "once".to_owned(),
         Some(exact) => format!("{} times", count(exact)),
-        None => format!("at least {} times", kind.seen),
+        None => format!("at least {} times", kind.count),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The headline: the verdict, and the most important figures.
 
 use super::{LoadResult, LoadVerdict, kind, llm};
-use crate::format_value::{duration, quantile};
+use crate::text::{duration, quantile};
 use prony_load::{Load, Profile};
 use prony_records::{Latency, Level, Messages, Recording, ResponseTimes, Responses, Verdict, verdict};
 use prony_runner::{number, percent_down};
@@ -100,20 +100,20 @@ impl LoadResult<'_> {
         match &recording.messages {
             Some(Messages { llm: Some(llm), .. }) => {
                 let due = recording.due();
-                parts.extend(named("TTFT", llm.ttft_ns, due));
-                parts.extend(named("TPOT", llm.tpot_ns, due));
+                parts.extend(named_percentile("TTFT", llm.ttft_ns, due));
+                parts.extend(named_percentile("TPOT", llm.tpot_ns, due));
             }
             Some(messages) if messages.streams.is_some() => {
                 let message = kind::message(recording).trim_end_matches('s');
-                parts.extend(named(
+                parts.extend(named_percentile(
                     &format!("first {message}"),
                     messages.first_ns,
                     recording.due(),
                 ));
-                parts.extend(named("gap", messages.gap_ns, messages.received));
+                parts.extend(named_percentile("gap", messages.gap_ns, messages.received));
             }
             _ => {
-                parts.extend(named(
+                parts.extend(named_percentile(
                     "visit",
                     recording.sequence_time_ns.filter(|_| kind::is_users(recording)),
                     recording.due(),
@@ -150,7 +150,7 @@ fn percentile_of(count: u64) -> Option<(&'static str, f64, u64)> {
 }
 
 /// A percentile of other times, with ten of them beyond it.
-fn named(what: &str, times: Option<Latency>, count: u64) -> Option<String> {
+fn named_percentile(what: &str, times: Option<Latency>, count: u64) -> Option<String> {
     let times = ResponseTimes::from(times?);
     let (name, ..) = percentile_of(count)?;
     let found = match name {

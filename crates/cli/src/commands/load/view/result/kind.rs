@@ -1,6 +1,6 @@
 //! The differences between kinds of loads: their description, the unit that is counted, and their times.
 
-use crate::format_value::duration;
+use crate::text::duration;
 use crate::text::{self, plural};
 use prony_load::{Load, Profile, Protocol};
 use prony_records::{Latency, Messages, Recording, ResponseTimes, count};

@@ -1,6 +1,6 @@
 //! The rows that are specific to language models.
 
-use crate::format_value::duration;
+use crate::text::duration;
 use crate::text::row;
 use prony_records::{Llm, Messages, Recording, Warning, WarningKind, count};
 use prony_runner::number;

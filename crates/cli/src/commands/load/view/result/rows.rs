@@ -1,7 +1,7 @@
 //! The rows between the description of a load and its errors: success, status, throughput, latency.
 
 use super::{LoadResult, kind, llm};
-use crate::format_value::quantile;
+use crate::text::quantile;
 use crate::text::{self, row};
 use prony_config::contract::grpc_code_name;
 use prony_records::{Messages, OperationRecording, Recording, Responses, count, verdict};
@@ -143,7 +143,7 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
             vec![row("throughput", &rate, &detail, columns)]
         }
     };
-    lines.extend(offered(recording, columns));
+    lines.extend(offered_and_sent(recording, columns));
     if kind::is_users(recording) {
         let present = format!("up to {} at once", count(recording.connections.established));
         lines.insert(0, row("users", &present, "", columns));
@@ -163,7 +163,7 @@ fn throughput(recording: &Recording, columns: usize) -> Vec<String> {
 }
 
 /// The offered and the sent rate, if they differ.
-fn offered(recording: &Recording, columns: usize) -> Option<String> {
+fn offered_and_sent(recording: &Recording, columns: usize) -> Option<String> {
     let (offered, sent) = recording.offered_per_s.zip(recording.sent_per_s)?;
     let (offered, sent) = (number(offered), number(sent));
     let differs = recording.load["kind"] != "closed" && offered != sent;

@@ -119,7 +119,7 @@ impl LoadResult<'_> {
         let is_shown = rows.iter().any(|(name, _)| *name == "response");
         if let Some(words) = response
             .filter(|_| is_shown)
-            .and_then(|times| unbounded(&times, recording))
+            .and_then(|times| first_unbounded(&times, recording))
         {
             let words = crate::text::wrapped(&words, columns.min(80), 2, 2);
             let _ = write!(text, "\n\n  {words}");
@@ -129,7 +129,7 @@ impl LoadResult<'_> {
 }
 
 /// The first percentile without a bound, and the reason.
-fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
+fn first_unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
     let named = [
         ("p50", times.p50),
         ("p75", times.p75),
@@ -148,7 +148,7 @@ fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
     let due = recording.due().max(1) as f64;
     let outcomes = recording.outcomes;
     let share = |count: u64| percent(count as f64 / due);
-    let never = unanswered(&outcomes);
+    let never = without_reply(&outcomes);
     let answered = if never > 0 && never < outcomes.errors() {
         format!(", {} were never answered", share(never))
     } else {
@@ -160,6 +160,6 @@ fn unbounded(times: &ResponseTimes, recording: &Recording) -> Option<String> {
     ))
 }
 
-const fn unanswered(outcomes: &Outcomes) -> u64 {
+const fn without_reply(outcomes: &Outcomes) -> u64 {
     outcomes.timeout + outcomes.connect_error + outcomes.reset + outcomes.dropped
 }

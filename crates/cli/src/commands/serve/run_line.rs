@@ -1,4 +1,4 @@
-//! A summary of a run in one line.
+//! What a run compared, in one line.
 
 use crate::reporting;
 use prony_records::RunRecord;
@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 const NAMED: usize = 3;
 
 /// Services and workloads in one line; `None` if the run recorded neither.
-pub(super) fn compared(run: &RunRecord) -> Option<String> {
+pub(super) fn run_line(run: &RunRecord) -> Option<String> {
     let infos = reporting::recorded_services(run);
-    let titles = unlike(infos.into_iter().flatten().map(|info| info.title));
+    let titles = distinct(infos.into_iter().flatten().map(|info| info.title));
     let groups = run.plan.get("groups").and_then(|groups| groups.as_array());
-    let workloads = unlike(groups.into_iter().flatten().filter_map(|group| {
+    let workloads = distinct(groups.into_iter().flatten().filter_map(|group| {
         let (contract, workload) = (group["contract"].as_str()?, group["workload"].as_str()?);
         Some(if contract == workload {
             contract.to_owned()
@@ -22,18 +22,18 @@ pub(super) fn compared(run: &RunRecord) -> Option<String> {
     }));
     let parts: Vec<String> = [titles, workloads]
         .into_iter()
-        .filter_map(|names| listed(&names))
+        .filter_map(|names| join_names(&names))
         .collect();
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
 /// Each name once, in the order of first occurrence.
-fn unlike(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = BTreeSet::new();
-    names.filter(|name| seen.insert(name.clone())).collect()
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut known = BTreeSet::new();
+    names.filter(|name| known.insert(name.clone())).collect()
 }
 
-fn listed(names: &[String]) -> Option<String> {
+fn join_names(names: &[String]) -> Option<String> {
     let more = names.len().saturating_sub(NAMED);
     match (names, more) {
         ([], _) => None,
@@ -76,15 +76,15 @@ mod tests {
         let few = run(
             json!({ "services": [service("axum"), service("axum"), service("Go")], "groups": [group("hello", "hello")] }),
         );
-        assert_eq!(compared(&few).as_deref(), Some("axum, Go · hello"));
+        assert_eq!(run_line(&few).as_deref(), Some("axum, Go · hello"));
         let titles: Vec<ServiceInfo> = ["a", "b", "c", "d", "e"].map(service).into();
         let many = run(
             json!({ "services": titles, "groups": [group("person", "getPerson"), group("person", "getPerson")] }),
         );
         assert_eq!(
-            compared(&many).as_deref(),
+            run_line(&many).as_deref(),
             Some("a, b, c and 2 others · person getPerson")
         );
-        assert_eq!(compared(&run(json!({}))), None);
+        assert_eq!(run_line(&run(json!({}))), None);
     }
 }

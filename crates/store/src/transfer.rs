@@ -4,13 +4,10 @@
 //! trial of the run before it, a check or a calibration. Records are copied unchanged: a version that does not know a
 //! key keeps it.
 
-mod line;
-
 use crate::{Store, StoreError, to_value};
-use line::{ExportLine, FORMAT, VERSION, at, line, put};
 use prony_records::{CheckMatrix, RunRecord, TrialRecord};
 use rusqlite::params;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io::{BufRead, Write};
 
@@ -295,7 +292,7 @@ impl Store {
                 .collect()
         };
         let rows = read().map_err(self.failed("read the checks"))?.into_iter();
-        rows.map(|(at, text)| Ok((at, parsed("check matrix", &text)?)))
+        rows.map(|(at, text)| Ok((at, parse_stored("check matrix", &text)?)))
             .collect()
     }
 
@@ -307,7 +304,7 @@ impl Store {
             rows.collect()
         };
         let rows = read().map_err(self.failed("read the calibrations"))?.into_iter();
-        rows.map(|(machine, at, text)| Ok((machine, at, parsed("calibration", &text)?)))
+        rows.map(|(machine, at, text)| Ok((machine, at, parse_stored("calibration", &text)?)))
             .collect()
     }
 
@@ -343,7 +340,7 @@ fn read<T: serde::de::DeserializeOwned>(
     })
 }
 
-fn parsed(what: &'static str, text: &str) -> Result<Value, StoreError> {
+fn parse_stored(what: &'static str, text: &str) -> Result<Value, StoreError> {
     crate::from_json(what, "of the store", text)
 }
 
@@ -356,4 +353,69 @@ fn within(error: StoreError, line: usize) -> StoreError {
         },
         other => other,
     }
+}
+
+const FORMAT: &str = "prony-store";
+/// Lines may gain keys, and new kinds of lines may be added; the meaning of a line never changes.
+const VERSION: u32 = 1;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ExportLine {
+    Format {
+        name: String,
+        version: u32,
+        prony: String,
+    },
+    Run(Value),
+    Trial(Value),
+    Check {
+        run: Option<String>,
+        checked_at: String,
+        record: Value,
+    },
+    Calibration {
+        machine: String,
+        calibrated_at: String,
+        record: Value,
+    },
+    End {
+        runs: u32,
+        trials: u32,
+    },
+}
+
+/// Parses a line; the first one, and no other, names the format.
+fn line(text: &str, number: usize) -> Result<ExportLine, StoreError> {
+    let line: ExportLine = serde_json::from_str(text).map_err(|error| {
+        at(
+            number,
+            format!("{error}; create an export with `prony store export`"),
+        )
+    })?;
+    match &line {
+        ExportLine::Format { name, version, .. } if name != FORMAT || *version > VERSION => Err(at(
+            number,
+            format!(
+                "it is `{name}` version {version}, but this prony reads `{FORMAT}` up to {VERSION}: use a newer prony"
+            ),
+        )),
+        _ if (number == 1) != matches!(line, ExportLine::Format { .. }) => {
+            let reason = "the first line, and no other, must name the format: is this an export of prony?";
+            Err(at(number, reason.to_owned()))
+        }
+        _ => Ok(line),
+    }
+}
+
+fn at(line: usize, reason: String) -> StoreError {
+    StoreError::Import { line, reason }
+}
+
+fn put(out: &mut dyn Write, line: &ExportLine) -> Result<(), StoreError> {
+    let text = crate::to_json("line", line)?;
+    writeln!(out, "{text}").map_err(|source| StoreError::Transfer {
+        what: "write",
+        source,
+    })
 }

@@ -1,4 +1,4 @@
-//! The mean of a sample with Student's t interval.
+//! Statistics of one sample: its mean with an interval, its median.
 
 use crate::Estimate;
 use crate::distribution::student_two_sided;
@@ -46,6 +46,18 @@ pub(crate) fn within(point: f64, reach: f64, confidence: f64) -> Estimate {
         low: point - reach,
         high: point + reach,
         confidence,
+    }
+}
+
+/// The median; the sample must not be empty.
+pub(crate) fn median(sample: &[f64]) -> f64 {
+    let mut sorted = sample.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let middle = sorted.len() / 2;
+    if sorted.len() % 2 == 1 {
+        sorted[middle]
+    } else {
+        0.5 * (sorted[middle - 1] + sorted[middle])
     }
 }
 

@@ -1,9 +1,8 @@
 //! Text for a terminal of some width: wrapped between words, with a hanging indent.
 
-pub(crate) mod table;
-
 use crate::output::print;
-use prony_records::count;
+use comfy_table::{ContentArrangement, Table, presets};
+use prony_records::{Quantile, count};
 use std::fmt::Write as _;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -148,6 +147,53 @@ pub(crate) fn show(text: &str) -> anyhow::Result<()> {
     }
 }
 
+/// A table without lines, as wide as the terminal allows; columns are two spaces apart.
+pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic);
+    if let Some((width, _)) = terminal_size::terminal_size_of(std::io::stdout()) {
+        table.set_width(width.0);
+    }
+    table.set_header(
+        headings
+            .iter()
+            .map(|heading| heading.to_uppercase().replace('_', " ")),
+    );
+    table.add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_padding((0, 2));
+    }
+    table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+pub(crate) use prony_runner::duration;
+
+/// A percentile over all requests. One that falls on a request without a valid reply has no bound.
+pub(crate) fn quantile(found: Quantile) -> String {
+    match found {
+        Quantile::Exact(ns) => duration(ns),
+        Quantile::AtLeast(ns) => format!("≥ {}", duration(ns)),
+        Quantile::Unbounded => "no bound".to_owned(),
+    }
+}
+
+/// The values as bars of eight heights, from 0 to the largest.
+pub(crate) fn sparkline(values: &[f64]) -> String {
+    let largest = values.iter().copied().fold(0.0, f64::max);
+    let bars: Vec<char> = "▁▂▃▄▅▆▇█".chars().collect();
+    let bar = |value: &f64| {
+        let height = if largest > 0.0 { value / largest * 7.0 } else { 0.0 };
+        bars[(height.round() as usize).min(7)]
+    };
+    values.iter().map(bar).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +240,11 @@ mod tests {
             .iter()
             .fold(painted, |text, code| text.replace(code, ""));
         assert_eq!(plain, text);
+    }
+
+    #[test]
+    fn bars_rise_with_their_values() {
+        assert_eq!(sparkline(&[0.0, 50.0, 100.0]), "▁▅█");
+        assert_eq!(sparkline(&[0.0]), "▁");
     }
 }

@@ -1,7 +1,5 @@
 //! `prony duet`: loads two services at the same time with the same load, and compares them window by window.
 
-mod text;
-
 use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
@@ -9,8 +7,11 @@ use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
-use prony_runner::comparisons::duet::{self, DuetOptions, ROUNDS_FOR_TIMES};
+use prony_runner::comparisons::duet::{
+    self, DuetOptions, Outcome, ROUNDS_FOR_TIMES, compared, ratio, sample, verdict,
+};
 use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector};
+use std::fmt::Write as _;
 
 /// Limit of requests that are due but not yet sent, under an open load.
 const BACKLOG: u64 = 1_000_000;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
-    let wish = DuetOptions {
+    let options = DuetOptions {
         pair: ComparisonPair {
             first: &ServiceSelector::parse(&args.first),
             second: &ServiceSelector::parse(&args.second),
@@ -103,11 +104,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         .claiming(args.claim.claim())
         .in_testbed(testbed.as_ref(), &|text| eprintln!("{text}"))?;
     let store = args.store.open()?;
-    let outcome = duet::run(&wish, &store, &workbench, &|text| eprintln!("{text}"))?;
+    let outcome = duet::run(&options, &store, &workbench, &|text| eprintln!("{text}"))?;
     print(&if args.json {
         serde_json::to_string_pretty(&outcome)?
     } else {
-        text::show(&outcome)
+        show(&outcome)
     })?;
     Ok(if outcome.interrupted {
         Exit::Interrupted
@@ -149,4 +150,51 @@ fn rate(text: &str) -> Result<Rate, String> {
     let number = text.trim().parse::<f64>();
     let number = number.map_err(|_| format!("`{text}` is not a number of requests per second"))?;
     Rate::per_second(number).map_err(|error| error.to_string())
+}
+
+fn show(outcome: &Outcome) -> String {
+    let load = match &outcome.load {
+        Load::Open { arrival, .. } => match &arrival.profile {
+            Profile::Constant { rate } => format!("{} requests per second to each", rate.as_per_second()),
+            _ => "an open load".to_owned(),
+        },
+        _ => format!("closed loop on {} connections each", outcome.connections),
+    };
+    let mut text = format!(
+        "{} and {} at the same time: {} · {}, {load}\n\n",
+        outcome.first, outcome.second, outcome.contract, outcome.workload
+    );
+    let _ = writeln!(
+        text,
+        "goodput {} / {}: {}",
+        outcome.first,
+        outcome.second,
+        ratio(&outcome.goodput.ratio)
+    );
+    for (name, times) in [
+        ("median", &outcome.response_time_ns_p50),
+        ("99th percentile", &outcome.response_time_ns_p99),
+    ] {
+        if let Some(times) = times {
+            let _ = writeln!(text, "{name} of the response time: {}", ratio(&times.ratio));
+        }
+    }
+    if let Some(cpu) = &outcome.cpu_per_request {
+        let _ = writeln!(
+            text,
+            "CPU per request of the services alone: {}",
+            ratio(&cpu.ratio)
+        );
+    }
+    let _ = writeln!(text, "\n{}", verdict(outcome));
+    let compared = compared(outcome);
+    let confidence = format!("{:.3}", 100.0 * outcome.confidence);
+    let confidence = confidence.trim_end_matches('0').trim_end_matches('.');
+    let _ = writeln!(text, "Confidence {confidence} %, {}.", sample(&compared));
+    let _ = writeln!(text, "Bias: {}.", outcome.bias);
+    for warning in &outcome.warnings {
+        let _ = writeln!(text, "Note: {warning}.");
+    }
+    let _ = writeln!(text, "Stored as {}.", outcome.run);
+    text.trim_end().to_owned()
 }

@@ -1,10 +1,12 @@
-//! `prony man`: prints manual pages, generated from the texts of `--help`.
+//! What is generated from the definition of the command line: `prony man` prints manual pages, `prony completions` prints a completion
+//! script for a shell.
 
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
 use crate::reporting;
 use anyhow::{Context as _, anyhow};
 use clap::Command;
+use clap_complete::{Shell, generate};
 use clap_mangen::{Man, generate_to};
 use std::path::PathBuf;
 
@@ -14,7 +16,7 @@ use std::path::PathBuf;
 Examples:
   prony man run | man -l -
   prony man --out ~/.local/share/man/man1          then `man prony-run` finds it")]
-pub(crate) struct Args {
+pub(crate) struct ManArgs {
     /// A command [default: prony itself]
     command: Option<String>,
     /// Write the pages of all commands into this folder
@@ -22,7 +24,7 @@ pub(crate) struct Args {
     out: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args, prony: Command) -> anyhow::Result<Exit> {
+pub(crate) fn man(args: &ManArgs, prony: Command) -> anyhow::Result<Exit> {
     let mut prony = without_help(prony);
     prony.build();
     if let Some(out) = &args.out {
@@ -55,4 +57,24 @@ fn without_help(command: Command) -> Command {
     command
         .disable_help_subcommand(true)
         .mut_subcommands(without_help)
+}
+
+/// Print a completion script for a shell
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  prony completions bash > ~/.local/share/bash-completion/completions/prony
+  prony completions zsh > ~/.zfunc/_prony          (fpath must contain ~/.zfunc)
+  prony completions fish > ~/.config/fish/completions/prony.fish")]
+pub(crate) struct CompletionsArgs {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn completions(args: &CompletionsArgs, mut prony: Command) -> anyhow::Result<Exit> {
+    let mut script = Vec::new();
+    generate(args.shell, &mut prony, "prony", &mut script);
+    print(String::from_utf8(script)?.trim_end())?;
+    Ok(Exit::Fine)
 }

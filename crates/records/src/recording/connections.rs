@@ -1,0 +1,70 @@
+//! The connections of a load: their events below the protocol, and how their slots spent the measurement.
+
+use serde::{Deserialize, Serialize};
+
+/// Events of a load's connections below the protocol, from the first connection to the last, warm-up included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Network {
+    /// Addresses of the target, in the resolver's order.
+    pub addresses: Vec<Address>,
+    /// TCP segments that the generator's side retransmitted; `None` for connections that do not use TCP.
+    pub retransmits: Option<u64>,
+    /// Connections that failed because the generator's machine ran out of ports, files or memory.
+    pub own_shortages: u64,
+    /// TLS handshakes, if TLS is used.
+    pub tls: Option<Handshakes>,
+}
+
+/// One address of the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Address {
+    /// Address and port, or `unix:` and a path.
+    pub address: String,
+    /// Number of connections that were opened to this address.
+    pub connections: u64,
+    /// Why the address is not used, if it accepted no connection before the load started.
+    pub left_out: Option<String>,
+}
+
+/// Counts of TLS handshakes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handshakes {
+    /// Completed handshakes.
+    pub completed: u64,
+    /// The part of `completed` that resumed an earlier session.
+    pub resumed: u64,
+}
+
+/// How the slots of a closed load spent the measurement, in seconds summed over all slots. At any time a slot has a request in
+/// flight, pauses before the next one, or waits for its connection, so the parts add up to the whole.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Occupancy {
+    /// Slots × length of the measurement.
+    pub slots_s: f64,
+    /// Requests in flight, from sending to the end of the reply or the failure.
+    pub requests_s: f64,
+    /// Waiting for a connection.
+    pub connects_s: f64,
+    /// Pauses between a reply and the next request.
+    pub pauses_s: f64,
+}
+
+impl Occupancy {
+    /// The sum of the parts.
+    pub fn accounted_s(&self) -> f64 {
+        self.requests_s + self.connects_s + self.pauses_s
+    }
+
+    /// The sum over several consecutive loads; `None` if one of them is unknown.
+    pub(crate) fn join(parts: impl Iterator<Item = Option<Self>>) -> Option<Self> {
+        let mut sum = Self::default();
+        for part in parts {
+            let part = part?;
+            sum.slots_s += part.slots_s;
+            sum.requests_s += part.requests_s;
+            sum.connects_s += part.connects_s;
+            sum.pauses_s += part.pauses_s;
+        }
+        Some(sum)
+    }
+}
