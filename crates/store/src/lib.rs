@@ -1,7 +1,7 @@
 //! Stores every run, and every trial as soon as it ends, in one SQLite file, and finds them again at any time.
 //!
-//! The raw record is stored, including histograms, so that a later analysis loses nothing; it is packed to a fifth of
-//! its size. The file is in WAL mode: readers never wait for a writer, and appended records survive a kill. This crate
+//! The raw record is stored, including histograms, so that a later analysis loses nothing; it is compressed to a fourth
+//! of its size. The file is in WAL mode: readers never wait for a writer, and appended records survive a kill. This crate
 //! must never remove a trial from a run that stays, and never compute a number: estimates are recomputed from the
 //! records. Start at [`Store`].
 

@@ -5,12 +5,13 @@ use prony_store::{Store, StoreError};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Stores as earlier versions wrote them. The last one has the current schema: data packed today must stay readable for
-/// ever.
-const KEPT: [(&str, &str); 3] = [
+/// Stores as earlier versions wrote them. Schema 1 has trials as JSON, 2 and 3 have trials of format 2. The last store has the
+/// current schema and format: what is packed today must always be readable.
+const KEPT: [(&str, &str); 4] = [
     ("1", include_str!("fixtures/schema-1.sql")),
     ("2", include_str!("fixtures/schema-2.sql")),
     ("3", include_str!("fixtures/schema-3.sql")),
+    ("3, format 3", include_str!("fixtures/schema-3-format-3.sql")),
 ];
 /// The same runs as an export.
 const EXPORT: &str = include_str!("fixtures/export-1.jsonl");
@@ -81,6 +82,42 @@ fn stores_of_every_schema_have_the_same_contents() {
     }
 }
 
+#[test]
+fn a_store_of_format_2_gets_trials_of_format_3() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = made(folder.path(), "store.db", KEPT[2].1);
+    let formats = |order: &str| -> Vec<(String, String)> {
+        let database = rusqlite::Connection::open(&path).expect("opens");
+        let query = format!(
+            "SELECT hex(substr(head, 1, 1)), hex(substr(series, 1, 1)) FROM trial WHERE length(series) > 0 ORDER BY {order}"
+        );
+        let mut statement = database.prepare(&query).expect("a query");
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+        rows.expect("rows").map(|row| row.expect("a row")).collect()
+    };
+    let both = |format: &str| (format.to_owned(), format.to_owned());
+    assert!(formats("sequence").iter().all(|format| *format == both("02")));
+
+    let store = Store::open(&path).expect("an old store opens");
+    let before = all(&store);
+    let measured = |trials: &[TrialRecord]| trials.iter().position(|trial| trial.result.is_ok());
+    let mut runs = before.iter().enumerate();
+    let (place, trial) = runs
+        .find_map(|(place, (_, trials))| Some((place, trials[measured(trials)?].clone())))
+        .expect("a measured trial");
+    let run = before[place].0.id.clone();
+    store.append_trial(&run, &trial).expect("appends");
+    drop(store);
+
+    assert_eq!(formats("sequence DESC")[0], both("03"));
+    assert_eq!(formats("sequence")[0], both("02"), "old trials are not rewritten");
+    let store = Store::open(&path).expect("opens again");
+    let mut expected = before.clone();
+    expected[place].1.push(trial);
+    assert_eq!(all(&store), expected);
+    assert_eq!(store.heads(&run).expect("reads").len(), expected[place].1.len());
+}
+
 /// Older versions left out requests without a reply: their records are read unchanged, and are known to cover survivors
 /// only.
 #[test]
@@ -107,7 +144,7 @@ fn old_records_are_known_to_cover_survivors_only() {
 #[test]
 fn a_store_of_today_is_not_written_by_opening_it() {
     let folder = tempfile::tempdir().expect("a folder");
-    let path = made(folder.path(), "store.db", KEPT[2].1);
+    let path = made(folder.path(), "store.db", KEPT[3].1);
     let version = || {
         let database = rusqlite::Connection::open(&path).expect("opens");
         let number = |what: &str| {

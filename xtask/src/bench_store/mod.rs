@@ -3,6 +3,10 @@
 //! The trials are copies of real ones: of an export (`--from`), or of a run that is measured for this. They have the usual size of a
 //! trial, about 16 KB of JSON. Each copy has different rates and times, since a compressor would profit from equal ones. The runs are
 //! imported normally. With fewer runs the size is extrapolated to 1,000, and the times are those of the smaller store.
+//!
+//! `--train` writes the dictionary with which the store compresses trials instead.
+
+mod train;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nix::sys::signal::{Signal, kill};
@@ -63,6 +67,10 @@ pub(crate) struct Arguments {
     /// The service to measure if there is no --from
     #[arg(long, default_value = "go-nethttp")]
     service: String,
+    /// Train the dictionary of the store from these trials and the kept ones instead: only for a new format, since a
+    /// released dictionary must never change
+    #[arg(long)]
+    train: bool,
     /// Leave the store in .prony/bench-store
     #[arg(long)]
     keep: bool,
@@ -88,6 +96,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<bool> {
     shell.change_dir(&root);
     cmd!(shell, "scripts/setup curl=curl").quiet().run()?;
     let (run, trials) = sample(arguments, &shell, &prony, &state)?;
+    if arguments.train {
+        return train::run(&root, trials).map(|()| true);
+    }
     let temporary = tempfile::tempdir_in(&state)?;
     let folder = if arguments.keep {
         state.as_path()
@@ -184,19 +195,7 @@ fn sample(arguments: &Arguments, shell: &Shell, prony: &Path, state: &Path) -> R
             .run()?;
         file
     };
-    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
-    let (mut run, mut trials) = (None, Vec::new());
-    for line in text.lines() {
-        let mut line: Value = serde_json::from_str(line).with_context(|| file.display().to_string())?;
-        if let Some(first) = line.get_mut("run") {
-            run.get_or_insert(first.take());
-        } else if let Some(trial) = line.get_mut("trial")
-            && trial["result"].get("Ok").is_some()
-            && trial.to_string().len() >= arguments.least
-        {
-            trials.push(trial.take());
-        }
-    }
+    let (run, trials) = read_export(&file, arguments.least)?;
     match run {
         Some(run) if !trials.is_empty() => Ok((run, trials)),
         _ => bail!(
@@ -205,6 +204,24 @@ fn sample(arguments: &Arguments, shell: &Shell, prony: &Path, state: &Path) -> R
             arguments.least
         ),
     }
+}
+
+/// The first run of an export, and all measured trials of at least `least` bytes.
+fn read_export(file: &Path, least: usize) -> Result<(Option<Value>, Vec<Value>)> {
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let (mut run, mut trials) = (None, Vec::new());
+    for line in text.lines() {
+        let mut line: Value = serde_json::from_str(line).with_context(|| file.display().to_string())?;
+        if let Some(first) = line.get_mut("run") {
+            run.get_or_insert(first.take());
+        } else if let Some(trial) = line.get_mut("trial")
+            && trial["result"].get("Ok").is_some()
+            && trial.to_string().len() >= least
+        {
+            trials.push(trial.take());
+        }
+    }
+    Ok((run, trials))
 }
 
 /// Imports the output of `write`, and returns its result.
