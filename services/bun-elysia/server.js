@@ -2,17 +2,17 @@ import { Elysia } from 'elysia';
 import { start } from './cluster.cjs';
 import { count, fib, parse } from './numbers.cjs';
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(() => {
   const app = new Elysia({
-    // The contracts require exact paths.
+    // A path is exact in the contracts.
     strictPath: true,
     serve: {
-      // The kernel distributes the connections among the workers.
+      // The kernel shares the connections out among the workers.
       reusePort: true,
-      // By default a connection is closed after ten idle seconds.
+      // Otherwise a connection that is quiet for ten seconds is closed.
       idleTimeout: 0,
     },
   })
@@ -21,7 +21,7 @@ start(() => {
     .get('/api/fib/:n', ({ params, status }) => answer(fib, params.n, status))
     .onError(({ code, request, set }) => (code === 'NOT_FOUND' ? unescaped(request, set) : undefined));
 
-  // Routes compare raw paths, but /api/%74est names the same resource as /api/test.
+  // Routes compare paths as they were sent, but /api/%74est names the same resource as /api/test.
   async function unescaped(request, set) {
     const url = request.url.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
       const character = String.fromCharCode(parseInt(encoded.slice(1), 16));

@@ -2,16 +2,16 @@ import { start } from './cluster.cjs';
 import { count, fib, parse } from './numbers.cjs';
 import { snoop } from './snoop.js';
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(() => {
   const server = Bun.serve({
     hostname: process.env.HOST || '127.0.0.1',
     port: process.env.PORT || 8080,
-    // The kernel distributes the connections among the workers.
+    // The kernel shares the connections out among the workers.
     reusePort: true,
-    // By default a connection is closed after ten idle seconds.
+    // Otherwise a connection that is quiet for ten seconds is closed.
     idleTimeout: 0,
     routes: {
       '/': { GET: snoop },
@@ -19,7 +19,7 @@ start(() => {
       '/api/count/:n': { GET: (request) => answer(count, request.params.n) },
       '/api/fib/:n': { GET: (request) => answer(fib, request.params.n) },
     },
-    // Routes compare raw paths, but /api/%74est names the same resource as /api/test.
+    // Routes compare paths as they were sent, but /api/%74est names the same resource as /api/test.
     fetch(request) {
       const path = decoded(new URL(request.url).pathname);
       const sequence = /^\/api\/(count|fib)\/([^/]*)$/.exec(path);

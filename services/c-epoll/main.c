@@ -1,4 +1,4 @@
-// A minimal server for "Hello, World!": epoll, one thread and one listening socket per worker.
+// The least that a server can do for "Hello, World!": epoll, one thread and one listening socket per worker.
 #define _GNU_SOURCE // accept4, CPU_COUNT
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,8 +19,8 @@ enum { EVENTS = 512, BACKLOG = 4096, IN_BYTES = 16384, OUT_BYTES = 16384, LARGES
 
 struct connection {
     int socket;
-    bool closing;           // after `out` is sent
-    size_t skip;            // bytes of a body that have not arrived yet
+    bool closing;           // after what is in out
+    size_t skip;            // bytes of a body that are still to come
     size_t in_count, out_count, out_sent;
     char in[IN_BYTES], out[OUT_BYTES];
 };
@@ -37,11 +37,11 @@ static const char *setting(const char *name, const char *otherwise) {
 
 static int listen_socket(void) {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(setting("PORT", "8080")))};
-    if (inet_pton(AF_INET, setting("HOST", "127.0.0.1"), &address.sin_addr) != 1) fail("HOST is not an IPv4 address");
+    if (inet_pton(AF_INET, setting("HOST", "127.0.0.1"), &address.sin_addr) != 1) fail("HOST is no IPv4 address");
     int listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), on = 1;
     if (listener < 0) fail("socket");
     setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    // Each worker has its own listening socket; the kernel distributes the connections.
+    // Each worker listens for itself and the kernel shares the connections out.
     setsockopt(listener, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
     if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0) fail("bind");
     if (listen(listener, BACKLOG) < 0) fail("listen");
@@ -65,7 +65,7 @@ static void accept_all(int epoll, int listener) {
     }
 }
 
-// Writes replies to the requests in `in` to `out` while there is room.
+// Turns the requests in `in` into replies in `out`, as many as have room.
 static void answer_all(struct connection *c) {
     size_t used = 0;
     while (!c->closing && OUT_BYTES - c->out_count >= LARGEST_REPLY) {
@@ -91,7 +91,7 @@ static void answer_all(struct connection *c) {
     memmove(c->in, c->in + used, c->in_count);
 }
 
-// Sends `out`; false if the connection is broken.
+// Sends what is in `out`; false where the connection is broken.
 static bool flush(struct connection *c) {
     while (c->out_sent < c->out_count) {
         ssize_t sent = send(c->socket, c->out + c->out_sent, c->out_count - c->out_sent, MSG_NOSIGNAL);
@@ -102,7 +102,7 @@ static bool flush(struct connection *c) {
     return true;
 }
 
-// Reads, answers and sends until the socket would block; false if the connection has ended.
+// Reads, answers and sends until the socket has or takes no more; false where the connection is over.
 static bool serve(struct connection *c) {
     for (;;) {
         size_t before;
@@ -159,6 +159,6 @@ int main(void) {
     }
     int received;
     sigwait(&stop, &received);
-    // Each request is answered immediately, so no request is in flight here.
+    // Each reply leaves in the moment in which its request comes, so that there is nothing to wait for.
     return 0;
 }

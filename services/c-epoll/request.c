@@ -22,7 +22,7 @@ static enum parsed refuse(struct request *request, const char *reply) {
 
 void refuse_head(struct request *request) { refuse(request, FAREWELL("431 Request Header Fields Too Large")); }
 
-// Compares decoded paths: /api/%74est is /api/test.
+// Compares a path with what it means: /api/%74est is /api/test.
 static bool path_is(const char *path, size_t bytes, const char *wanted) {
     const char *end = path + bytes;
     for (; path < end && *wanted; wanted++) {
@@ -43,10 +43,10 @@ static void route(struct request *request, const char *method, size_t method_byt
     if (!path_is(path, path_bytes, "/api/test")) answer(request, REPLY("404 Not Found", "0", ""));
     else if (method_bytes == 3 && memcmp(method, "GET", 3) == 0) answer(request, REPLY("200 OK", "13", "Hello, World!"));
     else answer(request, REPLY("405 Method Not Allowed", "0", ""));
-    // HEAD gets the 404 and 405 replies, which have no body.
+    // The reply to HEAD is that one without a body: 404 and 405 have none.
 }
 
-// Content-Length; false if it is not a number or too large.
+// Content-Length; false where it is no number or too large a one.
 static bool parse_length(const char *value, size_t bytes, size_t *length) {
     *length = 0;
     if (bytes == 0 || bytes > 15) return false;
@@ -61,7 +61,7 @@ static bool named(const char *name, size_t bytes, const char *wanted) {
     return bytes == strlen(wanted) && strncasecmp(name, wanted, bytes) == 0;
 }
 
-// Parses one header line; NULL if it is valid, otherwise the error reply.
+// One header line; NULL where it is fine, else the reply that refuses it.
 static const char *header(struct request *request, const char *line, const char *end) {
     const char *colon = memchr(line, ':', (size_t)(end - line));
     if (!colon || colon == line) return FAREWELL("400 Bad Request");

@@ -1,12 +1,12 @@
-// Parses HTTP/1.1 requests.
+// What the bytes of an HTTP/1.1 request mean.
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct request {
-    size_t head_bytes;      // including the empty line
-    size_t body_bytes;      // from Content-Length
+    size_t head_bytes;      // with the empty line
+    size_t body_bytes;      // as Content-Length says
     bool keep_alive;
     const char *reply;      // the whole reply
     size_t reply_bytes;
@@ -14,7 +14,7 @@ struct request {
 
 enum parsed { INCOMPLETE, COMPLETE, BROKEN };
 
-// Parses one request; for BROKEN, the connection must be closed after the reply.
+// Reads one request from the bytes; BROKEN comes with a reply after which the connection is to be closed.
 enum parsed parse_request(const char *bytes, size_t count, struct request *request);
 
 // The reply to a head that does not fit in the buffer.

@@ -7,5 +7,5 @@
   :aot [service.main]
   :uberjar-name "service.jar"
   :profiles {:era {:dependencies [[http-kit "2.1.8"]
-                                  ;; No longer part of the JDK.
+                                  ;; The JDK has lost it.
                                   [javax.xml.bind/jaxb-api "2.3.1"]]}})

@@ -1,4 +1,4 @@
-// The replies that the contracts require.
+// What the contracts answer to a request.
 #pragma once
 
 #include <boost/beast/http.hpp>

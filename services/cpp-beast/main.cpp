@@ -23,7 +23,7 @@ namespace beast = boost::beast;
 namespace http = beast::http;
 using tcp = net::ip::tcp;
 
-// The idle timeout.
+// A connection that is quiet for longer is closed.
 constexpr auto idle = std::chrono::seconds(75);
 
 net::awaitable<void> session(beast::tcp_stream stream) {
@@ -33,7 +33,7 @@ net::awaitable<void> session(beast::tcp_stream stream) {
         for (bool more = true; more;) {
             stream.expires_after(idle);
             http::request_parser<http::string_body> parser;
-            // A hundred headers do not fit in the default 8 KiB.
+            // A hundred headers do not fit in the 8 KiB that are the default.
             parser.header_limit(64 << 10);
             co_await http::async_read(stream, buffer, parser, net::use_awaitable);
             auto reply = answer(parser.get());
@@ -45,7 +45,7 @@ net::awaitable<void> session(beast::tcp_stream stream) {
                 co_await http::async_write(stream, serializer, net::use_awaitable);
         }
     } catch (const boost::system::system_error &) {
-        // The client has disconnected, or sent malformed HTTP.
+        // The client has left, or sent what is no HTTP.
     }
     beast::error_code ignored;
     stream.socket().shutdown(tcp::socket::shutdown_send, ignored);
@@ -56,7 +56,7 @@ net::awaitable<void> listen(tcp::endpoint endpoint) {
     tcp::acceptor acceptor(loop);
     acceptor.open(endpoint.protocol());
     acceptor.set_option(net::socket_base::reuse_address(true));
-    // Each event loop has its own listening socket; the kernel distributes the connections among them.
+    // Each event loop has a listening socket of its own, among which the kernel shares the connections out.
     acceptor.set_option(net::detail::socket_option::boolean<SOL_SOCKET, SO_REUSEPORT>(true));
     acceptor.bind(endpoint);
     acceptor.listen(4096);
@@ -83,7 +83,7 @@ int main() {
     std::vector<std::thread> loops;
     for (int i = 0; i < workers; i++)
         loops.emplace_back([endpoint] {
-            // Only one thread runs it, so it needs no locks.
+            // One thread runs it: it needs no locks.
             net::io_context loop(1);
             net::co_spawn(loop, listen(endpoint), [](std::exception_ptr failed) {
                 if (failed) std::rethrow_exception(failed);
@@ -91,6 +91,6 @@ int main() {
             loop.run();
         });
     signals.run();
-    // Requests are answered immediately, so none is in flight here.
+    // Replies leave in the moment in which their requests come, so that there is nothing to wait for.
     std::_Exit(0);
 }

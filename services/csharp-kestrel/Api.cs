@@ -32,7 +32,7 @@ namespace Service
             return Send(context, "text/plain", match.Groups[1].Value == "fib" ? Sequence.Fib(n) : Sequence.Count(n));
         }
 
-        /// <summary>Kestrel omits the body of a reply to HEAD.</summary>
+        /// <summary>Kestrel leaves the body out of an answer to HEAD.</summary>
         private static Task Send(HttpContext context, string type, string body)
         {
             if (!HttpMethods.IsGet(context.Request.Method) && !HttpMethods.IsHead(context.Request.Method))

@@ -7,7 +7,7 @@ using Microsoft.Extensions.Primitives;
 
 namespace Service
 {
-    /// <summary>Numbered events, each sent when it is due.</summary>
+    /// <summary>Numbered events, each sent when its time has come.</summary>
     public static class Events
     {
         public static async Task Answer(HttpContext context)
@@ -40,11 +40,11 @@ namespace Service
             }
             catch (OperationCanceledException)
             {
-                // The client has disconnected, so its stream ends.
+                // The client has left: nothing goes on for it.
             }
         }
 
-        /// <summary>Task.Delay has a resolution of one millisecond and may return early.</summary>
+        /// <summary>Task.Delay counts whole milliseconds, and may be early.</summary>
         private static async Task Pause(TimeSpan time, CancellationToken left)
         {
             var watch = Stopwatch.StartNew();

@@ -7,7 +7,7 @@ using Microsoft.Extensions.Hosting;
 
 namespace Service
 {
-    /// <summary>hello, sequence, snoop and events on Kestrel, without a framework.</summary>
+    /// <summary>hello, sequence, snoop and events on Kestrel, without a framework above it.</summary>
     public static class Program
     {
         public static void Main()
@@ -23,7 +23,7 @@ namespace Service
                     .UseKestrel(options =>
                     {
                         options.Listen(host, port);
-                        // The default of 100 is too small for 100 headers and Host.
+                        // The default, 100, has no room for Host beside 100 headers.
                         options.Limits.MaxRequestHeaderCount = 200;
                     })
                     .UseSockets(options => options.IOQueueCount = workers)

@@ -17,7 +17,7 @@ namespace Service
             var workers = int.Parse(Variable("WORKERS", Environment.ProcessorCount.ToString()));
 
             Host.CreateDefaultBuilder()
-                // No log line for each request.
+                // No log line per request.
                 .ConfigureLogging(logging => logging.SetMinimumLevel(LogLevel.Warning))
                 .ConfigureServices(services => services.Configure<HostOptions>(options =>
                     options.ShutdownTimeout = TimeSpan.FromSeconds(5)))
@@ -25,7 +25,7 @@ namespace Service
                     .UseKestrel(options =>
                     {
                         options.Listen(host, port);
-                        // The default of 100 is too small for 100 headers and Host.
+                        // The default, 100, has no room for Host beside 100 headers.
                         options.Limits.MaxRequestHeaderCount = 200;
                     })
                     .UseSockets(options => options.IOQueueCount = workers)

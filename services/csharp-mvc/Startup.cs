@@ -16,7 +16,7 @@ namespace Service
             app.UseEndpoints(endpoints => endpoints.MapControllers());
         }
 
-        /// <summary>Routes ignore case, but the paths of the contracts are lower-case.</summary>
+        /// <summary>Routes ignore the case of a path. Those of the contracts are in lower case.</summary>
         private static Task OnlyLowerCase(HttpContext context, System.Func<Task> next)
         {
             foreach (var character in context.Request.Path.Value)

@@ -3,14 +3,14 @@ const LONGEST_GAP_US = 1000000;
 
 const HEADERS = { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' };
 
-// A stream of events, or undefined if a number is invalid.
+// A stream of events, or undefined where the numbers are none.
 export function events(request) {
   const query = new URL(request.url).searchParams;
   const count = number(query.get('count'), 1, MOST_EVENTS);
   const gapUs = number(query.get('gap_us'), 0, LONGEST_GAP_US);
   if (count === undefined || gapUs === undefined) return undefined;
   if (request.method === 'HEAD') return new Response(null, { headers: HEADERS });
-  // A client that disconnects cancels the stream and the generator.
+  // A client that leaves cancels the stream, and with it the generator.
   const text = ReadableStream.from(ticks(count, gapUs / 1000));
   return new Response(text.pipeThrough(new TextEncoderStream()), { headers: HEADERS });
 }
@@ -23,7 +23,7 @@ async function* ticks(count, gapMs) {
   yield 'event: end\ndata: bye\n\n';
 }
 
-// Timers have a resolution of one millisecond and may fire early.
+// Timers count whole milliseconds: they may be early.
 async function pause(ms) {
   const end = performance.now() + ms;
   for (let rest = ms; rest > 0; rest = end - performance.now()) {
@@ -31,7 +31,7 @@ async function pause(ms) {
   }
 }
 
-// An integer from `least` to `most`, or undefined.
+// An integer from least to most, or undefined.
 function number(text, least, most) {
   const n = /^[0-9]+$/.test(text) ? Number(text) : Infinity;
   return least <= n && n <= most ? n : undefined;

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Extracts compiled Cowboy, its libraries and Gun from Debian's rabbitmq-server package into ./lib, and jiffy, which
-# decodes JSON in C. The packages are unpacked, not installed.
+# Puts the compiled Cowboy, its libraries and Gun into ./lib, out of Debian's rabbitmq-server package, and jiffy, which
+# decodes JSON in C. The packages are unpacked here and not installed.
 set -eu
 mkdir -p package lib
 cd package
-# A new machine has no package lists yet.
+# A fresh machine has no package lists yet.
 fetch() { apt-get -qq download rabbitmq-server erlang-jiffy; }
 fetch || { apt-get -qq update && fetch; }
 for file in *.deb; do

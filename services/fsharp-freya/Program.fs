@@ -15,7 +15,7 @@ let private variable name otherwise =
     | null -> otherwise
     | value -> value
 
-/// Freya does not set a status for an unknown path, and it matches path and query together, although no
+/// Freya leaves the status of a path that it does not know as it was, and matches path and query together, where no
 /// operation has a query.
 let private prepare (context: HttpContext) (next: Func<Task>) =
     context.Response.StatusCode <- StatusCodes.Status404NotFound
@@ -43,9 +43,9 @@ let main _ =
             web
                 .UseKestrel(fun options ->
                     options.Listen(host, port)
-                    // Freya writes its bodies synchronously.
+                    // Freya writes its bodies so.
                     options.AllowSynchronousIO <- true
-                    // The default of 100 is too small for 100 headers and Host.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)
                 .Configure(configure)

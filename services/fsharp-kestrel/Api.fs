@@ -40,7 +40,7 @@ let private refuse (context: HttpContext) status =
     context.Response.StatusCode <- status
     Task.CompletedTask
 
-/// Kestrel omits the body of a reply to HEAD.
+/// Kestrel leaves the body out of an answer to HEAD.
 let private send (context: HttpContext) contentType (body: string) =
     context.Response.ContentType <- contentType
     context.Response.ContentLength <- System.Nullable(int64 (System.Text.Encoding.UTF8.GetByteCount body))

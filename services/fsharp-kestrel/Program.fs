@@ -27,7 +27,7 @@ let main _ =
             web
                 .UseKestrel(fun options ->
                     options.Listen(host, port)
-                    // The default of 100 is too small for 100 headers and Host.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount <- 200)
                 .UseSockets(fun options -> options.IOQueueCount <- workers)
                 .Configure(fun app -> app.Run(fun context -> Api.answer context))

@@ -21,7 +21,7 @@ func routes() http.Handler {
 	return router
 }
 
-// chi compares raw paths, but /api/%74est names the same resource as /api/test.
+// chi compares paths as they were sent, but /api/%74est names the same resource as /api/test.
 func decoded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.URL.RawPath = ""
@@ -34,7 +34,7 @@ func hello(w http.ResponseWriter, r *http.Request) {
 	w.Write([]byte("Hello, World!"))
 }
 
-// numbers replies with the result of `compute` for {n}, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of {n}, or 400 for what is not an integer from 0 to largestN.
 func numbers(compute func(int) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		n, ok := parseN(chi.URLParam(r, "n"))

@@ -27,7 +27,7 @@ func hello(c *echo.Context) error {
 	return c.String(http.StatusOK, "Hello, World!")
 }
 
-// numbers replies with the result of `compute` for :n, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of :n, or 400 for what is not an integer from 0 to largestN.
 func numbers(compute func(int) []byte) echo.HandlerFunc {
 	return func(c *echo.Context) error {
 		n, ok := parseN(c.Param("n"))

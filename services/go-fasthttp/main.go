@@ -23,11 +23,11 @@ func main() {
 	}
 	server := &fasthttp.Server{
 		Handler: route,
-		// A hundred headers do not fit in the default 4 KiB.
+		// A hundred headers do not fit in the 4 KiB that are the default.
 		ReadBufferSize: 64 << 10,
-		// Otherwise the shutdown would wait for keep-alive connections.
+		// So that a stop need not wait for clients that keep their connection open.
 		CloseOnShutdown: true,
-		// By default malformed requests are logged.
+		// By default each broken request is logged.
 		Logger: log.New(noLog{}, "", 0),
 	}
 
@@ -36,7 +36,7 @@ func main() {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		// Requests in flight get two seconds.
+		// Requests in flight get two seconds to end.
 		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		server.ShutdownWithContext(grace)

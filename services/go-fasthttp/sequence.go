@@ -2,7 +2,7 @@ package main
 
 import "github.com/valyala/fasthttp"
 
-// numbers replies with the result of `compute` for n, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of n, or 400 for what is not an integer from 0 to largestN.
 func numbers(ctx *fasthttp.RequestCtx, text string, compute func(int) []byte) {
 	n, ok := parseN(text)
 	if !ok {
@@ -10,6 +10,6 @@ func numbers(ctx *fasthttp.RequestCtx, text string, compute func(int) []byte) {
 		return
 	}
 	ctx.SetContentType("text/plain")
-	// SetBody would copy the body.
+	// Sent as it is; SetBody would copy it.
 	ctx.Response.SetBodyRaw(compute(n))
 }

@@ -26,7 +26,7 @@ func main() {
 	err := routes().Listen(address, fiber.ListenConfig{
 		DisableStartupMessage: true,
 		GracefulContext:       ctx,
-		// The time for requests in flight after SIGTERM.
+		// What requests in flight get to end after SIGTERM.
 		ShutdownTimeout: 2 * time.Second,
 	})
 	if err != nil {
@@ -36,11 +36,11 @@ func main() {
 
 func routes() *fiber.App {
 	app := fiber.New(fiber.Config{
-		// The contracts require exact paths, and /api/%74est is /api/test.
+		// A path is exact in the contracts, and /api/%74est is /api/test.
 		CaseSensitive: true,
 		StrictRouting: true,
 		UnescapePath:  true,
-		// A hundred headers do not fit in the default 4 KiB.
+		// A hundred headers do not fit in the 4 KiB that are the default.
 		ReadBufferSize: 64 << 10,
 	})
 	app.Get("/api/test", hello)
@@ -53,7 +53,7 @@ func hello(c fiber.Ctx) error {
 	return c.SendString("Hello, World!")
 }
 
-// numbers replies with the result of `compute` for :n, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of :n, or 400 for what is not an integer from 0 to largestN.
 func numbers(compute func(int) []byte) fiber.Handler {
 	return func(c fiber.Ctx) error {
 		n, ok := parseN(c.Params("n"))

@@ -17,10 +17,10 @@ func main() {
 }
 
 func routes(pool *pgxpool.Pool) http.Handler {
-	// Unlike gin.Default, without a logger: no line for each request.
+	// Without the logger of gin.Default: no line per request.
 	router := gin.New()
 	router.Use(gin.Recovery())
-	// The contracts require exact paths.
+	// A path is exact in the contracts.
 	router.RedirectTrailingSlash = false
 	router.SetHTMLTemplate(fortunesPage)
 

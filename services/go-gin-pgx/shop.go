@@ -43,7 +43,7 @@ func (s Shop) get(c *gin.Context) {
 	writeOrder(c, http.StatusOK, order)
 }
 
-// ListQuery is validated by Gin, which rejects missing and out-of-range values.
+// ListQuery is checked by Gin, which answers for what is missing or out of range.
 type ListQuery struct {
 	Customer int64 `form:"customer" binding:"required"`
 	After    int64 `form:"after"`
@@ -111,7 +111,7 @@ func parseID(text string) (int64, error) {
 	return id, nil
 }
 
-// readJSON reads a body of at most 1 MiB. Gin's binding would ignore data after the first value.
+// readJSON reads a body of at most 1 MiB. Gin's own binding would overlook what follows the first value.
 func readJSON(c *gin.Context, value any) error {
 	c.Request.Body = http.MaxBytesReader(c.Writer, c.Request.Body, 1<<20)
 	body, err := c.GetRawData()
@@ -121,7 +121,7 @@ func readJSON(c *gin.Context, value any) error {
 	return json.Unmarshal(body, value)
 }
 
-// refuse sends the reply for an error of the store.
+// refuse answers with what an error of the store means.
 func refuse(c *gin.Context, err error) {
 	var faults Faults
 	switch {

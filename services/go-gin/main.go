@@ -15,10 +15,10 @@ func main() {
 }
 
 func routes() http.Handler {
-	// Unlike gin.Default, without a logger: no line for each request.
+	// Without the logger of gin.Default: no line per request.
 	router := gin.New()
 	router.Use(gin.Recovery())
-	// The contracts require exact paths.
+	// A path is exact in the contracts.
 	router.RedirectTrailingSlash = false
 	router.GET("/api/test", hello)
 	router.GET("/api/count/:n", numbers(countTo))
@@ -33,7 +33,7 @@ func hello(c *gin.Context) {
 	c.String(http.StatusOK, "Hello, World!")
 }
 
-// numbers replies with the result of `compute` for :n, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of :n, or 400 for what is not an integer from 0 to largestN.
 func numbers(compute func(int) []byte) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		n, ok := parseN(c.Param("n"))

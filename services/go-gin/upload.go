@@ -16,7 +16,7 @@ func upload(c *gin.Context) {
 	hash := sha256.New()
 	n, err := io.Copy(hash, http.MaxBytesReader(c.Writer, c.Request.Body, largestUpload))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
-		// MaxBytesReader cannot close the connection through Gin's writer.
+		// MaxBytesReader cannot say so itself through Gin's writer.
 		c.Header("Connection", "close")
 		c.String(http.StatusRequestEntityTooLarge, "the body is larger than 20 MiB")
 		return

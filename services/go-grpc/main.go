@@ -35,7 +35,7 @@ func main() {
 	signal.Notify(stop, syscall.SIGTERM, os.Interrupt)
 	go func() {
 		<-stop
-		// Calls in flight get two seconds.
+		// Calls in flight get two seconds to end.
 		time.AfterFunc(2*time.Second, func() { os.Exit(0) })
 		server.GracefulStop()
 	}()

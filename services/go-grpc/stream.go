@@ -21,7 +21,7 @@ type streamService struct {
 	streampb.UnimplementedStreamServiceServer
 }
 
-// Tick sends numbered messages, each when it is due, until all are sent, the deadline passes or the client disconnects.
+// Tick sends numbered messages, each when its time has come, until all are sent, the deadline has passed or the client has left.
 func (*streamService) Tick(request *streampb.TickRequest, stream grpc.ServerStreamingServer[streampb.Tick]) error {
 	if request.Count < 1 || request.Count > mostTicks {
 		return status.Errorf(codes.InvalidArgument, "count is 1 to %d", mostTicks)

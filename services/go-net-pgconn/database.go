@@ -14,27 +14,27 @@ import (
 
 const patience = 2 * time.Second
 
-// Never cancelled, so that pgconn does not watch it.
+// Without an end, so that pgconn watches none.
 var always = context.Background()
 
-// Pool has at most DATABASE_POOL connections. They are opened on demand, so the database may start later than
-// the service, and be away for a while.
+// Pool has at most DATABASE_POOL connections. They are opened when they are needed, so the database may come later than
+// the service, and go away for a while.
 type Pool struct {
 	config *pgconn.Config
-	// One slot per connection; nil if it is not open.
+	// As many as there may be connections; nil where one is not open.
 	slots chan *Connection
-	// The number of broken connections: after one breaks, all older ones are suspect.
+	// How many connections broke: with one, all that were opened before are suspect.
 	broken *atomic.Int64
 }
 
 type Connection struct {
 	*pgconn.PgConn
 	statements map[string]*pgconn.StatementDescription
-	// Pool.broken at the time it was opened.
+	// Pool.broken when it was opened.
 	broken int64
 }
 
-// Query is a statement with its values as text, and a function that reads the rows.
+// Query is a statement with its values as text, and what reads the rows.
 type Query struct {
 	sql    string
 	values [][]byte
@@ -58,7 +58,7 @@ func newPool() Pool {
 	return Pool{config, slots, new(atomic.Int64)}
 }
 
-// use lends a connection. After a failure it is not reused: it may be broken, or in a transaction.
+// use lends a connection. One on which something failed is not used again: it may be broken, or within a transaction.
 func (p Pool) use(work func(*Connection) error) error {
 	c := <-p.slots
 	defer func() { p.slots <- c }()
@@ -91,7 +91,7 @@ func (c *Connection) end() {
 	c.Close(ctx)
 }
 
-// ask executes one statement and returns the number of rows that it returned or changed.
+// ask executes one statement and tells how many rows it gave or changed.
 func (c *Connection) ask(query Query) (int64, error) {
 	statement, err := c.prepared(query.sql)
 	if err != nil {
@@ -127,7 +127,7 @@ func (c *Connection) askAll(queries ...Query) error {
 	return pipeline.Close()
 }
 
-// prepared returns a statement, which is prepared on first use: no contract needs all of them.
+// prepared gives a statement, which is prepared where it is used for the first time: no contract needs all of them.
 func (c *Connection) prepared(sql string) (*pgconn.StatementDescription, error) {
 	if statement := c.statements[sql]; statement != nil {
 		return statement, nil
@@ -150,7 +150,7 @@ func (q Query) read(results *pgconn.ResultReader) (int64, error) {
 	return tag.RowsAffected(), err
 }
 
-// statusOf returns 503 while the database is away, starting or stopping, and 500 for our own errors.
+// statusOf gives 503 while the database is away, starts or stops, and 500 for what is our own fault.
 func statusOf(err error) string {
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) {

@@ -16,7 +16,7 @@ type Fortune struct {
 	id, message []byte
 }
 
-// fortunes renders all fortunes and an additional one, sorted by message.
+// fortunes is a page with all fortunes and one more, sorted by message.
 func (s Shop) fortunes(request *Request, reply *Reply) error {
 	nonce, given := request.parameter("nonce")
 	if !given || nonce == "" {
@@ -24,7 +24,7 @@ func (s Shop) fortunes(request *Request, reply *Reply) error {
 		return nil
 	}
 	fortunes := append(make([]Fortune, 0, 256), Fortune{[]byte("0"), []byte("Additional fortune: " + nonce)})
-	// The columns of a row are valid only until the next row. Slices into the old buffer stay valid when it grows.
+	// The columns of a row are gone with the next one. What was appended before stays where it is when this grows.
 	texts := make([]byte, 0, 16<<10)
 	keep := func(text []byte) []byte {
 		begin := len(texts)
@@ -54,7 +54,7 @@ func (s Shop) fortunes(request *Request, reply *Reply) error {
 	return nil
 }
 
-// appendHTML writes a text with HTML escapes.
+// appendHTML writes a text so that nothing in it is markup.
 func appendHTML(out, text []byte) []byte {
 	begin := 0
 	for i, character := range text {

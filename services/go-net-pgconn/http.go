@@ -12,7 +12,7 @@ const (
 	longestBody = 1 << 20
 )
 
-// Replies to unsupported requests; the connection is closed after them.
+// Replies to what is no request of ours; the connection is closed after them.
 const (
 	malformed    = "400 Bad Request"
 	tooLarge     = "413 Content Too Large"
@@ -20,14 +20,14 @@ const (
 	unknownCode  = "501 Not Implemented"
 )
 
-// Request holds the parts of a request that the routes use.
+// Request is what the routes look at.
 type Request struct {
 	method, path, query, ifMatch string
 	body                         []byte
 	close                        bool
 }
 
-// parse reads a complete request from the start of the bytes and returns its length: 0 if it is incomplete.
+// parse reads a whole request from the beginning of the bytes and tells how many it took: 0 where more must come.
 func parse(in []byte) (request Request, used int, refusal string) {
 	end := bytes.Index(in, []byte("\r\n\r\n"))
 	if end > longestHead || end < 0 && len(in) > longestHead {
@@ -64,7 +64,7 @@ func parse(in []byte) (request Request, used int, refusal string) {
 	return request, end + length, ""
 }
 
-// readHeaders keeps the headers that the routes need and returns the framing of the body.
+// readHeaders keeps what the routes need and gives how the body is delivered.
 func (r *Request) readHeaders(headers string) (length int, chunked bool, refusal string) {
 	for headers != "" {
 		var line string
@@ -106,7 +106,7 @@ func (r *Request) readHeaders(headers string) (length int, chunked bool, refusal
 	return length, chunked, ""
 }
 
-// unchunk joins the chunks of a body and returns their length in bytes: 0 if they are incomplete.
+// unchunk gives a body out of its chunks and how many bytes they were: 0 where more must come.
 func unchunk(in []byte) (body []byte, used int, refusal string) {
 	for {
 		line, rest, whole := bytes.Cut(in[used:], []byte("\r\n"))
@@ -137,7 +137,7 @@ func unchunk(in []byte) (body []byte, used int, refusal string) {
 	}
 }
 
-// parameter returns the first value of a name in the query, decoded, and whether it exists.
+// parameter gives the first value of a name in the query, decoded, and whether there is one.
 func (r *Request) parameter(wanted string) (string, bool) {
 	for query := r.query; query != ""; {
 		var pair string
@@ -150,17 +150,17 @@ func (r *Request) parameter(wanted string) (string, bool) {
 	return "", false
 }
 
-// Reply reuses its memory for each request.
+// Reply is made anew for each request in the same memory.
 type Reply struct {
 	status, kind string
-	// Further headers, each with its line ending.
+	// Further headers, each with its end of line.
 	headers []byte
 	body    []byte
 	close   bool
 	out     []byte
 }
 
-// begin starts a reply with a status and no body.
+// begin gives the reply a status and no body.
 func (r *Reply) begin(status string) {
 	r.status, r.kind = status, "text/plain"
 	r.headers, r.body = r.headers[:0], r.body[:0]

@@ -21,7 +21,7 @@ func appendText(out, text []byte) []byte {
 	return append(append(out, text[begin:]...), '"')
 }
 
-// appendOrder writes the members of an order, without the closing brace. Numbers are copied from PostgreSQL.
+// appendOrder writes the members of an order, without its end. Numbers are as PostgreSQL wrote them.
 func appendOrder(out []byte, columns [][]byte) []byte {
 	out = append(append(out, `{"id":`...), columns[0]...)
 	out = append(append(out, `,"customerId":`...), columns[1]...)
@@ -57,7 +57,7 @@ func appendFaults(out []byte, faults Faults) []byte {
 
 func text(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-// array writes numbers in the array syntax of PostgreSQL.
+// array writes numbers as PostgreSQL reads an array.
 func array(numbers []int64) []byte {
 	out := []byte{'{'}
 	for i, number := range numbers {

@@ -1,4 +1,4 @@
-// A minimal Go server for orders and fortunes: sockets, and PostgreSQL's protocol with pgconn.
+// The least that a server in Go can do for orders and fortunes: sockets, and PostgreSQL's protocol as pgconn speaks it.
 package main
 
 import (
@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const grace = 2 * time.Second
 
-// Requests that were read but not answered yet.
+// Requests that were read and not answered yet.
 var underWay atomic.Int64
 
 func main() {
@@ -50,13 +50,13 @@ func accept(listener net.Listener, shop Shop) {
 		case errors.Is(err, net.ErrClosed):
 			return
 		default:
-			// For example, too many open files; some may be closed soon.
+			// Too many files are open, say; some may be closed soon.
 			time.Sleep(time.Millisecond)
 		}
 	}
 }
 
-// serve answers the requests of a connection sequentially.
+// serve answers the requests of a connection, one after the other.
 func serve(socket net.Conn, shop Shop) {
 	defer socket.Close()
 	in := make([]byte, 0, 4096)

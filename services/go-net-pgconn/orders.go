@@ -19,7 +19,7 @@ const (
 	noVersion  = "428 Precondition Required"
 )
 
-// The statements of `go-nethttp-pgx`, without columns that no reply needs.
+// The statements of `go-nethttp-pgx`, without what a reply needs not hold.
 const (
 	orderColumns = "o.id, o.customer_id, o.status, o.note, o.total_cents, o.version"
 
@@ -29,7 +29,7 @@ const (
 	selectPrices   = "select id, price_cents from product where id = any($1::bigint[])"
 	selectCustomer = "select 1 from customer where id = $1::bigint"
 	insertOrder    = "insert into orders (customer_id, status, note, total_cents) values ($1, 'open', $2, $3) returning id"
-	// The order's id is the connection's last sequence value, so that no statement waits for another's reply.
+	// The id of the order is the last that this connection drew, so that nobody has to wait for it.
 	insertLines = "insert into order_line (order_id, line, product_id, quantity, price_cents) " +
 		"select (select lastval()), n, p, q, c from unnest($1::int[], $2::int[], $3::int[]) with ordinality as t (p, q, c, n)"
 	lockOrder     = "select status, version from orders where id = $1 for update"
@@ -106,7 +106,7 @@ func (s Shop) get(id int64, reply *Reply) error {
 	})
 }
 
-// list reads one extra order, which shows whether another page follows.
+// list reads one order more than the page holds: it tells whether another page follows.
 func (s Shop) list(request *Request, reply *Reply) error {
 	customer, err := request.number("customer", "")
 	after, err2 := request.number("after", "0")
@@ -170,7 +170,7 @@ func (s Shop) create(request *Request, reply *Reply) error {
 	})
 }
 
-// store ends the transaction that started when the prices were read.
+// store ends the transaction that began when the prices were read.
 func (c *Connection) store(draft Draft, products, quantities []int64, prices map[int64]int64, reply *Reply) error {
 	var total int64
 	cents := make([]int64, len(products))
@@ -227,7 +227,7 @@ func (s Shop) setStatus(id int64, request *Request, reply *Reply) error {
 	})
 }
 
-// refuse returns the error reply if the requested change of an order is not allowed.
+// refuse tells why an order may not become what a client wants, if it may not.
 func refuse(from, to, version, ifMatch string) string {
 	if ifMatch != `"`+version+`"` {
 		return stale
@@ -252,7 +252,7 @@ func (s Shop) delete(id int64, reply *Reply) error {
 	})
 }
 
-// beginOrder starts a reply with an order, whose object stays open.
+// beginOrder begins a reply with an order, whose object stays open.
 func (r *Reply) beginOrder(status string, columns [][]byte) {
 	r.begin(status)
 	r.kind = "application/json"
@@ -260,7 +260,7 @@ func (r *Reply) beginOrder(status string, columns [][]byte) {
 	r.body = appendOrder(r.body, columns)
 }
 
-// number returns an integer from the query.
+// number gives an integer of the query.
 func (r *Request) number(name, otherwise string) (int64, error) {
 	value, given := r.parameter(name)
 	if !given {
@@ -269,7 +269,7 @@ func (r *Request) number(name, otherwise string) (int64, error) {
 	return strconv.ParseInt(value, 10, 64)
 }
 
-// integer parses a number from PostgreSQL.
+// integer reads what PostgreSQL wrote.
 func integer(column []byte) int64 {
 	number, _ := strconv.ParseInt(string(column), 10, 64)
 	return number

@@ -79,7 +79,7 @@ func (a Accounts) deposit(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, account)
 }
 
-// authorize returns the account that a request may access, or replies with 401, 403 or 404.
+// authorize gives the account that a request may work on, or answers 401, 403 or 404.
 func (a Accounts) authorize(w http.ResponseWriter, r *http.Request) (int64, bool) {
 	claims, err := a.tokens.claims(r)
 	if err != nil {
@@ -98,7 +98,7 @@ func (a Accounts) authorize(w http.ResponseWriter, r *http.Request) (int64, bool
 	return id, err == nil
 }
 
-// read returns an account as JSON, through the cache.
+// read gives an account as JSON, through the cache.
 func (a Accounts) read(ctx context.Context, id int64) ([]byte, error) {
 	key := cacheKey(id)
 	if cached, err := a.cache.Get(ctx, key).Bytes(); err == nil && len(cached) > 0 {
@@ -112,7 +112,7 @@ func (a Accounts) read(ctx context.Context, id int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Does not overwrite the marker of a deposit made after the row was read.
+	// Not over the mark of a deposit that came after the row was read.
 	a.cache.SetNX(ctx, key, body, cachedFor)
 	return body, nil
 }
@@ -122,7 +122,7 @@ func (a Accounts) add(ctx context.Context, id, amount int64) (*Account, error) {
 	if err != nil {
 		return nil, err
 	}
-	// An empty marker: after a deletion, a reader of the old row could store it again.
+	// An empty mark, where a deletion would let a reader of the old row store it.
 	a.cache.Set(ctx, cacheKey(id), "", cachedFor)
 	return account, nil
 }

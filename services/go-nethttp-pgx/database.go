@@ -12,8 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// connect creates a pool of at most DATABASE_POOL connections. They are opened on demand, so the database may
-// start later than the service, and be away for a while.
+// connect makes a pool of at most DATABASE_POOL connections. They are opened when they are needed, so the database may
+// come later than the service, and go away for a while.
 func connect() *pgxpool.Pool {
 	config, err := pgxpool.ParseConfig(os.Getenv("DATABASE_URL"))
 	if err != nil {
@@ -30,7 +30,7 @@ func connect() *pgxpool.Pool {
 	return pool
 }
 
-// statusOf returns 503 while the database is away, starting or stopping, and 500 for our own errors.
+// statusOf gives 503 while the database is away, starts or stops, and 500 for what is our own fault.
 func statusOf(err error) int {
 	var refused *pgconn.PgError
 	if !errors.As(err, &refused) {

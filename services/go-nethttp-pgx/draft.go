@@ -12,7 +12,7 @@ const (
 	longestNote     = 500
 )
 
-// Draft is an order as sent by a client.
+// Draft is an order as a client sends it.
 type Draft struct {
 	CustomerID int64       `json:"customerId"`
 	Note       *string     `json:"note"`
@@ -33,7 +33,7 @@ type Faults []Fault
 
 func (f Faults) Error() string { return fmt.Sprintf("%d faults", len(f)) }
 
-// check returns all faults of a draft.
+// check finds everything that is wrong with a draft at once.
 func (d Draft) check(customerKnown bool, prices map[int64]int64) (faults Faults) {
 	fault := func(code, field string, position ...any) {
 		faults = append(faults, Fault{fmt.Sprintf(field, position...), code})
@@ -44,7 +44,7 @@ func (d Draft) check(customerKnown bool, prices map[int64]int64) (faults Faults)
 	if d.Note != nil && utf8.RuneCountInString(*d.Note) > longestNote {
 		fault("length", "note")
 	}
-	// PostgreSQL cannot store this character.
+	// PostgreSQL has no text with this character.
 	if d.Note != nil && strings.ContainsRune(*d.Note, 0) {
 		fault("character", "note")
 	}

@@ -21,7 +21,7 @@ var fortunesHTML string
 
 var fortunesPage = template.Must(template.New("fortunes.html").Parse(fortunesHTML))
 
-// readFortunes returns all fortunes and an additional one, sorted by message.
+// readFortunes gives all fortunes and one more, sorted by message.
 func readFortunes(ctx context.Context, pool *pgxpool.Pool, nonce string) ([]Fortune, error) {
 	rows, err := pool.Query(ctx, "select id, message from fortune")
 	if err != nil {

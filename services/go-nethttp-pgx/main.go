@@ -25,7 +25,7 @@ func routes(pool *pgxpool.Pool) http.Handler {
 
 	mux.HandleFunc("GET /fortunes", fortunes(pool))
 
-	// Only the contract `account` has a cache in addition to its database.
+	// Only the contract `account` has a cache beside its database.
 	if cache := os.Getenv("REDIS_URL"); cache != "" {
 		accounts := newAccounts(pool, cache)
 		mux.HandleFunc("GET /account/{id}", accounts.get)

@@ -42,7 +42,7 @@ var (
 	errConflict = errors.New("the status of the order does not allow this")
 )
 
-// The allowed next statuses for each status.
+// What an order of a status may become.
 var transitions = map[string][]string{
 	"open": {"paid", "cancelled"},
 	"paid": {"shipped", "cancelled"},
@@ -62,7 +62,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// Get reads an order and its lines in one statement, so that they are consistent.
+// Get reads an order and its lines in one statement, so that nothing changes in between.
 func (s OrderStore) Get(ctx context.Context, id int64) (*FullOrder, error) {
 	return readOrder(ctx, s.pool, id, "")
 }
@@ -88,7 +88,7 @@ func readOrder(ctx context.Context, db querier, id int64, lock string) (*FullOrd
 	return &order, rows.Err()
 }
 
-// List reads one extra order, which shows whether another page follows.
+// List reads one order more than the page holds, which tells whether another page follows.
 func (s OrderStore) List(ctx context.Context, customer, after int64, limit int) (*OrderPage, error) {
 	rows, err := s.pool.Query(ctx, "select "+orderColumns+" from orders o "+
 		"where o.customer_id = $1::bigint and o.id > $2 order by o.id limit $3", customer, after, limit+1)
@@ -109,7 +109,7 @@ func (s OrderStore) List(ctx context.Context, customer, after int64, limit int) 
 	return page, nil
 }
 
-// Create stores a new order, or returns its faults as Faults.
+// Create stores a new order, or gives what is wrong with it as Faults.
 func (s OrderStore) Create(ctx context.Context, draft Draft) (order *FullOrder, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		order, err = createOrder(ctx, tx, draft)
@@ -151,7 +151,7 @@ func createOrder(ctx context.Context, tx pgx.Tx, draft Draft) (*FullOrder, error
 	return &order, err
 }
 
-// readPrices returns the prices of the existing products of a draft.
+// readPrices gives the prices of those products of a draft that there are.
 func readPrices(ctx context.Context, tx pgx.Tx, draft Draft) (map[int64]int64, error) {
 	ids := make([]int64, len(draft.Lines))
 	for i, line := range draft.Lines {
@@ -170,7 +170,7 @@ func readPrices(ctx context.Context, tx pgx.Tx, draft Draft) (map[int64]int64, e
 	return prices, err
 }
 
-// SetStatus changes an order if `isCurrent` accepts its version.
+// SetStatus changes an order whose version is still the one that `isCurrent` knows.
 func (s OrderStore) SetStatus(ctx context.Context, id int64, status string, isCurrent func(version int) bool) (order *FullOrder, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if order, err = readOrder(ctx, tx, id, "for update of o"); err != nil {
@@ -188,7 +188,7 @@ func (s OrderStore) SetStatus(ctx context.Context, id int64, status string, isCu
 	return order, err
 }
 
-// Delete removes an open order.
+// Delete removes an order that is open.
 func (s OrderStore) Delete(ctx context.Context, id int64) error {
 	deleted, err := s.pool.Exec(ctx, "delete from orders where id = $1 and status = 'open'", id)
 	if err != nil || deleted.RowsAffected() > 0 {

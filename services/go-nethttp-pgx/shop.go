@@ -122,7 +122,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, value any) error {
 	return json.Unmarshal(body, value)
 }
 
-// refuse sends the reply for an error of the store.
+// refuse answers with what an error of the store means.
 func refuse(w http.ResponseWriter, err error) {
 	var faults Faults
 	switch {

@@ -15,7 +15,7 @@ type Claims struct {
 	Scope string `json:"scope"`
 }
 
-// may reports whether the bearer may read and change an account.
+// may tells whether the bearer may see and change an account.
 func (c *Claims) may(account string) bool {
 	return c.Subject == account || slices.Contains(strings.Fields(c.Scope), "admin")
 }
@@ -42,7 +42,7 @@ func newTokens() Tokens {
 	return tokens
 }
 
-// claims returns the claims of a request's token if the token is valid.
+// claims gives what a request's token says, if the token is ours and valid.
 func (t Tokens) claims(r *http.Request) (*Claims, error) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -53,7 +53,7 @@ func (t Tokens) claims(r *http.Request) (*Claims, error) {
 	return &claims, err
 }
 
-// key returns a key only for its own algorithm: a public key must not be used as a secret.
+// key gives the key of the algorithm alone: a public key is no secret to sign with.
 func (t Tokens) key(token *jwt.Token) (any, error) {
 	if token.Method == jwt.SigningMethodES256 {
 		return t.publicKey, nil

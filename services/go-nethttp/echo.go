@@ -10,14 +10,14 @@ import (
 
 const longestMessage = 1 << 20
 
-// Messages are not compressed by default.
+// Nothing is compressed unless it is asked to.
 var upgrader websocket.Upgrader
 
-// echo sends each message back. gorilla answers pings and closes, but does not check that a text is UTF-8.
+// echo sends each message back. gorilla answers pings and closes; whether a text is one, it leaves to its users.
 func echo(w http.ResponseWriter, r *http.Request) {
 	connection, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // the client has received an error reply
+		return // the client has its answer
 	}
 	defer connection.Close()
 	connection.SetReadLimit(longestMessage)

@@ -13,7 +13,7 @@ const (
 	longestGapUS = 1_000_000
 )
 
-// events sends numbered events, each when it is due, until all are sent or the client has disconnected.
+// events sends numbered events, each when its time has come, until all are sent or the client has left.
 func events(w http.ResponseWriter, r *http.Request) {
 	count, gap, ok := parseEvents(r.URL.Query())
 	if !ok {
@@ -39,7 +39,7 @@ func events(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "event: end\ndata: bye\n\n")
 }
 
-// parseEvents reads count and gap_us from a query.
+// parseEvents reads count and gap_us of a query.
 func parseEvents(query url.Values) (count int, gap time.Duration, ok bool) {
 	n, err := strconv.ParseUint(query.Get("count"), 10, 32)
 	us, err2 := strconv.ParseUint(query.Get("gap_us"), 10, 32)

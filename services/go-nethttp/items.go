@@ -32,7 +32,7 @@ type ItemList struct {
 	Items []Item `json:"items"`
 }
 
-// parseItems reads from and count from a query, and creates the requested items.
+// parseItems reads from and count of a query, and makes the items that it asks for.
 func parseItems(query url.Values) (ItemList, bool) {
 	from, ok := parseWithin(query.Get("from"), largestFrom)
 	count, ok2 := parseWithin(query.Get("count"), largestCount)

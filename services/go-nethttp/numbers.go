@@ -13,7 +13,7 @@ func parseN(text string) (int, bool) {
 	return int(n), err == nil && n <= largestN
 }
 
-// countTo returns the integers from 1 to n, joined with a space.
+// countTo gives the integers from 1 to n, joined with a space.
 func countTo(n int) []byte {
 	body := make([]byte, 0, 6*n)
 	for i := 1; i <= n; i++ {
@@ -25,7 +25,7 @@ func countTo(n int) []byte {
 	return body
 }
 
-// fibonacci returns F(0) to F(n), joined with a space.
+// fibonacci gives F(0) to F(n), joined with a space.
 func fibonacci(n int) []byte {
 	body := []byte{'0'}
 	a, b := big.NewInt(0), big.NewInt(1)

@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// The fields are pointers so that a missing member differs from an empty one.
+// The fields are pointers so that a member that is missing differs from an empty one.
 type Person struct {
 	ID       *string   `json:"id"`
 	Name     *Name     `json:"name"`
@@ -117,7 +117,7 @@ func createPerson(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, person)
 }
 
-// complete reports whether all required members exist, including nested ones.
+// complete tells whether every member is there that must be, nested ones too.
 func (p *Person) complete() bool {
 	return p.ID != nil && p.Gender != nil && p.Email != nil &&
 		p.Name != nil && p.Name.Title != nil && p.Name.First != nil && p.Name.Last != nil &&

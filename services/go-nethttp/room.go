@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Messages queued for a slow member; if the queue is full, the member is dropped.
+// Messages that wait for a member who reads slowly; with one more it is dropped.
 const queueLength = 256
 
 type member struct {
@@ -17,7 +17,7 @@ type member struct {
 	queue      chan *websocket.PreparedMessage
 }
 
-// room has its members. A sender holds the lock, so that all members receive messages in the same order.
+// room has its members. Who says something holds the lock, so that all hear it in one order.
 type room struct {
 	sync.Mutex
 	members map[*member]struct{}
@@ -61,12 +61,12 @@ func (r *room) say(message *websocket.PreparedMessage) {
 		select {
 		case m.queue <- message:
 		default:
-			m.connection.Close() // the member reads too slowly
+			m.connection.Close() // it reads too slowly
 		}
 	}
 }
 
-// attend joins a client to a room: its messages go to all members, including itself.
+// attend has a client in a room: what it says goes to all members, itself included.
 func attend(w http.ResponseWriter, r *http.Request, name string) {
 	if name == "" {
 		http.NotFound(w, r)
@@ -74,7 +74,7 @@ func attend(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	connection, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return // the client has received an error reply
+		return // the client has its answer
 	}
 	defer connection.Close()
 	connection.SetReadLimit(longestMessage)
@@ -100,7 +100,7 @@ func attend(w http.ResponseWriter, r *http.Request, name string) {
 	}
 }
 
-// write sends queued messages until the member has left.
+// write sends what waits, until the member has left.
 func (m *member) write() {
 	for message := range m.queue {
 		if m.connection.WritePreparedMessage(message) != nil {

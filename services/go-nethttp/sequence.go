@@ -2,7 +2,7 @@ package main
 
 import "net/http"
 
-// numbers replies with the result of `compute` for {n}, or 400 if it is not an integer from 0 to largestN.
+// numbers answers with what `compute` makes of {n}, or 400 for what is not an integer from 0 to largestN.
 func numbers(compute func(int) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		n, ok := parseN(r.PathValue("n"))

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const grace = 2 * time.Second
 
 // serve answers with the handler on HOST and PORT, on WORKERS CPUs, until SIGTERM.
@@ -26,7 +26,7 @@ func serve(handler http.Handler) {
 	server := &http.Server{
 		Addr:    net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080")),
 		Handler: handler,
-		// A client that never finishes its headers must not hold a connection.
+		// A client that sends its headers for ever must not hold a connection.
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 

@@ -10,7 +10,7 @@ import (
 func snoop(w http.ResponseWriter, r *http.Request) {
 	var page strings.Builder
 	page.WriteString("<!DOCTYPE html>\n<html><head><title>Headers</title></head><body><pre>\n")
-	// net/http removes Host from the headers.
+	// net/http takes Host out of the headers.
 	writeHeader(&page, "host", r.Host)
 	for name, values := range r.Header {
 		for _, value := range values {

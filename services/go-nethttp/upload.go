@@ -17,7 +17,7 @@ type Receipt struct {
 
 func upload(w http.ResponseWriter, r *http.Request) {
 	hash := sha256.New()
-	// MaxBytesReader also closes the connection when it truncates a body.
+	// MaxBytesReader also has the connection closed where it cuts a body off.
 	n, err := io.Copy(hash, http.MaxBytesReader(w, r.Body, largestUpload))
 	if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 		http.Error(w, "the body is larger than 20 MiB", http.StatusRequestEntityTooLarge)

@@ -19,7 +19,7 @@ var (
 	cities     = strings.Fields("Århus Bern Córdoba Dublin Évora Fès Gdańsk Helsinki Iași Jerez Kraków Łódź München Nîmes 大阪 Zürich")
 )
 
-// Smaller replies are not worth compressing.
+// Below this a reply is not worth compressing.
 const compressedFrom = 1024
 
 type item struct {
@@ -75,7 +75,7 @@ func catalog(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-// within reads a parameter that consists only of digits, from 1 to most.
+// within reads a parameter of small digits alone, from 1 to most.
 func within(query url.Values, name string, most int) (int, bool) {
 	text := query.Get(name)
 	if strings.Trim(text, "0123456789") != "" {

@@ -1,4 +1,4 @@
-// All contracts in one server, HTTP/1.1 and gRPC on the same port: the proof that they can be implemented.
+// All contracts in one server, HTTP/1.1 and gRPC on the same port: the proof that they can be fulfilled.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 		Addr:      net.JoinHostPort(cmp.Or(os.Getenv("HOST"), "127.0.0.1"), cmp.Or(os.Getenv("PORT"), "8080")),
 		Handler:   newHandler(os.Getenv("BACKEND_URL")),
 		Protocols: protocols,
-		// A client that never finishes its headers must not hold a connection.
+		// A client that sends its headers for ever must not hold a connection.
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 
@@ -42,7 +42,7 @@ func main() {
 	defer stop()
 	go func() {
 		<-ctx.Done()
-		// Requests in flight get two seconds.
+		// Requests in flight get two seconds to end.
 		grace, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
 		server.Shutdown(grace)
@@ -55,7 +55,7 @@ func main() {
 	<-stopped
 }
 
-// newHandler routes gRPC calls to grpc-go, the paths of the other contracts to their handlers and, if there is
+// newHandler gives gRPC calls to grpc-go, the paths of the other contracts to their handlers and, where there is
 // a backend, every other request to the relay.
 func newHandler(backend string) http.Handler {
 	calls := grpc.NewServer()

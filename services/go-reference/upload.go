@@ -14,7 +14,7 @@ const longestUpload = 20 << 20
 
 func upload(w http.ResponseWriter, r *http.Request) {
 	digest := sha256.New()
-	// It closes the connection if a body is too long.
+	// It closes the connection where a body is too long.
 	bytes, err := io.Copy(digest, http.MaxBytesReader(w, r.Body, longestUpload))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {

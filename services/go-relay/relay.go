@@ -20,12 +20,12 @@ const (
 	largestBody  = 16 << 20
 )
 
-// newRelay answers GET /nop itself and relays the rest, except messages that are dropped or malformed.
+// newRelay answers GET /nop itself and relays the rest, but for messages that are dropped or are no JSON.
 func newRelay(backend *url.URL) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { rewrite(r, backend) },
 		Transport: newTransport(),
-		// Otherwise each reply allocates a buffer of 32 KiB.
+		// Otherwise each reply is copied through 32 KiB that are new.
 		BufferPool: &buffers{},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			var failure net.Error
@@ -35,7 +35,7 @@ func newRelay(backend *url.URL) http.Handler {
 				http.Error(w, "the backend cannot be reached", http.StatusBadGateway)
 			}
 		},
-		// A client that disconnects early is not an error.
+		// A client that leaves early is no news.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,15 +61,15 @@ func newRelay(backend *url.URL) http.Handler {
 			}
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-		// Lets the transport retry with the same body if the backend has closed the connection.
+		// A connection that the backend has closed meanwhile is tried anew with the same body.
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
-		// Otherwise Go guesses a type if the backend sends none.
+		// Otherwise Go guesses a type where the backend gives none.
 		w.Header()["Content-Type"] = nil
 		proxy.ServeHTTP(w, r)
 	})
 }
 
-// isDropped decides about a parsed message.
+// isDropped is the decision on a parsed message.
 func isDropped(message any) bool {
 	members, ok := message.(map[string]any)
 	return ok && members["drop"] == true
@@ -80,11 +80,11 @@ func isJSON(header http.Header) bool {
 	return kind == "application/json"
 }
 
-// rewrite sends the request to the backend unchanged: ReverseProxy removes the hop-by-hop headers.
+// rewrite sends the request to the backend as it came: ReverseProxy leaves out the hop-by-hop headers.
 func rewrite(r *httputil.ProxyRequest, backend *url.URL) {
 	r.Out.URL.Scheme, r.Out.URL.Host = backend.Scheme, backend.Host
 	r.Out.URL.RawQuery = r.In.URL.RawQuery
-	// ReverseProxy removes these for proxies that write their own.
+	// ReverseProxy takes these out for a proxy that writes its own.
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if values, ok := r.In.Header[name]; ok {
 			r.Out.Header[name] = values
@@ -96,15 +96,15 @@ func newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:           (&net.Dialer{Timeout: backendLimit}).DialContext,
 		ResponseHeaderTimeout: backendLimit,
-		// Keeps all idle connections; the default is two.
+		// Every reply's connection is kept; the default keeps two.
 		MaxIdleConnsPerHost: 16_384,
 		IdleConnTimeout:     30 * time.Second,
-		// A compressed reply is relayed unchanged.
+		// A compressed reply goes back as it is.
 		DisableCompression: true,
 	}
 }
 
-// buffers reuses the buffers through which replies are copied.
+// buffers keeps what replies are copied through.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes h2o.conf for the address and the number of workers, and executes h2o.
+# Writes h2o.conf for the address and the number of workers, and becomes h2o.
 set -eu
 sed -e "s/@HOST@/${HOST:-127.0.0.1}/" -e "s/@PORT@/${PORT:-8080}/" -e "s/@WORKERS@/${WORKERS:-$(nproc)}/" \
     -e "s|@HERE@|$PWD|" h2o.conf.in > h2o.conf

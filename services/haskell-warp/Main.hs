@@ -32,9 +32,9 @@ settings host port =
     & setHost host
     & setPort port
     & setInstallShutdownHandler (\close -> () <$ installHandler sigTERM (Catch close) Nothing)
-    -- Otherwise the shutdown waits for keep-alive connections.
+    -- Without it a stop waits for clients that keep their connection open.
     & setGracefulShutdownTimeout (Just 2)
-    -- By default malformed requests are logged.
+    -- By default broken requests are logged.
     & setOnException (\_ _ -> pure ())
 
 application :: Application

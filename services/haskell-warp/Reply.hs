@@ -15,7 +15,7 @@ plain = sized "text/plain"
 html :: Builder -> Response
 html = sized "text/html; charset=utf-8" status200
 
--- | Without a length, Warp sends chunks and closes the connection after HEAD.
+-- | Where no length is told, Warp sends chunks, and closes the connection after HEAD.
 sized :: ByteString -> Status -> Builder -> Response
 sized contentType status builder =
   responseLBS status [("Content-Type", contentType), ("Content-Length", Char8.pack (show (Lazy.length body)))] body

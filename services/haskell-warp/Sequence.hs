@@ -15,7 +15,7 @@ import Reply (plain)
 largestN :: Int
 largestN = 10000
 
--- | The reply for n, or 400 if it is not an integer from 0 to 'largestN'.
+-- | The answer for n, or 400 for what is not an integer from 0 to 'largestN'.
 withN :: Text -> (Int -> Builder) -> Response
 withN text compute
   | Text.length text `elem` [1 .. 5], Text.all isDigit text, n <= largestN = plain status200 (compute n)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Writes nginx.conf for the address and the number of workers, and executes nginx.
+# Writes nginx.conf for the address and the number of workers, and becomes nginx.
 set -eu
 sed -e "s/@HOST@/${HOST:-127.0.0.1}/" -e "s/@PORT@/${PORT:-8080}/" -e "s/@WORKERS@/${WORKERS:-$(nproc)}/" nginx.conf.in > nginx.conf
-# nginx opens a compiled-in error log before it reads the configuration; -e prevents this.
+# Its path of the error log is fixed when nginx is compiled; -e keeps it from being opened before the configuration is read.
 exec nginx -p "$PWD" -c nginx.conf -e stderr

@@ -10,7 +10,7 @@ module.exports = (app) => {
     response.type('json').send(await accounts.read(request.params.id));
   });
 
-  // The body of an unauthorized request is not read.
+  // A stranger's body is not read.
   app.post('/account/:id/deposits', authorize, express.json(), async (request, response) => {
     if (request.get('Content-Length') === '0') throw new Refusal(400, 'the body must be JSON');
     response.status(201).json(await accounts.deposit(request.params.id, request.body?.amountCents));

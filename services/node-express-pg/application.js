@@ -6,10 +6,10 @@ const { Refusal } = require('./refusal');
 
 exports.create = function create(routers) {
   const app = express();
-  // The contracts require exact paths.
+  // A path is exact in the contracts.
   app.enable('case sensitive routing');
   app.enable('strict routing');
-  // Recommended by Express for production: do not reveal the framework.
+  // Recommended by Express for production: tell nobody what runs here.
   app.disable('x-powered-by');
   app.disable('etag');
   app.set('views', __dirname);
@@ -20,7 +20,7 @@ exports.create = function create(routers) {
   return app;
 };
 
-// Express compares raw paths, but /api/%74est names the same resource as /api/test.
+// Express compares paths as they were sent, but /api/%74est names the same resource as /api/test.
 function decodeUnreserved(request, response, next) {
   if (request.url.includes('%')) {
     request.url = request.url.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {
@@ -31,10 +31,10 @@ function decodeUnreserved(request, response, next) {
   next();
 }
 
-// Express recognizes an error handler by its four parameters.
+// Express knows an error handler by its four parameters.
 function refuse(error, request, response, next) {
   if (error instanceof Refusal && error.faults) return response.status(error.status).json({ errors: error.faults });
-  // Express's errors have a status, too, for example for malformed JSON.
+  // Express's own errors carry a status, too: of a body that is no JSON, say.
   const status = error.status ?? statusOf(error);
   response.status(status).type('text/plain').send(status < 500 ? error.message : 'try again later');
 }

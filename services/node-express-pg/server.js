@@ -4,6 +4,6 @@ const { create } = require('./application');
 const { serve } = require('./serve');
 
 const routers = [require('./shop'), require('./page')];
-// Only the contract `account` has a cache in addition to its database.
+// Only the contract `account` has a cache beside its database.
 if (process.env.REDIS_URL) routers.push(require('./account'));
 serve(create(routers));

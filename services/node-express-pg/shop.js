@@ -35,7 +35,7 @@ module.exports = (app) => {
   });
 };
 
-// Express parses an empty body as an empty object, and leaves a body that is not JSON undefined.
+// Express takes an empty body for an empty object, and leaves what is no JSON undefined.
 function bodyOf(request) {
   if (request.body === undefined || request.get('Content-Length') === '0') throw new Refusal(400, 'the body must be JSON');
   return request.body;

@@ -1,5 +1,5 @@
 'use strict';
-// Only document 004's contract, in the JavaScript of Node.js 8, which has no big integers.
+// Document 004's contract alone, in what Node.js 8 knows: it has no big integers.
 
 const { create } = require('./application');
 const { serve } = require('./serve');

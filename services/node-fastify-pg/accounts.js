@@ -8,7 +8,7 @@ const CACHED_MS = 1000;
 const LARGEST_DEPOSIT = 1000000;
 const COLUMNS = 'id, name, balance_cents as "balanceCents"';
 
-// The service works without its cache, so no request waits for it.
+// Without its cache the service goes on, so nothing waits for it.
 const cache = new Redis(process.env.REDIS_URL, { enableOfflineQueue: false, maxRetriesPerRequest: 0 });
 cache.on('error', () => {});
 
@@ -17,7 +17,7 @@ exports.read = async function read(id) {
   const cached = await cache.get(key(id)).catch(() => null);
   if (cached) return cached;
   const body = JSON.stringify(await row(`select ${COLUMNS} from account where id = $1::bigint`, [number(id)]));
-  // Does not overwrite the marker of a deposit made after the row was read.
+  // Not over the mark of a deposit that came after the row was read.
   await cache.set(key(id), body, 'PX', CACHED_MS, 'NX').catch(() => {});
   return body;
 };
@@ -30,7 +30,7 @@ exports.deposit = async function deposit(id, amount) {
     `update account set balance_cents = balance_cents + $2 where id = $1::bigint returning ${COLUMNS}`,
     [number(id), amount],
   );
-  // An empty marker: after a deletion, a reader of the old row could store it again.
+  // An empty mark, where a deletion would let a reader of the old row store it.
   await cache.set(key(id), '', 'PX', CACHED_MS).catch(() => {});
   return account;
 };

@@ -3,7 +3,7 @@
 const os = require('node:os');
 const pg = require('pg');
 
-// Ids and cents are exact as numbers.
+// Ids and cents are far from where a number loses a bit.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 
 // All processes together hold at most DATABASE_POOL connections.
@@ -14,7 +14,7 @@ const pool = new pg.Pool({
   connectionString: process.env.DATABASE_URL,
   max: Math.max(1, Math.floor(connections / workers)),
 });
-// A connection that breaks while idle is replaced; without a listener, the error would end the process.
+// A connection that breaks while nobody uses it is replaced; without a listener it would end the process.
 pool.on('error', () => {});
 pool.on('connect', (client) => client.on('error', () => {}));
 
@@ -29,13 +29,13 @@ exports.transaction = async function transaction(work) {
     client.release();
     return result;
   } catch (error) {
-    // A connection that cannot roll back is removed from the pool.
+    // A connection that cannot even roll back leaves the pool.
     await client.query('rollback').then(() => client.release(), (broken) => client.release(broken));
     throw error;
   }
 };
 
-// 503 while the database is away, starting or stopping; 500 for our own errors.
+// 503 while the database is away, starts or stops; 500 for what is our own fault.
 exports.statusOf = function statusOf(error) {
   const away = error instanceof pg.DatabaseError
     ? /^(08|53|57)/.test(error.code)

@@ -4,7 +4,7 @@ const LARGEST_QUANTITY = 1000;
 const MOST_LINES = 20;
 const LONGEST_NOTE = 500;
 
-// The order for look-ups: a value that is not an integer becomes 0, which no row has.
+// What a client sent, in a form that can be looked up: what is no integer becomes 0, which no row has.
 exports.readDraft = function readDraft({ customerId, note = null, lines }) {
   return {
     customerId: integer(customerId),
@@ -20,7 +20,7 @@ function integer(value) {
   return Number.isSafeInteger(value) ? value : 0;
 }
 
-// All faults of a draft.
+// Everything that is wrong with a draft at once.
 exports.check = function check({ note, lines }, customerKnown, prices) {
   const faults = [];
   const fault = (field, code) => faults.push({ field, code });
@@ -37,6 +37,6 @@ exports.check = function check({ note, lines }, customerKnown, prices) {
 function checkNote(note, fault) {
   if (typeof note !== 'string') fault('note', 'type');
   else if ([...note].length > LONGEST_NOTE) fault('note', 'length');
-  // PostgreSQL cannot store this character.
+  // PostgreSQL has no text with this character.
   else if (note.includes('\0')) fault('note', 'character');
 }

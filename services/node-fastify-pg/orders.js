@@ -7,12 +7,12 @@ const { Refusal } = require('./refusal');
 const COLUMNS = `o.id, o.customer_id as "customerId", o.status, o.note, o.total_cents as "totalCents", o.version,
   o.created_at as "createdAt"`;
 
-// The allowed next statuses for each status.
+// What an order of a status may become.
 const TRANSITIONS = { open: ['paid', 'cancelled'], paid: ['shipped', 'cancelled'], shipped: [], cancelled: [] };
 
 exports.get = (id) => read(pool, id);
 
-// Reads an order and its lines in one statement, so that they are consistent.
+// An order and its lines in one statement, so that nothing changes in between.
 async function read(client, id, lock = '') {
   const { rows } = await client.query(
     `select ${COLUMNS}, l.product_id as "productId", l.quantity, l.price_cents as "priceCents"
@@ -25,7 +25,7 @@ async function read(client, id, lock = '') {
   return order;
 }
 
-// Reads one extra order, which shows whether another page follows.
+// One order more is read than the page holds: it tells whether another page follows.
 exports.list = async function list(customer, after, limit) {
   const { rows } = await pool.query(
     `select ${COLUMNS} from orders o where o.customer_id = $1::bigint and o.id > $2 order by o.id limit $3`,
@@ -58,7 +58,7 @@ exports.create = (draft) => transaction(async (client) => {
   return { ...order, lines };
 });
 
-// Changes an order if `isCurrent` accepts its version.
+// Changes an order whose version is still the one that `isCurrent` knows.
 exports.setStatus = (id, status, isCurrent) => transaction(async (client) => {
   const order = await read(client, id, 'for update of o');
   if (!isCurrent(order.version)) throw new Refusal(412, 'the order has another version');
@@ -77,14 +77,14 @@ exports.remove = async function remove(id) {
   throw rowCount > 0 ? conflict() : unknown();
 };
 
-// An id from a path.
+// An id as a path has it.
 exports.parseId = function parseId(text) {
   const id = /^[0-9]+$/.test(text) ? Number(text) : NaN;
   if (!Number.isSafeInteger(id)) throw unknown();
   return id;
 };
 
-// The numbers in the query of `list`.
+// The numbers of a query of `list`.
 exports.parsePage = function parsePage({ customer, after = '0', limit = '20' }) {
   const page = [customer, after, limit].map((text) => (/^[0-9]+$/.test(text) ? Number(text) : NaN));
   if (!page.every(Number.isSafeInteger) || page[2] < 1 || page[2] > 50) {

@@ -1,6 +1,6 @@
 'use strict';
 
-// A request that is rejected.
+// What a request asks for and cannot have.
 exports.Refusal = class Refusal extends Error {
   constructor(status, message, faults) {
     super(message);

@@ -5,7 +5,7 @@ const { start } = require('./cluster');
 const { pool, statusOf } = require('./database');
 const { Refusal } = require('./refusal');
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(async () => {
@@ -13,7 +13,7 @@ start(async () => {
   app.setErrorHandler(refuse);
   app.register(require('./shop'));
   app.register(require('./page'));
-  // Only the contract `account` has a cache in addition to its database.
+  // Only the contract `account` has a cache beside its database.
   if (process.env.REDIS_URL) app.register(require('./account'));
   app.addHook('onClose', () => pool.end());
 
@@ -26,7 +26,7 @@ start(async () => {
 
 function refuse(error, request, reply) {
   if (error instanceof Refusal && error.faults) return reply.code(error.status).send({ errors: error.faults });
-  // Fastify's errors have a status, too, for example for malformed JSON.
+  // Fastify's own errors carry a status, too: of a body that is no JSON, say.
   const status = error.status ?? error.statusCode ?? statusOf(error);
   reply.code(status).type('text/plain').send(status < 500 ? error.message : 'try again later');
 }

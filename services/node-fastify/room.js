@@ -2,7 +2,7 @@
 
 const cluster = require('node:cluster');
 
-// Bytes queued for a slow member; with more, the member is dropped.
+// Bytes that wait for a member who reads slowly; with more it is dropped.
 const LONGEST_QUEUE = 16 * 1024 * 1024;
 
 const rooms = new Map();
@@ -14,8 +14,8 @@ function deliver({ room, message, isBinary }) {
   }
 }
 
-// The members of a room may be in different workers: messages go through the primary process, which sends them to all
-// workers in one order.
+// The members of a room may be with different workers: what is said goes through the primary process, which gives it to all of
+// them in one order.
 const say = cluster.isWorker ? (said) => process.send(said) : deliver;
 if (cluster.isWorker) process.on('message', deliver);
 
@@ -33,7 +33,7 @@ module.exports = async (app) => {
   });
 };
 
-// In the primary process, before it starts the workers.
+// In the primary process: before it starts its workers.
 module.exports.relay = () => {
   if (cluster.isWorker) return;
   cluster.setupPrimary({ serialization: 'advanced' }); // buffers stay buffers

@@ -5,7 +5,7 @@ const websocket = require('@fastify/websocket');
 const { start } = require('./cluster');
 const room = require('./room');
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 const LONGEST_MESSAGE = 1024 * 1024;
 
@@ -20,7 +20,7 @@ start(async () => {
   app.register(require('./snoop'));
   app.register(require('./catalog'));
   app.register(require('./upload'));
-  // ws, below the plugin, answers pings, closes and malformed messages. By default, messages are not compressed.
+  // Pings, closes and what no message may be are answered by ws, below the plugin. Nothing is compressed unless it is asked to.
   app.register(websocket, { options: { maxPayload: LONGEST_MESSAGE } });
   app.register(require('./echo'));
   app.register(room);

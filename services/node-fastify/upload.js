@@ -5,7 +5,7 @@ const { createHash } = require('node:crypto');
 const LARGEST = 20 * 1024 * 1024;
 
 module.exports = async (app) => {
-  // Accepts bodies of any type as streams.
+  // Bodies of any type, as the stream that they are.
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (request, payload, done) => done(null));
 
@@ -15,7 +15,7 @@ module.exports = async (app) => {
     request.raw.on('data', (chunk) => {
       bytes += chunk.length;
       if (bytes <= LARGEST) hash.update(chunk);
-      // The rest is still read, so that the next request on the connection can be parsed.
+      // The rest goes on to be read, so that the connection stands at the next request after it.
       else if (!reply.sent) reply.code(413).type('text/plain').send('the body is larger than 20 MiB');
     });
     request.raw.on('end', () => {

@@ -4,7 +4,7 @@ const grpc = require('@grpc/grpc-js');
 const { start } = require('./cluster');
 const { StreamService, stream } = require('./stream');
 
-// The time for calls in flight after SIGTERM.
+// What calls in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(() => {

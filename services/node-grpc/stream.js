@@ -8,7 +8,7 @@ const { loadSync } = require('@grpc/proto-loader');
 const MOST_TICKS = 10000;
 const LONGEST_GAP_US = 1000000;
 
-// JavaScript numbers cannot hold 64 bits, so these are strings.
+// 64 bits are more than a number of JavaScript holds: they come as texts.
 const definition = loadPackageDefinition(loadSync('stream.proto', { longs: String, defaults: true }));
 exports.StreamService = definition.prony.stream.StreamService.service;
 
@@ -17,7 +17,7 @@ exports.stream = {
     const { count, gapUs } = call.request;
     if (count < 1 || count > MOST_TICKS) return refuse(call, `count is 1 to ${MOST_TICKS}`);
     if (gapUs < 0 || gapUs > LONGEST_GAP_US) return refuse(call, `gap_us is 0 to ${LONGEST_GAP_US}`);
-    // A deadline that has passed or a client that has disconnected ends the pipeline and the generator.
+    // A deadline that has passed, or a client that has left, ends the pipeline, and with it the generator.
     pipeline(Readable.from(ticks(count, gapUs / 1000)), call, () => {});
   },
 
@@ -47,7 +47,7 @@ async function* ticks(count, gapMs) {
   }
 }
 
-// Timers count whole milliseconds from the start of an event loop iteration and may fire early.
+// Timers count whole milliseconds from the begin of a turn of the event loop: they may be early.
 async function pause(ms) {
   const end = performance.now() + ms;
   for (let rest = ms; rest > 0; rest = end - performance.now()) await sleep(rest);

@@ -1,7 +1,7 @@
 import { app } from './app.js';
 import { start } from './cluster.cjs';
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(() => {
@@ -9,9 +9,9 @@ start(() => {
     fetch: app.fetch,
     hostname: process.env.HOST || '127.0.0.1',
     port: process.env.PORT || 8080,
-    // The kernel distributes the connections among the workers.
+    // The kernel shares the connections out among the workers.
     reusePort: true,
-    // By default a connection is closed after ten idle seconds.
+    // Otherwise a connection that is quiet for ten seconds is closed.
     idleTimeout: 0,
   });
   process.on('SIGTERM', () => {

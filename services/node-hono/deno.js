@@ -3,5 +3,5 @@ import { app } from './app.js';
 // `deno serve --parallel` runs this module once for each worker.
 export default { fetch: app.fetch };
 
-// Requests are answered immediately, so only replies that are being sent need time: 100 ms.
+// Replies are whole in the moment in which their requests are read: what is being sent gets a tenth of a second.
 Deno.addSignalListener('SIGTERM', () => setTimeout(() => Deno.exit(0), 100));

@@ -2,7 +2,7 @@ import { serve } from '@hono/node-server';
 import { app } from './app.js';
 import { start } from './cluster.cjs';
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(() => {

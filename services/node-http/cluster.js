@@ -1,6 +1,6 @@
 'use strict';
-// One worker process per CPU; a single worker runs in this process. In the syntax of every Node.js since 0.10, for Bun and
-// Deno.
+// A worker process per CPU; one worker is this process itself. In the syntax of every Node.js since 0.10, for Bun and for
+// Deno too.
 
 var cluster = require('cluster');
 var os = require('os');
@@ -21,7 +21,7 @@ function supervise() {
   cluster.on('exit', function (worker, code) {
     running -= 1;
     if (code !== 0 && !stopping) {
-      // A worker that fails to start, for example because the port is taken, is not replaced.
+      // A worker that cannot even start, since the port is taken, say, is not replaced.
       if (Date.now() - forkedAt < 1000) process.exit(1);
       fork();
     }

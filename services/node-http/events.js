@@ -16,7 +16,7 @@ exports.events = function events(request, response) {
   }
   response.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-cache' });
   if (request.method === 'HEAD') return response.end();
-  // A client that disconnects ends the pipeline and the generator.
+  // A client that leaves ends the pipeline, and with it the generator.
   pipeline(Readable.from(ticks(count, gapUs / 1000)), response, () => {});
 };
 
@@ -28,13 +28,13 @@ async function* ticks(count, gapMs) {
   yield 'event: end\ndata: bye\n\n';
 }
 
-// Timers count whole milliseconds from the start of an event loop iteration and may fire early.
+// Timers count whole milliseconds from the begin of a turn of the event loop: they may be early.
 async function pause(ms) {
   const end = performance.now() + ms;
   for (let rest = ms; rest > 0; rest = end - performance.now()) await sleep(rest);
 }
 
-// An integer from `least` to `most`, or undefined.
+// An integer from least to most, or undefined.
 function number(text, least, most) {
   const n = /^[0-9]+$/.test(text) ? Number(text) : Infinity;
   return least <= n && n <= most ? n : undefined;

@@ -1,5 +1,5 @@
 'use strict';
-// Only document 004's contract, in the JavaScript of Node.js 8, which has no big integers.
+// Document 004's contract alone, in what Node.js 8 knows: it has no big integers.
 
 const { serve } = require('./serve');
 
@@ -19,7 +19,7 @@ function decode(path) {
   }
 }
 
-// As in document 004: without a length, so that Node.js sends it in chunks.
+// As document 004 wrote it: without a length, so that Node.js sends it in chunks.
 function hello(request, response) {
   response.writeHead(200, { 'Content-Type': 'text/plain' });
   response.end('Hello, World!');

@@ -6,7 +6,7 @@ exports.hello = function hello(request, response) {
 
 exports.send = send;
 
-// With a length: after writeHead, Node.js would send the body in chunks.
+// With its length: after writeHead, Node.js would send the body in chunks.
 function send(response, status, type, body) {
   response.writeHead(status, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) });
   response.end(body);

@@ -11,7 +11,7 @@ const MATERIALS = 'ash brass clay cork cotton felt glass iron jute leather linen
 const CITIES =
   'Århus Bern Córdoba Dublin Évora Fès Gdańsk Helsinki Iași Jerez Kraków Łódź München Nîmes 大阪 Zürich'.split(' ');
 
-// The requested items, or undefined.
+// The items that a query asks for, or undefined.
 exports.parse = function parse({ from, count }) {
   const first = integer(from, LARGEST_FROM);
   const length = integer(count, LARGEST_COUNT);

@@ -11,7 +11,7 @@ exports.upload = function upload(request, response) {
   request.on('data', (chunk) => {
     bytes += chunk.length;
     if (bytes <= LARGEST) hash.update(chunk);
-    // The rest is still read, so that the next request on the connection can be parsed.
+    // The rest goes on to be read, so that the connection stands at the next request after it.
     else if (!response.headersSent) send(response, 413, 'text/plain', 'the body is larger than 20 MiB');
   });
   request.on('end', () => {

@@ -1,11 +1,11 @@
 'use strict';
-// Keep-alive connections to the backend, with one request at a time on each.
+// The connections to the backend: kept open and used again, one request at a time on each.
 
 var net = require('net');
 var Parser = require('./parser');
 var headers = require('./headers');
 
-// The timeout for a silent backend and for an idle connection.
+// A backend that is silent for this long is given up, and so is an idle connection.
 var SILENCE_MS = 10000;
 
 function Backend(host, port) {
@@ -16,8 +16,8 @@ function Backend(host, port) {
 
 module.exports = Backend;
 
-// request: {method, bytes}. Calls onHead(head), onBody(bytes), sendHead(), onEnd() or onFailure(status) of the exchange,
-// which gets the connection: its pause() and resume() hold and release the reply.
+// request: {method, bytes}. The exchange is told onHead(head), onBody(bytes), sendHead(), onEnd() or onFailure(status),
+// and gets the connection, whose pause() and resume() hold and release the reply.
 Backend.prototype.send = function (request, exchange) {
   var connection = this.idle.pop() || new Connection(this);
   connection.start(request, exchange);
@@ -38,7 +38,7 @@ function Connection(backend) {
   this.socket.on('data', function (bytes) { self.onData(bytes); });
   this.socket.on('end', function () { if (self.exchange !== null) self.parser.finish(); });
   this.socket.on('timeout', function () { self.fail(504); });
-  // An error is followed by a close.
+  // What follows an error is a close.
   this.socket.on('error', function () {});
   this.socket.on('close', function () { self.onClose(); });
 }
@@ -56,7 +56,7 @@ Connection.prototype.pause = function () { this.socket.pause(); };
 Connection.prototype.resume = function () { this.socket.resume(); };
 
 Connection.prototype.onData = function (bytes) {
-  // Data without a request is a protocol error.
+  // A backend that speaks without being asked is not understood.
   if (this.exchange === null) {
     this.socket.destroy();
     return;
@@ -83,7 +83,7 @@ Connection.prototype.onEnd = function () {
   if (this.last) {
     this.socket.destroy();
   } else {
-    // The client may have paused the connection at the last piece.
+    // The last piece may have been one too many for the client.
     this.resume();
     this.backend.idle.push(this);
   }
@@ -95,7 +95,7 @@ Connection.prototype.onBroken = function () { this.fail(502); };
 Connection.prototype.onClose = function () {
   var at = this.backend.idle.indexOf(this);
   if (at !== -1) this.backend.idle.splice(at, 1);
-  // The backend may close an idle connection just when it is used: a new connection shows whether it is available.
+  // The backend may close a kept connection in the moment in which it is used: a new one tells whether it is there.
   if (this.exchange !== null && this.used && !this.answered) {
     var exchange = this.exchange;
     this.exchange = null;

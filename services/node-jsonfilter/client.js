@@ -1,5 +1,5 @@
 'use strict';
-// One client connection: its requests are answered in order.
+// One connection of a client: its requests are answered one after the other, in their order.
 
 var Parser = require('./parser');
 var Exchange = require('./exchange');
@@ -7,7 +7,7 @@ var headers = require('./headers');
 var filter = require('./decide');
 
 var LARGEST_BODY = 16777216;
-// The number of bytes that a client may send before it must wait for replies.
+// What a client may send ahead of its replies before it has to wait.
 var LARGEST_AHEAD = 65536;
 var LINGER_MS = 500;
 
@@ -30,15 +30,15 @@ function Client(socket, backend) {
   socket.setNoDelay(true);
   socket.on('data', function (bytes) { self.onData(bytes); });
   socket.on('drain', function () { if (self.exchange !== null) self.exchange.resume(); });
-  // A client may half-close the connection and wait for the reply.
+  // A client may close its half and wait for the reply.
   socket.on('end', function () { self.close(); });
-  // An error is followed by a close.
+  // What follows an error is a close.
   socket.on('error', function () {});
 }
 
 module.exports = Client;
 
-// Closes the connection after the current reply.
+// Closes the connection, after the reply that is under way.
 Client.prototype.close = function () {
   this.closing = true;
   if (!this.busy) this.end();
@@ -47,7 +47,7 @@ Client.prototype.close = function () {
 Client.prototype.end = function () {
   var socket = this.socket;
   socket.end();
-  // Reads what the client still sends for a while: closing immediately could destroy the reply in transit.
+  // What the client still sends is read for a while: to close at once might destroy the reply on its way.
   socket.setTimeout(LINGER_MS, function () { socket.destroy(); });
 };
 
@@ -95,7 +95,7 @@ Client.prototype.onEnd = function () {
 
 Client.prototype.relay = function (body) {
   var head = this.head;
-  // The absolute form is only for proxies.
+  // The form with a host in it is for proxies alone.
   var target = head.target.replace(/^http:\/\/[^\/?#]*/i, '') || '/';
   var lines = head.method + ' ' + target + ' HTTP/1.1\r\n' + headers.endToEnd(head.headers);
   if (head.chunked) lines += 'Content-Length: ' + body.length + '\r\n';
@@ -103,7 +103,7 @@ Client.prototype.relay = function (body) {
   this.backend.send({ method: head.method, bytes: Exchange.join(lines + '\r\n', body) }, this.exchange);
 };
 
-// A reply from the relay itself.
+// A reply of the relay itself.
 Client.prototype.reply = function (status, text) {
   var lines = 'HTTP/1.1 ' + status + ' ' + REASONS[status] + '\r\n' + this.connectionLine();
   if (status !== 204) lines += 'Content-Type: text/plain\r\nContent-Length: ' + text.length + '\r\n';
@@ -115,7 +115,7 @@ Client.prototype.connectionLine = function () {
   return this.closing ? 'Connection: close\r\n' : '';
 };
 
-// The reply is written: continues with the next request.
+// The reply is written: the next request is taken up.
 Client.prototype.done = function () {
   this.exchange = null;
   this.busy = false;

@@ -1,5 +1,5 @@
 'use strict';
-// The filter: decides what happens to a request.
+// What happens to a request: the filter itself.
 
 var RELAY = exports.RELAY = 'relay';
 var DROP = exports.DROP = 'drop';

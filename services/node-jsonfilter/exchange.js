@@ -1,9 +1,9 @@
 'use strict';
-// A relayed request: its reply is streamed from the backend to the client.
+// One request that was relayed: its reply goes from the backend to the client as it comes.
 
 var headers = require('./headers');
 
-// In some engines Buffer.from is that of typed arrays, and in others new Buffer is removed or prints a warning.
+// Buffer.from is that of the typed arrays in some engines, and new Buffer is gone or noisy in others.
 var isOld = !Buffer.from || Buffer.from === Uint8Array.from;
 
 function toBytes(text) {
@@ -14,7 +14,7 @@ function Exchange(client, request) {
   this.client = client;
   this.request = request;
   this.connection = null;
-  // The head is held back, to be sent together with the first bytes of the body.
+  // The head waits for the first bytes of the body, to leave together with them.
   this.head = null;
   this.sent = false;
   this.chunked = false;
@@ -22,7 +22,7 @@ function Exchange(client, request) {
 
 module.exports = Exchange;
 
-// A head that a body follows.
+// A head in front of a body.
 Exchange.join = function (head, body) {
   return body.length === 0 ? toBytes(head) : Buffer.concat([toBytes(head), body]);
 };
@@ -30,14 +30,14 @@ Exchange.join = function (head, body) {
 Exchange.prototype.onHead = function (reply) {
   var client = this.client;
   var unsized = reply.chunked || reply.untilEnd;
-  // HTTP/1.0 has no chunks: the end of the connection ends the body.
+  // HTTP/1.0 knows no chunks: there the end of the connection ends the body.
   this.chunked = unsized && this.request.minor === '1';
   if (unsized && !this.chunked) client.closing = true;
   this.head = 'HTTP/1.1 ' + reply.status + ' ' + reply.reason + '\r\n' + headers.endToEnd(reply.headers) +
     client.connectionLine() + (this.chunked ? 'Transfer-Encoding: chunked\r\n' : '') + '\r\n';
 };
 
-// Called when no more data is available: the head does not wait for a body that has not arrived yet.
+// Called when the backend has sent no more yet: a body that is still to come does not hold the head back.
 Exchange.prototype.sendHead = function () {
   if (this.head !== null) this.write(toBytes(''));
 };
@@ -55,7 +55,7 @@ Exchange.prototype.onEnd = function () {
 
 Exchange.prototype.onFailure = function (status) {
   if (this.head === null && !this.sent) this.client.reply(status, '');
-  // A truncated reply must not look complete.
+  // Half a reply must not look like a whole one.
   else this.client.socket.destroy();
 };
 
@@ -65,7 +65,7 @@ Exchange.prototype.write = function (bytes) {
   this.sent = true;
   var taken = head === null ? this.client.socket.write(bytes) :
     bytes.length === 0 ? this.client.socket.write(head, 'binary') : this.client.socket.write(Exchange.join(head, bytes));
-  // A slow client slows the backend down. After the last byte there is nothing to hold back.
+  // A client that reads slowly slows the backend down. After the last byte there is nothing to hold.
   if (!taken && this.connection.exchange === this) this.connection.pause();
 };
 

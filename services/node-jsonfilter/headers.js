@@ -1,7 +1,7 @@
 'use strict';
 // Headers as lists: [name, value, name, value, …].
 
-// Hop-by-hop headers (RFC 9110, 7.6.1). Transfer-Encoding is written for each side.
+// Those of one connection alone (RFC 9110, 7.6.1). Transfer-Encoding is written anew for each side.
 var HOP_BY_HOP = {
   'connection': true, 'keep-alive': true, 'proxy-connection': true, 'te': true, 'trailer': true,
   'transfer-encoding': true, 'upgrade': true
@@ -26,7 +26,7 @@ var connectionTokens = exports.connectionTokens = function (headers) {
   return tokens;
 };
 
-// The lines of the headers to forward.
+// The lines of the headers that go to the other side.
 exports.endToEnd = function endToEnd(headers) {
   var named = connectionTokens(headers);
   var lines = '';

@@ -1,7 +1,7 @@
 'use strict';
-// Parses HTTP/1.1 messages from pieces of any size, without sockets. In the JavaScript of Node.js 0.10.
+// HTTP/1.1 messages out of bytes that come in any pieces. Knows no socket. In the JavaScript of Node.js 0.10.
 //
-// Calls of the receiver: onHead(head), onBody(bytes) any number of times, onEnd(), or onBroken(status) at most once.
+// A receiver is told onHead(head), onBody(bytes) any number of times, onEnd(), or onBroken(status) once at most.
 
 var LARGEST_HEAD = 65536;
 
@@ -13,9 +13,9 @@ var CHUNK_LINE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
 function Parser(receiver, isReply) {
   this.receiver = receiver;
   this.isReply = isReply;
-  // A reply to HEAD announces a body that is not sent.
+  // A reply to HEAD announces a body that does not come.
   this.withoutBody = false;
-  // Set by the receiver in onEnd to hold back the next message.
+  // Set by the receiver in onEnd to keep the next message waiting.
   this.paused = false;
   this.rest = null;
   this.left = 0;
@@ -32,7 +32,7 @@ Parser.prototype.feed = function (bytes) {
 
 Parser.prototype.resume = function () {
   this.paused = false;
-  // The running loop continues; otherwise calls would nest with each message of a long packet.
+  // The loop that is running goes on by itself: calls would nest with each message of a long packet.
   if (this.feeding) return;
   this.feeding = true;
   var bytes = this.rest;
@@ -47,16 +47,16 @@ Parser.prototype.resume = function () {
   if (bytes !== null && at < bytes.length) this.rest = at === 0 ? bytes : bytes.slice(at);
 };
 
-// End of input: ends a message that is delimited by it, and makes any other malformed.
+// No more bytes will come: the end of a message that lasts until then, the break of any other.
 Parser.prototype.finish = function () {
   if (this.read === this.readUntilEnd) this.end();
   else if (this.read !== this.readHead || this.rest !== null) this.fail(400);
 };
 
-// Each reader parses from a position and returns the next position, or -1 if it needs more bytes.
+// Each reader takes bytes from a position on and returns the next position, -1 where it needs more.
 
 Parser.prototype.readHead = function (bytes, at) {
-  // An empty line before a message is ignored (RFC 9112, 2.2).
+  // An empty line before a message is to be overlooked (RFC 9112, 2.2).
   while (bytes[at] === 13 && bytes[at + 1] === 10) at += 2;
   var end = endOfHead(bytes, at);
   if (end === -1) {
@@ -118,7 +118,7 @@ Parser.prototype.readChunkEnd = function (bytes, at) {
   return at + 2;
 };
 
-// Trailers are skipped: nothing here needs them.
+// Trailers are read over: nothing here needs them.
 Parser.prototype.readTrailer = function (bytes, at) {
   var end = endOfLine(bytes, at);
   if (end === -1) return bytes.length - at > LARGEST_HEAD ? this.fail(400) : -1;
@@ -138,14 +138,14 @@ Parser.prototype.end = function () {
   this.receiver.onEnd();
 };
 
-// The receiver may also call it from onHead or onBody.
+// The receiver may call it too, from onHead or onBody.
 Parser.prototype.fail = function (status) {
   this.read = ignore;
   this.receiver.onBroken(status);
   return -1;
 };
 
-// Data after a malformed message is ignored.
+// What follows a broken message means nothing.
 function ignore(bytes) {
   return bytes.length;
 }
@@ -164,7 +164,7 @@ function endOfLine(bytes, at) {
   return -1;
 }
 
-// headers: [name, value, name, value, …] as received, one character per byte.
+// headers: [name, value, name, value, …] as they came, one character per byte.
 function parseHead(text, isReply) {
   var lines = text.split('\r\n');
   var first = (isReply ? STATUS_LINE : REQUEST_LINE).exec(lines[0]);
@@ -179,7 +179,7 @@ function parseHead(text, isReply) {
   return { method: first[1], target: first[2], minor: first[3], headers: headers };
 }
 
-// How the body of a message is delimited (RFC 9112, 6.3); null if its headers contradict each other.
+// How the body of a message is delimited (RFC 9112, 6.3); null where its headers contradict each other.
 function framingOf(head, isReply, withoutBody) {
   var framing = { interim: false, chunked: false, untilEnd: false, length: 0 };
   var length = null;

@@ -5,9 +5,9 @@ var net = require('net');
 var Backend = require('./backend');
 var Client = require('./client');
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 var GRACE_MS = 2000;
-// Thousands of connections may be opened at the same time; the default is 511.
+// Thousands of connections may come at the same moment; 511 is the default.
 var BACKLOG = 4096;
 
 exports.serve = function serve() {
@@ -22,7 +22,7 @@ exports.serve = function serve() {
     var client = new Client(socket, backend);
     client.at = clients.push(client) - 1;
     socket.on('close', function () {
-      // The last argument replaces this one.
+      // The last one takes the place of this one.
       var last = clients.pop();
       if (last !== client) {
         clients[client.at] = last;

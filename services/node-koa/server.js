@@ -5,7 +5,7 @@ const { Router } = require('@koa/router');
 const numbers = require('./numbers');
 const { serve } = require('./serve');
 
-// The contracts require exact paths.
+// A path is exact in the contracts.
 const router = new Router({ sensitive: true, strict: true });
 
 router.get('/api/test', (ctx) => {
@@ -24,13 +24,13 @@ function operation(compute) {
 }
 
 const app = new Koa();
-// Otherwise each bad request is logged to the console.
+// Otherwise each bad request is written to the console.
 app.silent = true;
 app.use(decodeUnreserved);
 app.use(router.routes());
 app.use(router.allowedMethods());
 
-// The router compares raw paths, but /api/%74est names the same resource as /api/test.
+// The router compares paths as they were sent, but /api/%74est names the same resource as /api/test.
 function decodeUnreserved(ctx, next) {
   if (ctx.path.includes('%')) {
     ctx.path = ctx.path.replace(/%[0-9A-Fa-f]{2}/g, (encoded) => {

@@ -13,7 +13,7 @@ const MATERIALS = ['ash', 'brass', 'clay', 'cork', 'cotton', 'felt', 'glass', 'i
 const CITIES = ['Århus', 'Bern', 'Córdoba', 'Dublin', 'Évora', 'Fès', 'Gdańsk', 'Helsinki', 'Iași', 'Jerez', 'Kraków', 'Łódź',
     'München', 'Nîmes', '大阪', 'Zürich'];
 
-/** A shop's items, each computed from its number. nginx compresses the reply. */
+/** A shop's items, each computed from its number. nginx compresses them. */
 function catalog(): void
 {
     $from = number('from', 1_000_000);

@@ -11,14 +11,14 @@ fill() {
 fill nginx.conf
 fill php-fpm.conf
 
-# Neither outlives this script, even if it is killed (setpriv). -R lets PHP-FPM run as root;
-# -e replaces the compiled-in path of nginx's first messages.
+# Neither outlives this script, even if it is killed (setpriv). PHP-FPM must be told that root may be its user (-R);
+# nginx has a fixed path for its first messages (-e).
 setpriv --pdeathsig TERM "$PHP_FPM" -R --nodaemonize --fpm-config php-fpm.conf &
 fpm=$!
 setpriv --pdeathsig TERM nginx -p "$PWD" -c nginx.conf -e stderr &
 nginx=$!
 
-# The signal ends the wait. Requests in flight are finished; an incomplete request has five seconds.
+# The signal ends the wait. What is being answered is finished; a request that is left half-sent has five seconds.
 stop() {
     trap '' TERM
     kill -QUIT "$nginx"

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Hashes a body in pieces. nginx rejects bodies over 20 MiB. */
+/** Hashes a body in pieces. What is longer than 20 MiB nginx refuses. */
 function upload(): void
 {
     $body = fopen('php://input', 'rb');

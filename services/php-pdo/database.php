@@ -7,8 +7,8 @@ function database(): PDO
 {
     static $database = null;
     if ($database === null) {
-        // PDO checks a persistent connection when it returns it. After PostgreSQL has closed it, the first check still reads a last
-        // message, and only the second check replaces it.
+        // PDO looks whether a connection still stands when it hands it out. One that PostgreSQL has ended still holds a last
+        // message at the first look, and is replaced at the second.
         connection();
         $database = connection();
     }
@@ -22,7 +22,7 @@ function connection(): PDO
         sprintf('pgsql:host=%s;port=%d;dbname=%s', $url['host'], $url['port'], ltrim($url['path'], '/')),
         $url['user'],
         $url['pass'],
-        // Sends statement and parameters in one message: a prepared statement would not outlive the request.
+        // A statement goes with its parameters in one message: prepared, it would not outlive the request.
         [PDO::ATTR_PERSISTENT => true, PDO::PGSQL_ATTR_DISABLE_PREPARES => true],
     );
 }
@@ -34,7 +34,7 @@ function query(string $sql, array $values = []): PDOStatement
     return $statement;
 }
 
-/** Returns the result of $work; rolls back if it throws. */
+/** What $work returns; nothing is changed if it throws. */
 function transaction(Closure $work): mixed
 {
     database()->beginTransaction();

@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** A page with a table, with PHP as the template language. */
+/** A page with a table, made by PHP as a template. */
 function fortunes(): void
 {
     $nonce = filter_input(INPUT_GET, 'nonce') ?? throw new Refusal(400);

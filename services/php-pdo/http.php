@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** Replies with this status and no body. */
+/** Answers the request with this status and nothing more. */
 final class Refusal extends Exception
 {
     public function __construct(int $status)

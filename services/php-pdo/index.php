@@ -42,6 +42,6 @@ try {
 } catch (Refusal $refusal) {
     http_response_code($refusal->getCode());
 } catch (PDOException) {
-    // The database is away; the next request of this process reconnects.
+    // The database is away; the next request of this process connects anew.
     http_response_code(503);
 }

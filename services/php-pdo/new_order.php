@@ -2,7 +2,7 @@
 
 declare(strict_types=1);
 
-/** The requested order. */
+/** What a client asks for. */
 final class NewOrder
 {
     private function __construct(
@@ -12,13 +12,13 @@ final class NewOrder
     ) {
     }
 
-    /** A missing member, or a value of the wrong type, is a 400. */
+    /** A body that lacks a member, or holds a wrong kind of value, is a 400. */
     public static function read(stdClass $body): self
     {
         $note = $body->note ?? null;
         $lines = $body->lines ?? null;
         $right = is_int($body->customerId ?? null)
-            // PostgreSQL cannot store NUL in a text.
+            // PostgreSQL has no text with NUL.
             && ($note === null || is_string($note) && !str_contains($note, "\0"))
             && is_array($lines)
             && array_filter($lines, self::is_line(...)) === $lines;
@@ -30,7 +30,7 @@ final class NewOrder
         return $line instanceof stdClass && is_int($line->productId ?? null) && is_int($line->quantity ?? null);
     }
 
-    /** All faults; `prices` has the existing products. */
+    /** All that is wrong with it; the prices are those of the products that there are. */
     public function faults(bool $customer_is_known, array $prices): array
     {
         $faults = [];

@@ -23,7 +23,7 @@ function create_order(): void
     }
 }
 
-/** The prices of the existing products. */
+/** The prices of those of these products that there are. */
 function prices(array $products): array
 {
     $ids = '{' . implode(',', $products) . '}';
@@ -65,7 +65,7 @@ function list_orders(): void
     $customer = parameter('customer', 0);
     $limit = parameter('limit', 1, 50, default: 20);
     $after = parameter('after', 0, default: 0);
-    // One extra row shows whether there is a next page.
+    // One more than asked for tells whether there is a next page.
     $rows = query(
         'select * from orders where customer_id = ?::bigint and id > ? order by id limit ?',
         [$customer, $after, $limit + 1],
@@ -102,14 +102,14 @@ function delete_order(int $id): void
     http_response_code(204);
 }
 
-/** Locks the row until the end of the transaction. */
+/** Nobody else changes it until the end of the transaction. */
 function locked(int $id): array
 {
     $order = query('select status, version from orders where id = ? for update', [$id])->fetch(PDO::FETCH_ASSOC);
     return $order ?: throw new Refusal(404);
 }
 
-/** One statement: with two, a deletion in between would give an order without lines. */
+/** In one statement: between two, a deletion would leave an order without lines. */
 function find(int $id): array
 {
     $rows = query(

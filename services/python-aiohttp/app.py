@@ -7,7 +7,7 @@ from aiohttp import web
 
 routes = web.RouteTableDef()
 
-# An integer from 0 to 10,000: other values do not match the route and get 404.
+# An integer from 0 to 10,000: anything else does not match the route, so it is a 404.
 N = "{n:10000|[0-9]{1,4}}"
 
 
@@ -38,7 +38,7 @@ def fibonacci(n):
 
 @routes.get("/")
 async def snoop(request):
-    # raw_headers has repeated headers, with their names as sent.
+    # raw_headers keeps every repetition; the names come as they were sent.
     lines = "\n".join(
         "HEADER: {} = {}".format(
             escape(name.decode("latin-1").lower()), escape(value.decode("utf-8", "replace"))
@@ -60,6 +60,6 @@ def main(app):
         app,
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
-        backlog=2048,  # hundreds of connections may be opened at once; the default is about 100
+        backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         access_log=None,  # no log line per request
     )

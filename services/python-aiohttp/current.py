@@ -1,4 +1,4 @@
-"""app.py with catalog, upload and events, which the pinned variant does not have."""
+"""app.py with catalog, upload and events, which the variant of another era does not have."""
 
 import asyncio
 import hashlib
@@ -19,7 +19,7 @@ async def catalog(request):
     first, count = number(request, "from", 1_000_000), number(request, "count", 500)
     response = web.json_response({"items": [item(i) for i in range(first, first + count)]})
     response.headers["Vary"] = "Accept-Encoding"
-    # By default, aiohttp prefers deflate over gzip.
+    # Left to choose, aiohttp takes deflate before gzip.
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         response.enable_compression(web.ContentCoding.gzip)
     return response
@@ -37,13 +37,13 @@ async def upload(request):
     digest = hashlib.sha256()
     received = 0
     try:
-        # The rest of a large body is read to keep the connection usable.
+        # What is too much is read all the same, and so the connection goes on.
         async for piece in request.content.iter_any():
             received += len(piece)
             if received <= MOST:
                 digest.update(piece)
     except ConnectionResetError:
-        # Has no recipient; if it were unhandled, each disconnect would log a stack trace.
+        # Nobody hears it; unhandled, a client that leaves is a page in the log.
         raise web.HTTPBadRequest
     if received > MOST:
         raise web.HTTPRequestEntityTooLarge(max_size=MOST, actual_size=received)
@@ -65,19 +65,19 @@ async def events(request):
             await response.write(b'id: %d\nevent: tick\ndata: {"n": %d, "of": %d}\n\n' % (n, n, count))
         await response.write_eof(b"event: end\ndata: bye\n\n")
     except ConnectionResetError:
-        pass  # the client has disconnected
+        pass  # the client has left
     return response
 
 
 async def pause(seconds):
-    """uvloop rounds to whole milliseconds, so asyncio.sleep may return early."""
+    """uvloop rounds to whole milliseconds: asyncio.sleep alone may be early."""
     end = monotonic() + seconds
     while (rest := end - monotonic()) > 0:
         await asyncio.sleep(max(rest, 0.001))
 
 
 async def gunicorn_app():
-    # A body is hashed without decoding its Content-Encoding.
+    # A body is hashed as it was sent, with its Content-Encoding.
     application = app.create_app(handler_args={"auto_decompress": False})
     application.add_routes(routes)
     return application

@@ -1,4 +1,4 @@
-"""hello, sequence and snoop on API Star 0.5, its last version that was a framework."""
+"""hello, sequence and snoop on API Star 0.5, the last line of it that was a framework."""
 
 import re
 from html import escape
@@ -40,7 +40,7 @@ def fibonacci(n):
 
 
 async def snoop(scope: ASGIScope) -> HTMLResponse:
-    # API Star's Headers reject bytes that are not UTF-8.
+    # API Star's own Headers refuse bytes that are not UTF-8.
     lines = "\n".join(
         f"HEADER: {escape(name.decode('latin-1'))} = {escape(value.decode('latin-1'))}"
         for name, value in scope["headers"]
@@ -55,7 +55,7 @@ app = ASyncApp(
         Route("/api/fib/{n}", "GET", fib),
         Route("/", "GET", snoop),
     ],
-    # No documentation pages.
+    # Nothing but the contracts: no pages with the documentation.
     schema_url=None,
     docs_url=None,
 )

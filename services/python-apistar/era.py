@@ -11,7 +11,7 @@ from uvicorn.protocols import http as uvicorn_http
 
 from protocol import WholeHead
 
-# The worker reads the protocol from there when it starts to listen.
+# The worker takes the protocol from there when it starts to listen.
 uvicorn_http.HttpProtocol = WholeHead
 
 TEXT = "text/plain; charset=utf-8"
@@ -49,7 +49,7 @@ def fibonacci(n):
 
 
 class DecodingRouter(WerkzeugRouter):
-    """Decodes paths (/%74est is /test) and rejects HEAD: uvicorn 0.0.15 leaves both to the application."""
+    """Knows that /%74est is /test, and refuses HEAD: uvicorn 0.0.15 leaves both to the application."""
 
     def lookup(self, path, method):
         if method == "HEAD":
@@ -59,7 +59,7 @@ class DecodingRouter(WerkzeugRouter):
 
 class App(ASyncIOApp):
     def exception_handler(self, exc: Exception, method: http.Method) -> http.Response:
-        """A reply to HEAD has no body."""
+        """An answer to HEAD has no body."""
         response = super().exception_handler(exc)
         if method == "HEAD":
             return http.Response(b"", response.status, {}, TEXT)

@@ -1,4 +1,4 @@
-"""A protocol for uvicorn 0.0.15, which parses a request only if its head arrives in one piece."""
+"""Delivery for uvicorn 0.0.15, which understands a request only if its head arrives in one piece."""
 
 from uvicorn.protocols.http import HttpProtocol
 
@@ -6,7 +6,7 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class WholeHead(HttpProtocol):
-    """Passes each head to the parser when it is complete."""
+    """Hands each head to the parser when it is complete."""
 
     def __init__(self, *args, **options):
         super().__init__(*args, **options)

@@ -1,4 +1,4 @@
-"""Starts uvicorn with prony's settings."""
+"""Starts uvicorn with the settings of prony."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 import uvicorn
 
 if __name__ == "__main__":
-    # uvicorn raises the signal again after its shutdown; if it were unhandled, it would become the exit code.
+    # uvicorn raises the signal again when it has stopped; unhandled, it would be the exit code.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     uvicorn.run(
         "app:app",
@@ -15,8 +15,8 @@ if __name__ == "__main__":
         port=int(os.environ.get("PORT", "8080")),
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         interface="asgi2",
-        lifespan="off",  # API Star supports only HTTP
+        lifespan="off",  # API Star knows HTTP alone
         access_log=False,
         log_level="warning",
-        timeout_graceful_shutdown=5,  # seconds; the default is to wait forever
+        timeout_graceful_shutdown=5,  # seconds; without it, a request that never ends holds the stop
     )

@@ -1,4 +1,4 @@
-"""orders, fortunes and account on Django: the entry point for gunicorn."""
+"""orders, fortunes and account on Django: the entry of gunicorn."""
 
 import io
 import os
@@ -11,7 +11,7 @@ django = get_wsgi_application()
 
 
 def app(environ, start_response):
-    # Django reads Content-Length bytes, but a chunked body has no Content-Length.
+    # Django reads as many bytes as Content-Length says, and a chunked body has none.
     if "chunked" in environ.get("HTTP_TRANSFER_ENCODING", "").lower():
         body = environ["wsgi.input"].read()
         environ["wsgi.input"] = io.BytesIO(body)

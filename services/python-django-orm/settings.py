@@ -5,12 +5,12 @@ database = urlsplit(os.environ["DATABASE_URL"])
 
 DEBUG = False
 ROOT_URLCONF = "urls"
-# The load generator sends an address as Host, not a name.
+# The load generator asks for an address, not for a name.
 ALLOWED_HOSTS = ["*"]
 APPEND_SLASH = False
 USE_TZ = True
 INSTALLED_APPS = ["shop"]
-# The middleware of `startproject` that needs neither sessions nor forms.
+# Those of `startproject` that need neither sessions nor forms.
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -25,14 +25,14 @@ DATABASES = {
         "USER": database.username,
         "PASSWORD": database.password,
         "NAME": database.path.lstrip("/"),
-        # A thread keeps its connection. Without the check, a restart of the database would fail one request per thread.
+        # A thread keeps its connection. It is tried before each request, or a restart of the database would cost one on each.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
     }
 }
 TEMPLATES = [{"BACKEND": "django.template.backends.django.DjangoTemplates", "DIRS": ["templates"]}]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
-# Only the account contract has a Redis.
+# The account contract alone has a Redis.
 if "REDIS_URL" in os.environ:
     CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",

@@ -11,9 +11,9 @@ import sequence
 settings.configure(
     DEBUG=False,
     ROOT_URLCONF=__name__,
-    # The load generator sends an address as Host, not a name.
+    # The load generator asks for an address, not for a name.
     ALLOWED_HOSTS=["*"],
-    # The middleware of `startproject` that needs neither a database nor forms.
+    # Those of `startproject` that need neither a database nor forms.
     MIDDLEWARE=[
         "django.middleware.security.SecurityMiddleware",
         "django.middleware.common.CommonMiddleware",
@@ -23,7 +23,7 @@ settings.configure(
 
 
 class LengthConverter:
-    """An integer from 0 to 10,000; other values do not match the route and get 404."""
+    """An integer from 0 to 10,000; anything else does not match the route, so it is a 404."""
 
     regex = "10000|[0-9]{1,4}"
 

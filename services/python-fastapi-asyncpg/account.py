@@ -1,4 +1,4 @@
-"""The account contract: bearer tokens, and with a cache in front of the database."""
+"""The account contract: bearer tokens, and a cache in front of the database."""
 
 from contextlib import nullcontext
 from typing import Annotated
@@ -12,7 +12,7 @@ from database import Pool
 
 router = APIRouter(prefix="/account")
 
-# Lifetime of a cached account, milliseconds.
+# Of a cached account, in milliseconds.
 LIFETIME = 1000
 
 
@@ -38,7 +38,7 @@ Cache = Annotated[Redis, Depends(redis)]
 
 
 def allowed(id: Annotated[str, Path()], authorization: Annotated[str | None, Header()] = None) -> int:
-    """The id in the path, if the token may access it."""
+    """The id of the path, if the token opens it."""
     claims = tokens.claims(authorization)
     if claims is None:
         raise HTTPException(401, headers={"WWW-Authenticate": "Bearer"})
@@ -61,7 +61,7 @@ async def get_account(id: Id, pool: Pool, cache: Cache) -> Account:
     if row is None:
         raise HTTPException(404)
     account = Account(**row)
-    # Does not overwrite what a deposit has stored meanwhile.
+    # Not in the place of what a deposit has put there meanwhile.
     await cache.set(f"account:{id}", account.model_dump_json(), px=LIFETIME, nx=True)
     return account
 
@@ -83,6 +83,6 @@ async def deposit(id: Id, request: Request, pool: Pool, cache: Cache) -> Account
         if row is None:
             raise HTTPException(404)
         account = Account(**row)
-        # While the row is locked, so that the cache receives deposits in the order of the database.
+        # While the row is locked: deposits arrive in the cache in the order of the database.
         await cache.set(f"account:{id}", account.model_dump_json(), px=LIFETIME)
     return account

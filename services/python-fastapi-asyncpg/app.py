@@ -27,7 +27,7 @@ async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         yield
 
 
-# No documentation pages.
+# Nothing but the contracts: no pages with the documentation.
 app = FastAPI(openapi_url=None, lifespan=lifespan)
 app.include_router(orders.router)
 app.include_router(fortunes.router)
@@ -39,7 +39,7 @@ async def invalid(request: Request, error: RequestValidationError) -> JSONRespon
     return JSONResponse({"detail": "bad request"}, status_code=400)
 
 
-# asyncpg raises these while the database is away. Its pool reconnects itself.
+# What asyncpg raises while the database is away. Its pool connects anew by itself.
 @app.exception_handler(OSError)
 @app.exception_handler(asyncpg.InterfaceError)
 @app.exception_handler(asyncpg.PostgresConnectionError)

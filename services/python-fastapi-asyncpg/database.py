@@ -1,4 +1,4 @@
-"""The connection pool as a dependency."""
+"""The pool of connections, as a dependency."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The fortunes contract: a page with a table, rendered by Jinja2."""
+"""The fortunes contract: a page with a table, made by Jinja2."""
 
 from fastapi import APIRouter, Request
 from fastapi.responses import HTMLResponse

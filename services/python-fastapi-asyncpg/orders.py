@@ -13,7 +13,7 @@ from database import Pool
 
 router = APIRouter(prefix="/orders")
 
-# The range of PostgreSQL's bigint.
+# What PostgreSQL's bigint holds.
 Number = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 Id = Annotated[Number, Path()]
 Status = Literal["open", "paid", "shipped", "cancelled"]
@@ -32,7 +32,7 @@ class NewLine(Json):
 
 class NewOrder(Json):
     customer_id: Number
-    # PostgreSQL cannot store NUL in a text.
+    # PostgreSQL has no text with NUL.
     note: Annotated[str, Field(pattern=r"^[^\x00]*$")] | None = None
     lines: list[NewLine]
 
@@ -94,7 +94,7 @@ async def create_order(new: NewOrder, response: Response, pool: Pool) -> Order:
 
 
 def faults(new: NewOrder, customer_is_known: bool, prices: dict[int, int]):
-    """All faults of a new order."""
+    """All that is wrong with a new order."""
     if not customer_is_known:
         yield {"field": "customerId", "code": "unknown"}
     if new.note is not None and len(new.note) > 500:
@@ -122,7 +122,7 @@ async def list_orders(
     limit: Annotated[int, Query(ge=1, le=50)] = 20,
     after: Annotated[Number, Query()] = 0,
 ) -> Page:
-    # One extra row shows whether there is a next page.
+    # One more than asked for tells whether there is a next page.
     rows = await pool.fetch(
         "select * from orders where customer_id = $1::bigint and id > $2 order by id limit $3",
         customer,
@@ -165,7 +165,7 @@ async def delete_order(id: Id, pool: Pool) -> None:
 
 
 async def find(database: asyncpg.Pool | asyncpg.Connection, id: int) -> Order:
-    # One statement: with two, a deletion in between would give an order without lines.
+    # In one statement: between two, a deletion would leave an order without lines.
     rows = await database.fetch(
         "select o.*, l.product_id, l.quantity, l.price_cents from orders o join order_line l on l.order_id = o.id"
         " where o.id = $1 order by l.line",

@@ -1,4 +1,4 @@
-"""Starts uvicorn with prony's settings."""
+"""Starts uvicorn with the settings of prony."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import uvicorn
 import settings
 
 if __name__ == "__main__":
-    # uvicorn raises the signal again after its shutdown; if it were unhandled, it would become the exit code.
+    # uvicorn raises the signal again when it has stopped; unhandled, it would be the exit code.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     uvicorn.run(
         "app:app",
@@ -18,5 +18,5 @@ if __name__ == "__main__":
         workers=settings.WORKERS,
         access_log=False,
         log_level="warning",
-        timeout_graceful_shutdown=5,  # seconds; the default is to wait forever
+        timeout_graceful_shutdown=5,  # seconds; without it, a request that never ends holds the stop
     )

@@ -1,12 +1,12 @@
-"""Settings from the environment, and the division of connections among processes."""
+"""What the environment says, and how the connections are shared out."""
 
 import os
 
 DATABASE_URL = os.environ["DATABASE_URL"]
 _pool = int(os.environ.get("DATABASE_POOL", "16"))
-# Each process has its own pool, with at least one connection.
+# Each process has a pool of its own, of one connection at least.
 WORKERS = min(int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))), _pool)
 CONNECTIONS = _pool // WORKERS
 
-# Only for the account contract.
+# For the account contract alone.
 REDIS_URL = os.environ.get("REDIS_URL")

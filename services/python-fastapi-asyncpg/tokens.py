@@ -1,15 +1,15 @@
-"""Bearer tokens and their keys."""
+"""Bearer tokens: who signs them, and for whom."""
 
 import os
 
 import jwt
 
-# Each algorithm has its own key: a public key must not be used as a secret.
+# Each algorithm has a key of its own: a public key is never taken for a secret.
 KEYS = {"HS256": os.environ.get("JWT_SECRET"), "ES256": os.environ.get("JWT_PUBLIC_KEY")}
 
 
 def claims(authorization: str | None) -> dict | None:
-    """The claims of the token in an Authorization header, if it is valid."""
+    """What the token of an Authorization header claims, if it is valid."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer":
         return None
@@ -28,5 +28,5 @@ def claims(authorization: str | None) -> dict | None:
 
 
 def may(claims: dict, id: str) -> bool:
-    """Whether these claims give access to an account."""
+    """Whether these claims open an account."""
     return claims["sub"] == id or "admin" in str(claims.get("scope", "")).split()

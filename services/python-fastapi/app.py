@@ -16,7 +16,7 @@ import person
 import room
 import upload
 
-# No documentation pages.
+# Nothing but the contracts: no pages with the documentation.
 app = FastAPI(openapi_url=None)
 app.include_router(person.router)
 app.include_router(catalog.router)
@@ -36,7 +36,7 @@ async def invalid(request: Request, error: RequestValidationError) -> PlainTextR
 
 @app.exception_handler(ClientDisconnect)
 async def gone(request: Request, error: ClientDisconnect) -> Response:
-    """Has no recipient; without it, each disconnect would log a stack trace."""
+    """Nobody hears it; without it, a client that leaves is a page in the log."""
     return Response(status_code=400)
 
 

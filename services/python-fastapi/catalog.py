@@ -1,4 +1,4 @@
-"""The items of the catalog contract, compressed if the client accepts it."""
+"""The items of the catalog contract, compressed for who asks for it."""
 
 from typing import Annotated
 
@@ -12,7 +12,7 @@ from items import item
 
 
 class Compressed(APIRoute):
-    """The middleware is only for these routes; otherwise it would change all other replies, too."""
+    """With the middleware for these routes alone: it would touch the replies of all others, too."""
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         await GZipMiddleware(super().handle)(scope, receive, send)

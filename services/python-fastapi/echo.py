@@ -1,4 +1,4 @@
-"""Echoes each WebSocket message."""
+"""Each message of a WebSocket comes back."""
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
@@ -16,4 +16,4 @@ async def echo(socket: WebSocket) -> None:
             else:
                 await socket.send_bytes(message["bytes"])
     except WebSocketDisconnect:
-        pass  # the client disconnected before its reply
+        pass  # the client left before it had its reply

@@ -1,4 +1,4 @@
-"""The numbered events of the contract, each sent when it is due."""
+"""The numbered events of the contract, each sent when its time has come."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ async def events(
     count: Annotated[int, Query(ge=1, le=10_000)],
     gap_us: Annotated[int, Query(ge=0, le=1_000_000)],
 ) -> StreamingResponse:
-    # Starlette cancels the generator when the client disconnects.
+    # Starlette cancels the generator when the client leaves.
     return StreamingResponse(
         ticks(count, gap_us / 1e6),
         media_type="text/event-stream",
@@ -33,7 +33,7 @@ async def ticks(count: int, gap: float) -> AsyncIterator[str]:
 
 
 async def pause(seconds: float) -> None:
-    """uvloop rounds to whole milliseconds, so asyncio.sleep may return early."""
+    """uvloop rounds to whole milliseconds: asyncio.sleep alone may be early."""
     end = monotonic() + seconds
     while (rest := end - monotonic()) > 0:
         await asyncio.sleep(max(rest, 0.001))

@@ -1,4 +1,4 @@
-"""The persons of the person contract."""
+"""The people of the person contract."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""Each message of a member goes to all members of its room. Rooms are in the memory of one process."""
+"""What one member of a room says, all of its members hear. Rooms are in the memory of one process."""
 
 import asyncio
 
 from fastapi import APIRouter, WebSocket, WebSocketDisconnect
 
-# Messages queued for a slow member; if the queue is full, the member is dropped.
+# Messages that wait for a member who reads slowly; with one more it is dropped.
 QUEUE_LENGTH = 256
 
 router = APIRouter()
@@ -24,7 +24,7 @@ class Member:
             else:
                 await self.socket.send_bytes(message)
 
-    def deliver(self, message: str | bytes) -> None:
+    def hear(self, message: str | bytes) -> None:
         try:
             self.queue.put_nowait(message)
         except asyncio.QueueFull:
@@ -45,7 +45,7 @@ class Rooms:
 
     def say(self, room: str, message: str | bytes) -> None:
         for member in self.members[room]:
-            member.deliver(message)
+            member.hear(message)
 
 
 rooms = Rooms()
@@ -65,7 +65,7 @@ async def attend(socket: WebSocket, name: str) -> None:
     listening = asyncio.create_task(listen(socket, name))
     tasks = listening, member.writing
     try:
-        # The member has left, or reads too slowly.
+        # It left, or reads too slowly.
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         rooms.leave(name, member)

@@ -1,4 +1,4 @@
-"""Starts uvicorn with prony's settings."""
+"""Starts uvicorn with the settings of prony."""
 
 import os
 import signal
@@ -7,7 +7,7 @@ import sys
 import uvicorn
 
 if __name__ == "__main__":
-    # uvicorn raises the signal again after its shutdown; if it were unhandled, it would become the exit code.
+    # uvicorn raises the signal again when it has stopped; unhandled, it would be the exit code.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     uvicorn.run(
         "app:app",
@@ -16,6 +16,6 @@ if __name__ == "__main__":
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         access_log=False,
         log_level="warning",
-        ws_per_message_deflate=False,  # WebSocket messages are not compressed
-        timeout_graceful_shutdown=5,  # seconds; the default is to wait forever
+        ws_per_message_deflate=False,  # messages of a WebSocket go as they are
+        timeout_graceful_shutdown=5,  # seconds; without it, a request that never ends holds the stop
     )

@@ -1,4 +1,4 @@
-"""The upload contract: a body is counted and hashed as it arrives."""
+"""The upload contract: a body is counted and hashed as it comes."""
 
 import hashlib
 
@@ -19,7 +19,7 @@ class Upload(BaseModel):
 async def upload(request: Request) -> Upload:
     digest = hashlib.sha256()
     received = 0
-    # The rest of a large body is read to keep the connection usable.
+    # What is too much is read all the same, and so the connection goes on.
     async for piece in request.stream():
         received += len(piece)
         if received <= MOST:

@@ -7,9 +7,9 @@ from werkzeug.routing import BaseConverter
 
 
 class Length(BaseConverter):
-    """An integer from 0 to 10,000: other values do not match the route and get 404."""
+    """An integer from 0 to 10,000: anything else does not match the route, so it is a 404."""
 
-    # Werkzeug 0.14 ends its pattern with "$", which accepts a final newline.
+    # Werkzeug 0.14 ends its pattern with "$", which lets a final newline through.
     regex = r"(?:10000|[0-9]{1,4})(?!\n)"
     to_python = int
 
@@ -47,7 +47,7 @@ def fibonacci(n):
 
 @app.route("/")
 def snoop():
-    # WSGI has each name once, with values joined by a comma.
+    # WSGI hands over each name once, its values joined with a comma.
     lines = "\n".join(
         "HEADER: {} = {}".format(escape(name.lower()), escape(value))
         for name, value in request.headers.items()

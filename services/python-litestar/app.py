@@ -26,5 +26,5 @@ async def fib(n: Length) -> str:
     return sequence.fib(int(n))
 
 
-# No documentation pages.
+# Nothing but the contracts: no pages with the documentation.
 app = Litestar([hello, count, fib], openapi_config=None)

@@ -30,7 +30,7 @@ def fib(request: Request):
 
 @app.get("/*path")
 def unescaped(request: Request):
-    """Robyn compares raw paths, but /api/%74est names the same resource as /api/test."""
+    """Robyn compares paths as they were sent, but /api/%74est names the same resource as /api/test."""
     path = unquote(request.url.path)
     if path == "/api/test":
         return greeting()

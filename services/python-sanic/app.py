@@ -9,7 +9,7 @@ from sanic.router import Router
 
 
 class DecodingRouter(Router):
-    """Sanic compares raw paths; this router decodes them: /%74est is /test."""
+    """Sanic compares paths as they were sent: this one knows that /%74est is /test."""
 
     def get(self, path, method, host):
         return super().get(unquote(path), method, host)
@@ -17,11 +17,11 @@ class DecodingRouter(Router):
 
 app = Sanic("service", router=DecodingRouter())
 app.config.ACCESS_LOG = False
-app.config.REQUEST_MAX_HEADER_SIZE = 64 * 1024  # the default of 8 KiB is small for 100 headers
+app.config.REQUEST_MAX_HEADER_SIZE = 64 * 1024  # the default of 8 KiB is tight for 100 headers
 app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 5.0
 
-# An integer from 0 to 10,000: other values do not match the route and get 404.
-# Sanic ends its pattern with "$", which accepts a final newline.
+# An integer from 0 to 10,000: anything else does not match the route, so it is a 404.
+# Sanic ends its pattern with "$", which lets a final newline through.
 N = r"<n:(?P<n>10000|[0-9]{1,4})(?!\n)>"
 
 
@@ -61,7 +61,7 @@ if __name__ == "__main__":
     app.run(
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
-        backlog=2048,  # hundreds of connections may be opened at once; the default is about 100
+        backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         motd=False,
     )

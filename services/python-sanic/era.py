@@ -1,4 +1,4 @@
-"""hello and sequence on Sanic 0.7, which does not keep repeated headers."""
+"""hello and sequence on Sanic 0.7, which keeps no list of the headers as they were sent."""
 
 import os
 from urllib.parse import unquote
@@ -12,7 +12,7 @@ from protocol import InTurn
 
 
 class DecodingRouter(Router):
-    """Sanic compares raw paths; this router decodes them: /%74est is /test."""
+    """Sanic compares paths as they were sent: this one knows that /%74est is /test."""
 
     def _get(self, url, method, host):
         return super()._get(unquote(url), method, host)
@@ -22,14 +22,14 @@ app = Sanic("service", router=DecodingRouter())
 app.config.KEEP_ALIVE_TIMEOUT = 75  # seconds; the default is 5
 app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 5.0
 
-# An integer from 0 to 10,000: other values do not match the route and get 404.
-# Sanic ends its pattern with "$", which accepts a final newline.
+# An integer from 0 to 10,000: anything else does not match the route, so it is a 404.
+# Sanic ends its pattern with "$", which lets a final newline through.
 N = r"<n:(?:10000|[0-9]{1,4})(?!\n)>"
 
 
 @app.exception(SanicException)
 def refuse(request, exception):
-    """Like Sanic's handler, but without logging and without a body for HEAD."""
+    """Like Sanic's own handler, but it logs nothing and gives HEAD no body."""
     body = "" if request is not None and request.method == "HEAD" else str(exception)
     return text(body, status=exception.status_code)
 
@@ -61,7 +61,7 @@ if __name__ == "__main__":
     app.run(
         host=os.environ.get("HOST", "127.0.0.1"),
         port=int(os.environ.get("PORT", "8080")),
-        backlog=2048,  # hundreds of connections may be opened at once; the default is about 100
+        backlog=2048,  # hundreds of connections may come at once; the default is about a hundred
         workers=int(os.environ.get("WORKERS") or len(os.sched_getaffinity(0))),
         protocol=InTurn,
         access_log=False,

@@ -1,4 +1,4 @@
-"""A protocol for Sanic 0.7, which mixes up requests that arrive in one packet."""
+"""Delivery for Sanic 0.7, which mixes up requests that arrive in one packet."""
 
 from sanic.server import HttpProtocol
 
@@ -6,7 +6,7 @@ END_OF_HEAD = b"\r\n\r\n"
 
 
 class InTurn(HttpProtocol):
-    """Passes one request at a time to the parser; further data waits for the reply."""
+    """Hands the parser one request at a time; what follows waits for the answer."""
 
     def __init__(self, **options):
         super().__init__(**options)

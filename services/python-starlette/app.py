@@ -37,7 +37,7 @@ async def echo(socket: WebSocket) -> None:
             else:
                 await socket.send_bytes(message["bytes"])
     except WebSocketDisconnect:
-        pass  # the client disconnected before its reply
+        pass  # the client left before it had its reply
 
 
 app = Starlette(
@@ -49,5 +49,5 @@ app = Starlette(
         WebSocketRoute("/ws/room/{name}", room.room),
     ]
 )
-# The contracts require exact paths.
+# A path is exact in the contracts.
 app.router.redirect_slashes = False

@@ -1,4 +1,4 @@
-"""Each message of a member goes to all members of its room. Rooms are in the memory of one process."""
+"""What one member of a room says, all of its members hear. Rooms are in the memory of one process."""
 
 import asyncio
 from collections.abc import Iterable
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from starlette.types import Message
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-# Messages queued for a slow member; if the queue is full, the member is dropped.
+# Messages that wait for a member who reads slowly; with one more it is dropped.
 QUEUE_LENGTH = 256
 
 rooms: dict[str, dict[asyncio.Queue[Message], asyncio.Task]] = {}
@@ -35,7 +35,7 @@ async def room(socket: WebSocket) -> None:
     writing = members[queue] = asyncio.create_task(write(socket, queue))
     reading = asyncio.create_task(read(socket, members))
     try:
-        # The member has left, or reads too slowly.
+        # It left, or reads too slowly.
         await asyncio.wait((reading, writing), return_when=asyncio.FIRST_COMPLETED)
     finally:
         del members[queue]

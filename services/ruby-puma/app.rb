@@ -35,7 +35,7 @@ class App
     [status, { "content-type" => type, "content-length" => body.bytesize.to_s }, [body]]
   end
 
-  # Rack has each name once, as in CGI, with values joined by a comma.
+  # Rack has each name once, its values joined with a comma, in the manner of CGI.
   def snoop(env)
     lines = env.filter_map do |key, value|
       name = key.delete_prefix("HTTP_") if key.start_with?("HTTP_")

@@ -11,7 +11,7 @@ class App < Rails::Application
   config.eager_load = true
   config.consider_all_requests_local = false
   config.secret_key_base = "nothing is signed here"
-  # By default, production logs each request.
+  # Production writes lines per request unless it is told otherwise.
   config.logger = Logger.new($stderr, level: Logger::FATAL)
   config.log_level = :fatal
   config.middleware.insert 0, PlainPath

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# The router compares raw paths, but /api/%74est names the same resource as /api/test.
+# The router compares paths as they were sent, but /api/%74est names the same resource as /api/test.
 class PlainPath
   def initialize(app)
     @app = app

@@ -7,10 +7,10 @@ require_relative "orders"
 
 # orders and fortunes, as a modular Sinatra application.
 class App < Sinatra::Base
-  # No log line for each request, and no error page with a stack trace.
+  # No line per request, and no page with a stack for an error.
   set :environment, :production
   disable :logging, :static, :dump_errors
-  # Escapes all output.
+  # All that a page shows is escaped.
   set :erb, escape_html: true
 
   error(PG::ConnectionBad, PG::UnableToSend, PG::AdminShutdown, PG::CannotConnectNow) { halt 503 }
@@ -82,12 +82,12 @@ class App < Sinatra::Base
     json(order)
   end
 
-  # Not Sinatra's `etag`, which would evaluate the condition itself.
+  # Not Sinatra's own `etag`, which would answer the condition by itself.
   def etag_of(order)
     headers "ETag" => %("#{order[:version]}")
   end
 
-  # A parameter that is a number in the range of PostgreSQL's bigint.
+  # A parameter that is a number, as PostgreSQL's bigint holds it.
   def number(name)
     params[name].to_i if params[name].to_s.match?(/\A[0-9]{1,18}\z/)
   end

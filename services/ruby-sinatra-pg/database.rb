@@ -3,9 +3,9 @@
 require "io/wait"
 require "pg"
 
-# One connection per thread, opened on first use and after a failure.
+# A connection for each thread, which is opened when it is first used and after it broke.
 module Database
-  # Executes a query with parameters; values in the rows have Ruby types.
+  # A query, its parameters, and rows whose values have the types of Ruby.
   def self.query(sql, *values)
     connection.exec_params(sql, values).to_a
   end
@@ -23,7 +23,7 @@ module Database
     Thread.current.thread_variable_set(:database, connect)
   end
 
-  # PostgreSQL sends unsolicited data only when it closes the connection.
+  # PostgreSQL says nothing of itself but that it ends.
   def self.usable?(connection)
     connection.status == PG::CONNECTION_OK &&
       (connection.transaction_status != PG::PQTRANS_IDLE || connection.socket_io.wait_readable(0).nil?)

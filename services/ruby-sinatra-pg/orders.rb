@@ -3,13 +3,13 @@
 require "json"
 require_relative "database"
 
-# A shop's orders in the database.
+# A shop's orders, as the database has them.
 module Orders
   TRANSITIONS = { "open" => %w[paid cancelled], "paid" => %w[shipped cancelled], "shipped" => [], "cancelled" => [] }.freeze
 
-  # The requested order.
+  # What a client asks for.
   New = Struct.new(:customer, :note, :lines) do
-    # nil if it is not a valid order.
+    # nil for what is no order.
     def self.parse(text)
       body = JSON.parse(text)
       return unless body.is_a?(Hash) && body["lines"].is_a?(Array)
@@ -25,7 +25,7 @@ module Orders
       value.is_a?(Integer) && value.bit_length < 64
     end
 
-    # All faults.
+    # All that is wrong with it.
     def faults(customer_is_known, prices)
       faults = []
       faults << ["customerId", "unknown"] unless customer_is_known
@@ -41,12 +41,12 @@ module Orders
 
   module_function
 
-  # A text that PostgreSQL can store.
+  # A text as PostgreSQL can store it.
   def text?(value)
     value.is_a?(String) && value.valid_encoding? && !value.include?("\0")
   end
 
-  # The requested status, or nil.
+  # The status that the body of a change asks for, or nil.
   def status(text)
     body = JSON.parse(text)
     body["status"] if body.is_a?(Hash) && text?(body["status"])
@@ -58,7 +58,7 @@ module Orders
     Database.query("select from customer where id = $1::bigint", order.customer).any?
   end
 
-  # The prices of the existing products.
+  # The prices of those of its products that there are.
   def prices(order)
     ids = order.lines.map { |line| line["productId"] }.uniq
     Database.query("select id, price_cents from product where id = any($1::bigint[])", ids).to_h(&:values)
@@ -79,7 +79,7 @@ module Orders
     whole(row, lines)
   end
 
-  # One statement: with two, a deletion in between would give an order without lines.
+  # In one statement: between two, a deletion would leave an order without lines.
   def find(id)
     rows = Database.query(<<~SQL, id)
       select o.*, l.product_id, l.quantity, l.price_cents
@@ -89,7 +89,7 @@ module Orders
   end
 
   def list(customer, after, limit)
-    # One extra row shows whether there is a next page.
+    # One more than asked for tells whether there is a next page.
     rows = Database.query(<<~SQL, customer, after, limit + 1)
       select * from orders where customer_id = $1::bigint and id > $2 order by id limit $3
     SQL
@@ -97,7 +97,7 @@ module Orders
     { items: items, next: rows.length > limit ? items.last[:id] : nil }
   end
 
-  # Locks the row until the end of the transaction.
+  # Nobody else changes it until the end of the transaction.
   def lock(id)
     Database.query("select status, version from orders where id = $1 for update", id).first
   end

@@ -2,7 +2,7 @@
 
 require "puma/client"
 
-# Puma 5.6 treats data after a body as part of it: the next request would be lost.
+# Puma 5.6 takes what follows a body on the connection for a part of it: the next request would be lost.
 module Pipelining
   private
 

@@ -11,10 +11,10 @@ processes = [Integer(ENV.fetch("WORKERS", Etc.nprocessors)), connections].min
 workers processes
 threads connections / processes, connections / processes
 preload_app!
-# Seconds; with the default of 20, a slow load loses its connections.
+# Seconds; the default of 20 closes the connections of a slow load.
 persistent_timeout 75
-# Seconds; an incomplete request would delay the shutdown for longer.
+# Seconds; a request that is left half-sent does not hold up the stop for longer.
 force_shutdown_after 5
-# A shutdown by signal is not a failure.
+# A stop by signal is no failure.
 raise_exception_on_sigterm false
 log_requests false

@@ -5,7 +5,7 @@ require_relative "numbers"
 
 # hello and sequence, as a modular Sinatra application.
 class App < Sinatra::Base
-  # No log line for each request, and no error page with a stack trace.
+  # No line per request, and no page with a stack for an error.
   set :environment, :production
   disable :logging, :static
 

@@ -1,7 +1,7 @@
 fn main() -> std::io::Result<()> {
     tonic_prost_build::configure()
         .build_client(false)
-        // The persons are read from JSON.
+        // The people are read from JSON.
         .type_attribute(
             ".prony.person",
             "#[derive(serde::Deserialize)] #[serde(rename_all = \"camelCase\")]",

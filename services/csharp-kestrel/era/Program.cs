@@ -6,7 +6,7 @@ using Microsoft.AspNetCore.Server.Kestrel.Transport.Abstractions.Internal;
 
 namespace Service
 {
-    /// <summary>hello, sequence and snoop on Kestrel with libuv, whose threads also run the requests.</summary>
+    /// <summary>hello, sequence and snoop on Kestrel with libuv, whose threads run the requests too.</summary>
     public static class Program
     {
         public static void Main()
@@ -20,7 +20,7 @@ namespace Service
                 .UseKestrel(options =>
                 {
                     options.Listen(host, port);
-                    // The default of 100 is too small for 100 headers and Host.
+                    // The default, 100, has no room for Host beside 100 headers.
                     options.Limits.MaxRequestHeaderCount = 200;
                     options.ApplicationSchedulingMode = SchedulingMode.Inline;
                 })

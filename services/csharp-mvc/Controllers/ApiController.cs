@@ -7,7 +7,7 @@ namespace Service.Controllers
     [ApiController]
     public class ApiController : ControllerBase
     {
-        /// <summary>An integer from 0 to 10,000: other values do not match the route and get 404.</summary>
+        /// <summary>An integer from 0 to 10,000: anything else does not match the route, so it is a 404.</summary>
         private const string N = @"{n:regex(^(10000|[[0-9]]{{1,4}})\z)}";
 
         [HttpGet("/api/test")]

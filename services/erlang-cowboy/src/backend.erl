@@ -1,4 +1,4 @@
-%% Keep-alive connections to the backend: one pool per scheduler, so that schedulers do not wait for each other.
+%% The connections to the backend that are kept open: a pool for each scheduler, so that schedulers do not wait for each other.
 -module(backend).
 -behaviour(gen_server).
 -export([start_link/2, take/0, renew/1, give/1, close/1]).
@@ -12,16 +12,16 @@ start_link(Host, Port) ->
     Pools = lists:map(Start, lists:seq(1, erlang:system_info(schedulers))),
     persistent_term:put(?MODULE, list_to_tuple(Pools)).
 
-%% An idle connection from the pool of the calling scheduler, or a new one.
+%% A connection that was kept, or a new one, out of the pool of the scheduler that asks.
 take() ->
     Pool = element(erlang:system_info(scheduler_id), persistent_term:get(?MODULE)),
     {Age, Connection} = gen_server:call(Pool, take),
     {Age, {Pool, Connection}}.
 
-%% Replaces a closed connection.
+%% A new connection in place of one that was closed.
 renew({Pool, _}) -> {new, {Pool, gen_server:call(Pool, open)}}.
 
-%% Returns a connection to the pool.
+%% Gives a connection back, to be kept.
 give({Pool, Connection}) -> gen_server:cast(Pool, {give, Connection}).
 
 close({_, Connection}) -> gun:close(Connection).
@@ -42,10 +42,10 @@ handle_info(_, State) ->
 connect(Host, Port) ->
     {ok, Connection} = gun:open(Host, Port, #{
         protocols => [http],
-        %% Gun must not reconnect: a new connection is opened when one is needed.
+        %% A connection that is closed is over; who needs one opens another.
         retry => 0,
         transport_opts => [{nodelay, true}],
-        %% By default Gun sends empty lines as keep-alive.
+        %% By default Gun sends an empty line now and then.
         http_opts => #{keepalive => infinity}
     }),
     monitor(process, Connection),

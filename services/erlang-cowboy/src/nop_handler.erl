@@ -1,4 +1,4 @@
-%% GET is answered by the relay itself; other methods are relayed.
+%% What the relay answers itself; anything else but GET is relayed.
 -module(nop_handler).
 -behaviour(cowboy_handler).
 -export([init/2]).

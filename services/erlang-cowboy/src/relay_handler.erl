@@ -1,4 +1,4 @@
-%% The JSON filter: messages go to the backend, except those that are dropped or malformed.
+%% The JSON filter: messages go to the backend, but for those that are dropped or are no JSON.
 -module(relay_handler).
 -behaviour(cowboy_handler).
 -export([init/2]).
@@ -50,7 +50,7 @@ relay({Age, Kept = {_, Connection}}, Body, Req = #{method := Method}) ->
             backend:close(Kept),
             answer(504, Req);
         {error, _} when Age =:= kept ->
-            %% The backend may close an idle connection just when it is used.
+            %% The backend may close a kept connection in the moment in which it is used.
             relay(backend:renew(Kept), Body, Req);
         {error, _} ->
             answer(502, Req);
@@ -81,7 +81,7 @@ pass_body(Kept = {_, Connection}, Stream, Req) ->
             backend:give(Kept),
             Req;
         {error, _} ->
-            %% A truncated reply must not look complete, so this process exits, which closes the connection.
+            %% Half a reply must not look like a whole one: the end of this process closes the connection.
             backend:close(Kept),
             exit({shutdown, half_a_reply})
     end.
@@ -92,7 +92,7 @@ target(#{path := Path, qs := Query}) -> [Path, $?, Query].
 to_backend(Req) ->
     maps:to_list(maps:remove(<<"content-length">>, end_to_end(cowboy_req:headers(Req)))).
 
-%% Cowboy takes a map, so repeated headers are joined, except cookies, which it writes separately.
+%% Cowboy takes a map: what is there twice is joined, but for cookies, which it writes one by one.
 from_backend(Headers) ->
     Add = fun
         ({<<"set-cookie">>, Value}, Map) ->
@@ -102,7 +102,7 @@ from_backend(Headers) ->
     end,
     end_to_end(lists:foldl(Add, #{}, Headers)).
 
-%% Removes the hop-by-hop headers (RFC 9110, 7.6.1).
+%% Without the headers of one connection alone (RFC 9110, 7.6.1).
 end_to_end(Headers) ->
     Connection = iolist_to_binary(maps:get(<<"connection">>, Headers, <<>>)),
     Named = [string:trim(Name) || Name <- string:lexemes(string:lowercase(Connection), ",")],

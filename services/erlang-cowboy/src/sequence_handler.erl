@@ -11,7 +11,7 @@ init(Req = #{method := Method}, Operation) when Method =:= <<"GET">>; Method =:=
 init(Req, Operation) ->
     {ok, cowboy_req:reply(405, Req), Operation}.
 
-%% The route matches only integers from 0 to ?LARGEST_N; other values are unknown paths.
+%% The route matches integers from 0 to ?LARGEST_N alone; what else stands there is an unknown path.
 to_n(forward, Text) ->
     case re:run(Text, "^[0-9]{1,5}$", [dollar_endonly]) =/= nomatch andalso binary_to_integer(Text) of
         N when is_integer(N), N =< ?LARGEST_N -> {ok, N};

@@ -7,16 +7,16 @@ start() ->
     {ok, Address} = inet:parse_address(os:getenv("HOST", "127.0.0.1")),
     Port = list_to_integer(os:getenv("PORT", "8080")),
     Transport = #{
-        %% 1024 by default; further connections would wait until others end.
+        %% 1024 by default; more connections would wait for others to end.
         max_connections => infinity,
-        %% Thousands of connections may be opened at the same time; the default is 1024.
+        %% Thousands of connections may come at the same moment; 1024 is the default.
         socket_opts => [{ip, Address}, {port, Port}, {backlog, 4096}]
     },
     Protocol = #{
         env => #{dispatch => cowboy_router:compile([{'_', routes(os:getenv("BACKEND_URL"))}])},
         %% By default a connection is closed after 1000 requests.
         max_keepalive => 1000000000,
-        %% 100 by default, including Host.
+        %% 100 by default, Host among them.
         max_headers => 200
     },
     {ok, _} = cowboy:start_clear(http, Transport, Protocol).

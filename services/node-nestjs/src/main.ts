@@ -4,12 +4,12 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { AppModule } from './app.module.js';
 import { start } from './cluster.cjs';
 
-// The time for requests in flight after SIGTERM.
+// What requests in flight get to end after SIGTERM.
 const GRACE_MS = 2000;
 
 start(async () => {
   const app = await NestFactory.create<NestFastifyApplication>(AppModule, new FastifyAdapter(), {
-    // Logs neither at startup nor for each request.
+    // Nothing at the start and nothing per request.
     logger: ['error', 'fatal'],
   });
   process.on('SIGTERM', () => {

@@ -10,12 +10,12 @@ from django.views.decorators.http import require_POST, require_safe
 from . import tokens
 from .models import Account
 
-# Lifetime of a cached account, seconds.
+# Of a cached account, in seconds.
 LIFETIME = 1
 
 
 def with_token(view):
-    """Allows only users who may access the account in the path."""
+    """Lets through who may see the account of the path."""
 
     def checked(request, id):
         claims = tokens.claims(request.headers.get("Authorization"))
@@ -39,7 +39,7 @@ def account(request, id):
         if row is None:
             return HttpResponse(status=404)
         found = as_json(row)
-        # Does not overwrite what a deposit has stored meanwhile.
+        # Not in the place of what a deposit has put there meanwhile.
         cache.add(id, found, LIFETIME)
     return JsonResponse(found)
 
@@ -59,7 +59,7 @@ def deposits(request, id):
     if not Account.objects.filter(id=id).update(balance_cents=F("balance_cents") + amount):
         return HttpResponse(status=404)
     deposited = as_json(Account.objects.get(id=id))
-    # While the row is locked, so that the cache receives deposits in the order of the database.
+    # While the row is locked: deposits arrive in the cache in the order of the database.
     cache.set(id, deposited, LIFETIME)
     return JsonResponse(deposited, status=201)
 

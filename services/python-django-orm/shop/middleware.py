@@ -3,7 +3,7 @@ from django.http import JsonResponse
 
 
 class DatabaseAway:
-    """Replies with 503 while the database is away."""
+    """While the database is away, the answer is 503."""
 
     def __init__(self, get_response):
         self.get_response = get_response

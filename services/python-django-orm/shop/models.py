@@ -36,7 +36,7 @@ class Order(models.Model):
 
 class OrderLine(models.Model):
     pk = models.CompositePrimaryKey("order_id", "line")
-    # The database deletes the lines together with their order.
+    # The database deletes the lines of an order with it.
     order = models.ForeignKey(Order, models.DO_NOTHING, related_name="lines")
     line = models.IntegerField()
     product = models.ForeignKey(Product, models.DO_NOTHING)

@@ -39,7 +39,7 @@ class NewOrder:
         )
 
     def faults(self, customer_is_known, products):
-        """All faults."""
+        """All that is wrong with it."""
         if not customer_is_known:
             yield {"field": "customerId", "code": "unknown"}
         if self.note is not None and len(self.note) > 500:
@@ -60,7 +60,7 @@ class Orders(View):
         after = reading.parameter(request, "after", "0")
         if not 1 <= limit <= 50:
             raise BadRequest
-        # One extra row shows whether there is a next page.
+        # One more than asked for tells whether there is a next page.
         found = list(Order.objects.filter(customer=customer, id__gt=after).order_by("id")[: limit + 1])
         page = found[:limit]
         return JsonResponse(

@@ -1,4 +1,4 @@
-"""Values from requests. A value of the wrong type is a 400."""
+"""What requests hold. What is no value of the right kind is a 400."""
 
 import json
 
@@ -21,7 +21,7 @@ def of_type(value, kind):
 
 
 def text(value):
-    """A text that PostgreSQL can store: without NUL and without lone surrogates."""
+    """A text as PostgreSQL can store it: without NUL and without halves of surrogate pairs."""
     try:
         if b"\0" in of_type(value, str).encode():
             raise BadRequest

@@ -42,7 +42,7 @@ pub async fn create(pool: Data<Pool>, draft: Json<Draft>) -> Result<HttpResponse
     Ok(tagged(response, &order))
 }
 
-/// The framework's configuration answers an id that is not an integer with 404.
+/// An id that is no integer is 404, by the framework's own configuration.
 #[get("/orders/{id}")]
 pub async fn get(pool: Data<Pool>, id: Path<i64>) -> Result<HttpResponse> {
     Ok(tagged(HttpResponse::Ok(), &orders::get(&pool, *id).await?))

@@ -4,7 +4,7 @@ use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReaso
 
 const LONGEST_MESSAGE: usize = 1 << 20;
 
-/// Echoes each message.
+/// Each message comes back.
 #[get("/ws/echo")]
 pub async fn echo(request: HttpRequest, body: Payload) -> Result<HttpResponse> {
     let (response, session, messages) = actix_ws::handle(&request, body)?;
@@ -34,7 +34,7 @@ async fn talk(mut session: Session, mut messages: AggregatedMessageStream) {
     let _ = session.close(reason).await;
 }
 
-/// Why the received data is not a valid message.
+/// Why what came is no message.
 fn refusal(error: &ProtocolError) -> CloseReason {
     match error {
         // A text that is not UTF-8.

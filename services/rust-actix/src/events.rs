@@ -18,7 +18,7 @@ pub struct Asked {
     gap_us: u64,
 }
 
-/// Numbered events, each when it is due. The stream is dropped when the client disconnects.
+/// Numbered events, each when its time has come. The stream is dropped when the client leaves.
 #[get("/events")]
 pub async fn events(asked: Query<Asked>) -> Result<HttpResponse> {
     let Asked { count, gap_us } = asked.into_inner();

@@ -32,7 +32,7 @@ async fn main() -> std::io::Result<()> {
             .service(echo::echo)
     })
     .workers(workers)
-    // Requests in flight get two seconds; the default is thirty.
+    // Requests in flight get two seconds to end, not thirty.
     .shutdown_timeout(2)
     .bind((setting("HOST", "127.0.0.1"), port))?
     .run()

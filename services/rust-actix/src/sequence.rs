@@ -6,7 +6,7 @@ use num_bigint::BigUint;
 
 const LARGEST_N: u32 = 10_000;
 
-/// n, or 400 if it is not an integer from 0 to `LARGEST_N`.
+/// n, or 400 for what is not an integer from 0 to `LARGEST_N`.
 fn parse(n: &str) -> Result<u32> {
     let refused = || ErrorBadRequest("n must be an integer from 0 to 10000");
     // The standard parser would accept a leading plus.

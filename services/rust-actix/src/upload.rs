@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 const LARGEST: usize = 20 << 20;
 
-/// The part of a body that is too large that is read and discarded: a client that is still sending may not read yet.
+/// A client that is still sending may not listen yet: so much of a body that is too large is read and dropped.
 const PATIENCE: usize = 2 * LARGEST;
 
 #[derive(Serialize)]

@@ -14,7 +14,7 @@ use tokio_postgres::types::ToSql;
 use crate::orders::Refusal;
 use crate::tokens::Tokens;
 
-/// The lifetime of a cached account.
+/// How long a cached account lives.
 const LIFETIME_MS: u64 = 1000;
 const LARGEST_DEPOSIT: i64 = 1_000_000;
 
@@ -39,10 +39,10 @@ struct Deposit {
     amount_cents: i64,
 }
 
-/// The routes of accounts; the cache is connected on demand.
+/// The routes of accounts; the cache is connected when it is needed.
 pub fn routes(pool: Pool, cache: &str) -> Router {
     let cache = redis::Client::open(cache).expect("REDIS_URL is valid");
-    // A request does not wait for a cache that is away.
+    // A request does not wait until a cache that is away comes back.
     let config = ConnectionManagerConfig::new().set_number_of_retries(1);
     let accounts = Accounts {
         pool,
@@ -82,7 +82,7 @@ async fn deposit(
 }
 
 impl Accounts {
-    /// Whether a request may access the account, or its error reply.
+    /// Whether a request may work on the account, or what it gets instead.
     fn authorize(&self, headers: &HeaderMap, id: &str) -> Result<(), Response> {
         let claims = self.tokens.claims(headers).ok_or_else(|| {
             let challenge = [(header::WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"")];
@@ -98,7 +98,7 @@ impl Accounts {
     /// An account as JSON, through the cache.
     async fn read(&mut self, id: i32) -> Result<String, Refusal> {
         let cached: RedisResult<Option<String>> = self.cache.get(key(id)).await;
-        // If the cache is away, the database answers.
+        // Where the cache is away, the database answers.
         if let Ok(Some(account)) = cached
             && !account.is_empty()
         {
@@ -106,7 +106,7 @@ impl Accounts {
         }
         let sql = "select id, name, balance_cents from account where id = $1";
         let account = serde_json::to_string(&self.row(sql, &[&id]).await?).expect("an account is JSON");
-        // Does not overwrite the marker of a deposit made after the row was read.
+        // Not over the mark of a deposit that came after the row was read.
         let options = SetOptions::default()
             .conditional_set(ExistenceCheck::NX)
             .with_expiration(SetExpiry::PX(LIFETIME_MS));
@@ -117,7 +117,7 @@ impl Accounts {
     async fn add(&mut self, id: i32, amount: i64) -> Result<Account, Refusal> {
         let sql = "update account set balance_cents = balance_cents + $2 where id = $1 returning id, name, balance_cents";
         let account = self.row(sql, &[&id, &amount]).await?;
-        // An empty marker: after a deletion, a reader of the old row could store it again.
+        // An empty mark, where a deletion would let a reader of the old row store it.
         let _: RedisResult<()> = self.cache.pset_ex(key(id), "", LIFETIME_MS).await;
         Ok(account)
     }

@@ -3,8 +3,8 @@ use std::env;
 use deadpool_postgres::{Manager, ManagerConfig, Pool, PoolError, RecyclingMethod};
 use tokio_postgres::NoTls;
 
-/// A pool of at most `DATABASE_POOL` connections. They are opened on demand, so the database may start later
-/// than the service, and be away for a while.
+/// A pool of at most `DATABASE_POOL` connections. They are opened when they are needed, so the database may come later
+/// than the service, and go away for a while.
 pub fn connect() -> Pool {
     let url = env::var("DATABASE_URL").expect("DATABASE_URL names the database");
     let size = env::var("DATABASE_POOL")
@@ -23,9 +23,9 @@ pub fn connect() -> Pool {
 
 /// Why the database did not answer.
 pub enum Failure {
-    /// It is away, starting or stopping.
+    /// It is away, starts or stops.
     Away,
-    /// It rejected our statement.
+    /// It refused what we asked.
     Refused,
 }
 

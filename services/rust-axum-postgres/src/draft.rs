@@ -6,7 +6,7 @@ const LARGEST_QUANTITY: i64 = 1000;
 const MOST_LINES: usize = 20;
 const LONGEST_NOTE: usize = 500;
 
-/// An order as sent by a client. A missing id is 0, which no row has.
+/// An order as a client sends it. What is missing is 0, which no row has.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Draft {
@@ -29,7 +29,7 @@ pub struct Fault {
 }
 
 impl Draft {
-    /// All faults of a draft.
+    /// Everything that is wrong with a draft at once.
     pub fn check(&self, customer_known: bool, prices: &HashMap<i64, i32>) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut fault = |field: String, code| faults.push(Fault { field, code });
@@ -40,7 +40,7 @@ impl Draft {
             if note.chars().count() > LONGEST_NOTE {
                 fault("note".to_owned(), "length");
             }
-            // PostgreSQL cannot store this character.
+            // PostgreSQL has no text with this character.
             if note.contains('\0') {
                 fault("note".to_owned(), "character");
             }

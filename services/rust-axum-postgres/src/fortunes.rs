@@ -15,7 +15,7 @@ struct Fortune {
     id: i32,
 }
 
-/// All fortunes and an additional one, sorted by message.
+/// All fortunes and one more, sorted by message.
 pub async fn read(pool: &Pool, nonce: &str) -> Result<FortunesPage, Refusal> {
     let client = pool.get().await?;
     let statement = client.prepare_cached("select message, id from fortune").await?;

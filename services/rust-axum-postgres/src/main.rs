@@ -28,10 +28,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tower::Layer;
 use tower::util::MapRequestLayer;
 
-/// The time for requests in flight after SIGTERM.
+/// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time; tokio's default backlog is 128.
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
 const BACKLOG: u32 = 4096;
 
 fn main() -> io::Result<()> {
@@ -52,16 +52,16 @@ async fn serve() -> io::Result<()> {
         )
         .route("/fortunes", get(page))
         .with_state(pool.clone());
-    // Only the contract `account` has a cache in addition to its database.
+    // Only the contract `account` has a cache beside its database.
     let cache = setting("REDIS_URL", "");
     if !cache.is_empty() {
         app = app.merge(account::routes(pool, &cache));
     }
-    // The router compares raw paths, so this layer runs before it.
+    // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
-    // Small replies are sent immediately.
+    // Small replies leave at once.
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });

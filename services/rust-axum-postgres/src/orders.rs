@@ -42,7 +42,7 @@ pub struct OrderPage {
     next: Option<i64>,
 }
 
-/// Why a request failed.
+/// Why a request did not get what it asked for.
 pub enum Refusal {
     Faults(Vec<Fault>),
     Unknown,
@@ -86,7 +86,7 @@ pub async fn get(pool: &Pool, id: i64) -> Result<FullOrder, Refusal> {
     read(&pool.get().await?, id, "").await
 }
 
-/// Reads an order and its lines in one statement, so that they are consistent.
+/// An order and its lines in one statement, so that nothing changes in between.
 async fn read(client: &impl GenericClient, id: i64, lock: &str) -> Result<FullOrder, Refusal> {
     let sql = format!(
         "select {COLUMNS}, l.product_id, l.quantity, l.price_cents from orders o \
@@ -103,7 +103,7 @@ async fn read(client: &impl GenericClient, id: i64, lock: &str) -> Result<FullOr
     Ok(FullOrder { order, lines })
 }
 
-/// Reads one extra order, which shows whether another page follows.
+/// One order more is read than the page holds: it tells whether another page follows.
 pub async fn list(pool: &Pool, customer: i64, after: i64, limit: i64) -> Result<OrderPage, Refusal> {
     let client = pool.get().await?;
     let sql = format!(
@@ -121,7 +121,7 @@ pub async fn list(pool: &Pool, customer: i64, after: i64, limit: i64) -> Result<
 
 pub async fn create(pool: &Pool, draft: Draft) -> Result<FullOrder, Refusal> {
     let mut client = pool.get().await?;
-    // It rolls back if it is dropped before the commit.
+    // Dropped before its commit, it rolls back.
     let transaction = client.transaction().await?;
     let prices = read_prices(&transaction, &draft).await?;
     let statement = transaction
@@ -176,7 +176,7 @@ async fn store(
     Ok(FullOrder { order, lines })
 }
 
-/// The prices of the existing products of a draft.
+/// The prices of those products of a draft that there are.
 async fn read_prices(transaction: &impl GenericClient, draft: &Draft) -> Result<HashMap<i64, i32>, Refusal> {
     let ids: Vec<i64> = draft.lines.iter().map(|line| line.product_id).collect();
     let sql = "select id, price_cents from product where id = any($1::bigint[])";
@@ -189,7 +189,7 @@ async fn read_prices(transaction: &impl GenericClient, draft: &Draft) -> Result<
         .collect())
 }
 
-/// Changes an order if `is_current` accepts its version.
+/// Changes an order whose version is still the one that `is_current` knows.
 pub async fn set_status(
     pool: &Pool,
     id: i64,

@@ -82,7 +82,7 @@ fn known(id: OrderId) -> Result<i64, Refusal> {
     id.map(|Path(id)| id).map_err(|_| Refusal::Unknown)
 }
 
-/// axum would answer a member of the wrong type with 422, which here means named faults.
+/// axum would answer a member of another type with 422, which stands for faults by name here.
 fn malformed(rejection: JsonRejection) -> Response {
     (StatusCode::BAD_REQUEST, rejection.body_text()).into_response()
 }

@@ -13,13 +13,13 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Whether the bearer may read and change an account.
+    /// Whether the bearer may see and change an account.
     pub fn may(&self, account: &str) -> bool {
         self.sub == account || self.scope.split_whitespace().any(|word| word == "admin")
     }
 }
 
-/// Keys that verify tokens: one per algorithm, because a public key must not be used as a secret.
+/// What tokens may be signed with: each algorithm has a key of its own, because a public key is no secret.
 #[derive(Clone)]
 pub struct Tokens(Arc<Vec<(Validation, DecodingKey)>>);
 
@@ -34,7 +34,7 @@ impl Tokens {
         Self(Arc::new(known))
     }
 
-    /// The claims of a request's token if the token is valid.
+    /// What the token of a request says, if it is ours and valid.
     pub fn claims(&self, headers: &HeaderMap) -> Option<Claims> {
         let (scheme, token) = headers
             .get(header::AUTHORIZATION)?

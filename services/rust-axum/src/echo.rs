@@ -3,7 +3,7 @@ use axum::response::Response;
 
 pub const LONGEST_MESSAGE: usize = 1 << 20;
 
-/// Echoes each message.
+/// Each message comes back.
 pub async fn echo(upgrade: WebSocketUpgrade) -> Response {
     upgrade.max_message_size(LONGEST_MESSAGE).on_upgrade(talk)
 }
@@ -12,7 +12,7 @@ async fn talk(mut socket: WebSocket) {
     while let Some(received) = socket.recv().await {
         let reply = match received {
             Ok(message @ (Message::Text(_) | Message::Binary(_))) => message,
-            // Pings and closes are answered while the next message is awaited.
+            // Pings and closes are answered when the next message is asked for.
             Ok(_) => continue,
             Err(error) => refusal(error),
         };
@@ -22,7 +22,7 @@ async fn talk(mut socket: WebSocket) {
     }
 }
 
-/// A malformed message ends the connection; we must send the close code.
+/// What is no message ends the connection; saying why is left to us.
 pub fn refusal(error: axum::Error) -> Message {
     let code = match error.into_inner().downcast_ref() {
         Some(tungstenite::Error::Utf8(_)) => close_code::INVALID,

@@ -22,7 +22,7 @@ struct Tick {
     of: u32,
 }
 
-/// Numbered events, each when it is due. The stream is dropped when the client disconnects.
+/// Numbered events, each when its time has come. The stream is dropped when the client leaves.
 pub async fn events(
     Query(Asked { count, gap_us }): Query<Asked>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Error>>>, (StatusCode, &'static str)> {

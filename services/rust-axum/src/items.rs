@@ -43,7 +43,7 @@ struct Item {
 }
 
 impl Page {
-    /// The items, or an error if a number is out of range.
+    /// The items, unless a number is out of range.
     pub fn items(&self) -> Option<ItemList> {
         let asked = (1..=1_000_000).contains(&self.from) && (1..=500).contains(&self.count);
         asked.then(|| ItemList {

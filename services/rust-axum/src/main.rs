@@ -26,10 +26,10 @@ use tower::Layer;
 use tower::util::MapRequestLayer;
 use tower_http::compression::CompressionLayer;
 
-/// The time for requests in flight after SIGTERM.
+/// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time; tokio's default backlog is 128.
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
 const BACKLOG: u32 = 4096;
 
 fn main() -> io::Result<()> {
@@ -54,11 +54,11 @@ async fn serve() -> io::Result<()> {
         .route("/events", get(events::events))
         .route("/ws/echo", get(echo::echo))
         .route("/ws/room/{name}", get(room::room));
-    // The router compares raw paths, so this layer runs before it.
+    // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(app);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
-    // Small replies are sent immediately.
+    // Small replies leave at once.
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });

@@ -95,7 +95,7 @@ pub async fn links(Path(id): Path<String>) -> Json<PersonLinkList> {
     })
 }
 
-/// axum would answer a missing member with 422; the contract requires 400.
+/// axum would answer a missing member with 422; the contract wants 400.
 pub async fn create(
     person: Result<Json<Person>, JsonRejection>,
 ) -> Result<Json<Person>, (StatusCode, String)> {

@@ -3,7 +3,7 @@
 use axum::extract::Request;
 use axum::http::uri::PathAndQuery;
 
-/// Decodes percent-encoded bytes that need no encoding.
+/// Decodes the percent-encoded bytes of a path that needed no encoding.
 pub fn decode_unreserved(mut request: Request) -> Request {
     let Some(path_and_query) = request.uri().path_and_query() else {
         return request;

@@ -9,13 +9,13 @@ use tokio::sync::broadcast::{self, Receiver, Sender};
 
 use crate::echo::{LONGEST_MESSAGE, refusal};
 
-/// Messages queued for a slow member; a member that misses one is dropped.
+/// Messages that are kept for a member who reads slowly; who misses one is dropped.
 const QUEUE_LENGTH: usize = 256;
 
-/// One channel per room, which delivers all messages to each member in the same order.
+/// A channel for each room, which brings all of its messages to each member in one order.
 static ROOMS: LazyLock<Mutex<HashMap<String, Sender<Message>>>> = LazyLock::new(Mutex::default);
 
-/// Sends each message to all members of the room.
+/// What a member says goes to all members of its room.
 pub async fn room(Path(name): Path<String>, upgrade: WebSocketUpgrade) -> Response {
     if name.is_empty() {
         return StatusCode::NOT_FOUND.into_response();
@@ -56,13 +56,13 @@ async fn talk(socket: &mut WebSocket, room: &Sender<Message>, heard: &mut Receiv
                     let _ = room.send(message);
                     continue;
                 }
-                // Pings and closes are answered while the next message is awaited.
+                // Pings and closes are answered when the next message is asked for.
                 Some(Ok(_)) => continue,
                 Some(Err(error)) => refusal(error),
             },
             message = heard.recv() => match message {
                 Ok(message) => message,
-                // The member reads too slowly.
+                // It reads too slowly.
                 Err(_) => return,
             },
         };

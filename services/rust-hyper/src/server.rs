@@ -12,10 +12,10 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The time for requests in flight after SIGTERM.
+/// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time; tokio's default backlog is 128.
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
 const BACKLOG: u32 = 4096;
 
 /// Serves HTTP/1.1 until SIGTERM.
@@ -36,11 +36,11 @@ where
             _ = term.recv() => break,
         };
         let Ok((stream, _)) = accepted else {
-            // For example, out of file descriptors: some connections must end first.
+            // Out of file descriptors: some connections must end first.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        // Small replies are sent immediately.
+        // Small replies leave at once.
         let _ = stream.set_nodelay(true);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())

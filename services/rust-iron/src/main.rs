@@ -16,10 +16,10 @@ use router::{NoRoute, Router};
 use signal_hook::consts::SIGTERM;
 use signal_hook::iterator::Signals;
 
-/// A keep-alive connection occupies a thread, so there must be more threads than connections.
+/// A connection that is kept alive holds its thread, so that there must be more threads than connections.
 const THREADS: usize = 1024;
 
-/// Iron cannot drain: replies in flight get this long after SIGTERM.
+/// Iron cannot be told to drain: replies in flight get this long after SIGTERM.
 const GRACE: Duration = Duration::from_millis(200);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,13 +59,13 @@ fn hello(_: &mut Request) -> IronResult<Response> {
     Ok(text(status::Ok, "Hello, World!".to_owned()))
 }
 
-/// A body that a handler leaves unread would be parsed as the next request.
+/// What a handler leaves unread would be taken for the next request.
 fn read_body(request: &mut Request) -> IronResult<()> {
     let _ = io::copy(&mut request.body, &mut io::sink());
     Ok(())
 }
 
-/// The router treats HEAD as GET, and the body would be parsed as the next reply.
+/// The router makes a GET of HEAD, and the body that is then sent would be taken for the next reply.
 fn refuse_head(request: &mut Request) -> IronResult<()> {
     match request.method {
         Method::Head => Err(IronError::new(NoRoute, status::MethodNotAllowed)),

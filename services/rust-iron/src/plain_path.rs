@@ -1,8 +1,8 @@
-//! `/api/%74est` names the same resource as `/api/test` (RFC 3986, 6.2.2.2), but the router compares raw paths.
+//! `/api/%74est` names the same resource as `/api/test` (RFC 3986, 6.2.2.2); the router compares paths as they were sent.
 
 use iron::{IronResult, Request, Url, url};
 
-/// Decodes percent-encoded bytes that need no encoding.
+/// Decodes the percent-encoded bytes of a path that needed no encoding.
 pub fn decode_unreserved(request: &mut Request) -> IronResult<()> {
     if request.url.as_ref().path().contains('%') {
         let mut url: url::Url = request.url.clone().into();

@@ -4,7 +4,7 @@ use router::Router;
 
 use crate::{numbers, text};
 
-/// The result of `compute` for n, or 400 if n is not an integer from 0 to 10,000.
+/// What `compute` makes of n, or 400 for what is not an integer from 0 to 10,000.
 pub fn answer(request: &mut Request, compute: impl Fn(u32) -> String) -> IronResult<Response> {
     let n = request
         .extensions

@@ -8,7 +8,7 @@ pub fn snoop(request: &mut Request) -> IronResult<Response> {
     let mut page = String::from("<!DOCTYPE html>\n<html><head><title>Headers</title></head><body><pre>\n");
     for header in request.headers.iter() {
         let name = header.name().to_lowercase();
-        // A repeated header has two raw values.
+        // A header that is there twice has two raw values.
         for value in request.headers.get_raw(&name).unwrap_or_default() {
             let value = String::from_utf8_lossy(value);
             let (name, value) = (encode_quoted_attribute(&name), encode_quoted_attribute(&value));

@@ -17,7 +17,7 @@ async fn main() -> std::io::Result<()> {
         .or_else(|_| available_parallelism().map(Into::into))?;
     web::server(async || App::new().service((hello, count, fib)))
         .workers(workers)
-        // Requests in flight get two seconds; the default is thirty.
+        // Requests in flight get two seconds to end, not thirty.
         .shutdown_timeout(Seconds(2))
         .bind((setting("HOST", "127.0.0.1"), port))?
         .run()

@@ -1,4 +1,4 @@
-//! All contracts in one server, HTTP/1.1 and gRPC on the same port: the proof that they can be implemented.
+//! All contracts in one server, HTTP/1.1 and gRPC on the same port: the proof that they can be fulfilled.
 
 mod grpc;
 mod person;
@@ -25,10 +25,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tower::Layer;
 use tower::util::MapRequestLayer;
 
-/// The time for requests in flight after SIGTERM.
+/// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time; tokio's default backlog is 128.
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
 const BACKLOG: u32 = 4096;
 
 fn main() -> io::Result<()> {
@@ -57,11 +57,11 @@ async fn serve() -> io::Result<()> {
         })?;
         requests = relay_the_rest(requests, relay);
     }
-    // The router compares raw paths, so this layer runs before it.
+    // The router compares paths as they were sent; this layer stands before it.
     let app = MapRequestLayer::new(plain_path::decode_unreserved).layer(requests);
 
     let address = format!("{}:{}", setting("HOST", "127.0.0.1"), setting("PORT", "8080"));
-    // Small replies are sent immediately.
+    // Small replies leave at once.
     let listener = listen(&address)?.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
@@ -73,7 +73,7 @@ async fn serve() -> io::Result<()> {
     }
 }
 
-/// Relays requests that no other contract answers.
+/// Relays what no other contract answers.
 fn relay_the_rest(requests: Router, relay: Relay) -> Router {
     let relay = Arc::new(relay);
     let handler = move |mut request: Request| {

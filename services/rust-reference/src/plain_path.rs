@@ -6,7 +6,7 @@ use axum::http::uri::{PathAndQuery, Uri};
 #[derive(Clone)]
 struct Sent(Uri);
 
-/// Decodes percent-encoded bytes that need no encoding.
+/// Decodes the percent-encoded bytes of a path that needed no encoding.
 pub fn decode_unreserved(mut request: Request) -> Request {
     let Some(path_and_query) = request.uri().path_and_query() else {
         return request;
@@ -29,7 +29,7 @@ pub fn decode_unreserved(mut request: Request) -> Request {
     request
 }
 
-/// Restores the original path of the request.
+/// Gives the request the path back that it was sent with.
 pub fn restore(request: &mut Request) {
     if let Some(Sent(uri)) = request.extensions_mut().remove() {
         *request.uri_mut() = uri;

@@ -16,7 +16,7 @@ use serde_json::Value;
 const BACKEND_LIMIT: Duration = Duration::from_secs(10);
 const LARGEST_BODY_BYTES: usize = 16 << 20;
 
-/// Hop-by-hop headers (RFC 9110, 7.6.1).
+/// The headers of one connection alone (RFC 9110, 7.6.1).
 const HOP_BY_HOP: [HeaderName; 7] = [
     header::CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -29,14 +29,14 @@ const HOP_BY_HOP: [HeaderName; 7] = [
 
 type Reply = Response<BoxBody<Bytes, hyper::Error>>;
 
-/// Answers GET /nop itself and relays the rest, except messages that are dropped or malformed.
+/// Answers GET /nop itself and relays the rest, but for messages that are dropped or are no JSON.
 pub struct Relay {
     backend: Authority,
     client: Client<HttpConnector, Full<Bytes>>,
 }
 
 impl Relay {
-    /// `None` if the URL has no host.
+    /// `None` where the URL names no host.
     pub fn new(backend: Uri) -> Option<Self> {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
@@ -92,13 +92,13 @@ impl Relay {
             .build()
             .expect("all three parts are there");
         remove_hop_by_hop(request.headers_mut());
-        // Replaced for the body that was read.
+        // Written anew for the body that was read.
         request.headers_mut().remove(header::CONTENT_LENGTH);
         *request.version_mut() = hyper::Version::HTTP_11;
     }
 }
 
-/// Decides whether a parsed message is dropped.
+/// The decision on a parsed message.
 fn is_dropped(message: &Value) -> bool {
     message.get("drop") == Some(&Value::Bool(true))
 }

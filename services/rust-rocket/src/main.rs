@@ -9,7 +9,7 @@ use rocket::{Build, Config, Rocket, get, launch, routes};
 
 #[launch]
 fn rocket() -> Rocket<Build> {
-    // The release profile of Config: logs only critical errors.
+    // The release profile of Config: no log but of what is critical.
     let mut config = Config::figment()
         .merge(("address", setting("HOST", "127.0.0.1")))
         .merge(("port", setting("PORT", "8080").parse::<u16>().expect("PORT is a port")));

@@ -7,7 +7,7 @@ use tokio_postgres::{Client, Config, Error, NoTls, Statement};
 
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Statements that have values or are executed often.
+/// Every statement that has values or is asked often.
 #[derive(Clone, Copy)]
 pub enum Query {
     Order,
@@ -23,11 +23,11 @@ pub enum Query {
     Fortunes,
 }
 
-/// The number of statements.
+/// How many there are.
 const QUERIES: usize = Query::Fortunes as usize + 1;
 
 impl Query {
-    /// The statements of `rust-axum-postgres`, without columns that no reply needs.
+    /// The statements of `rust-axum-postgres`, without what a reply needs not hold.
     fn sql(self) -> &'static str {
         match self {
             Self::Order => {
@@ -43,7 +43,7 @@ impl Query {
             Self::InsertOrder => {
                 "insert into orders (customer_id, status, note, total_cents) values ($1, 'open', $2, $3) returning id"
             }
-            // The order's id is the connection's last sequence value, so that no statement waits for another's reply.
+            // The id of the order is the last that this connection drew, so that nobody has to wait for it.
             Self::InsertLines => {
                 "insert into order_line (order_id, line, product_id, quantity, price_cents) \
                  select (select lastval()), n, p, q, c from unnest($1::int[], $2::int[], $3::int[]) with ordinality as t (p, q, c, n)"
@@ -60,8 +60,8 @@ impl Query {
     }
 }
 
-/// A pool with a maximum size. Connections are opened on demand, so the database may start later than the service,
-/// and be away for a while.
+/// At most so many connections. They are opened when they are needed, so the database may come later than the service,
+/// and go away for a while.
 pub struct Pool {
     config: Config,
     places: Semaphore,
@@ -73,7 +73,7 @@ pub struct Connection {
     statements: [Option<Statement>; QUERIES],
 }
 
-/// A connection that is returned with [`Lease::end`]. Otherwise it is closed: after a failure it may be broken, or in a
+/// A connection that is given back with [`Lease::end`]. Without that it is closed: what failed may be broken, or within a
 /// transaction.
 pub struct Lease<'a> {
     pub connection: Connection,
@@ -106,7 +106,7 @@ impl Pool {
         })
     }
 
-    /// An idle connection that is not broken.
+    /// A connection that nobody uses and that is not broken.
     fn open(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().expect("nothing panics while it holds the lock");
         std::iter::from_fn(|| idle.pop()).find(|connection| !connection.client.is_closed())
@@ -134,7 +134,7 @@ impl Lease<'_> {
 }
 
 impl Connection {
-    /// A statement, which is prepared on first use: no contract needs all of them.
+    /// A statement, which is prepared where it is used for the first time: no contract needs all of them.
     pub async fn prepared(&mut self, query: Query) -> Result<Statement, Error> {
         if let Some(statement) = &self.statements[query as usize] {
             return Ok(statement.clone());
@@ -144,7 +144,7 @@ impl Connection {
     }
 }
 
-/// 503 while the database is away, starting or stopping, and 500 for our own errors.
+/// 503 while the database is away, starts or stops, and 500 for what is our own fault.
 pub fn status_of(error: &Error) -> &'static str {
     match error.code().map(|state| &state.code()[..2]) {
         None | Some("08" | "53" | "57") => "503 Service Unavailable",

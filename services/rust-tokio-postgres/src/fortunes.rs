@@ -5,7 +5,7 @@ use crate::http::{MALFORMED, Reply, Request};
 use crate::json;
 use crate::orders::Shop;
 
-/// A page with all fortunes and an additional one, sorted by message.
+/// A page with all fortunes and one more, sorted by message.
 pub async fn page(shop: &Shop, request: &Request<'_>, reply: &mut Reply) -> Result<(), Error> {
     let Some(nonce) = request.parameter("nonce") else {
         reply.begin(MALFORMED);
@@ -36,7 +36,7 @@ pub async fn page(shop: &Shop, request: &Request<'_>, reply: &mut Reply) -> Resu
     Ok(())
 }
 
-/// Writes a text with HTML escapes.
+/// Writes a text so that nothing in it is markup.
 fn escape(out: &mut String, text: &str) {
     let mut begin = 0;
     for (at, byte) in text.bytes().enumerate() {

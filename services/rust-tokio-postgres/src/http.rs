@@ -1,4 +1,4 @@
-//! The subset of HTTP/1.1 that the contracts need.
+//! As much of HTTP/1.1 as the contracts need.
 
 use std::borrow::Cow;
 
@@ -14,24 +14,24 @@ const HEAD_TOO_LARGE: &str = "431 Request Header Fields Too Large";
 const UNKNOWN_CODING: &str = "501 Not Implemented";
 pub const NO_CONTENT: &str = "204 No Content";
 
-/// The parts of a request that the routes use.
+/// What the routes look at.
 pub struct Request<'a> {
     pub method: &'a str,
     pub path: &'a str,
     pub query: &'a str,
     pub if_match: Option<&'a [u8]>,
     pub body: Cow<'a, [u8]>,
-    /// Whether the connection closes after the reply.
+    /// Whether the connection ends with the reply.
     pub close: bool,
 }
 
-/// The result of parsing the unread bytes of a connection.
+/// What the first bytes of a connection, or those after the last request, are.
 pub enum Parsed<'a> {
-    /// An incomplete request.
+    /// The beginning of a request.
     Incomplete,
-    /// A request, and its length in bytes.
+    /// A request, and how many bytes it took.
     Whole(Request<'a>, usize),
-    /// A malformed request: the connection closes after this status.
+    /// Nothing that could be answered: the connection ends with this status.
     Refused(&'static str),
 }
 
@@ -82,7 +82,7 @@ enum Delivery {
 }
 
 impl<'a> Request<'a> {
-    /// Keeps the headers that the routes need, and returns the framing of the body.
+    /// Keeps what the routes need, and tells how the body is delivered.
     fn read_headers(&mut self, headers: &[httparse::Header<'a>]) -> Result<Delivery, &'static str> {
         let mut delivery = Delivery::Length(0);
         for header in headers {
@@ -121,7 +121,7 @@ impl<'a> Request<'a> {
     }
 }
 
-/// The body joined from its chunks, and their length in bytes; `None` if they are incomplete.
+/// A body out of its chunks, and how many bytes they were; `None` where more must come.
 fn unchunk(input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, &'static str> {
     let mut body = Vec::new();
     let mut used = 0;
@@ -148,12 +148,12 @@ fn unchunk(input: &[u8]) -> Result<Option<(Vec<u8>, usize)>, &'static str> {
     }
 }
 
-/// A reply, which reuses its memory for each request.
+/// A reply, which is made anew for each request in the same memory.
 #[derive(Default)]
 pub struct Reply {
     status: &'static str,
     pub kind: &'static str,
-    /// Further headers, each with its line ending.
+    /// Further headers, each with its end of line.
     pub headers: String,
     pub body: String,
     pub close: bool,
@@ -161,7 +161,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Starts a reply with a status and no body.
+    /// Gives the reply a status and no body.
     pub fn begin(&mut self, status: &'static str) {
         self.status = status;
         self.kind = "text/plain";

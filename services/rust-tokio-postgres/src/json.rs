@@ -1,6 +1,6 @@
 use tokio_postgres::Row;
 
-/// The members of an order, without the closing brace.
+/// The members of an order, without its end.
 pub struct Order<'a> {
     pub id: i64,
     pub customer: i32,
@@ -41,7 +41,7 @@ impl<'a> Order<'a> {
     }
 }
 
-/// The lines of an order (product, quantity, price) and the closing brace.
+/// The lines of an order (product, quantity, price) and its end.
 pub fn lines(out: &mut String, lines: impl Iterator<Item = (i32, i32, i32)>) {
     out.push_str(",\"lines\":[");
     for (i, (product, quantity, price)) in lines.enumerate() {

@@ -1,5 +1,5 @@
-//! A minimal Rust server for orders and fortunes: sockets, and PostgreSQL's protocol with
-//! tokio-postgres.
+//! The least that a server in Rust can do for orders and fortunes: sockets, and PostgreSQL's protocol as tokio-postgres
+//! speaks it.
 
 mod database;
 mod draft;
@@ -23,13 +23,13 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The time for requests in flight after SIGTERM.
+/// What requests in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time.
+/// Hundreds of connections may come at the same moment.
 const BACKLOG: u32 = 4096;
 
-/// Requests that were read but not answered yet.
+/// Requests that were read and not answered yet.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 
 fn main() -> io::Result<()> {
@@ -55,7 +55,7 @@ fn event_loop() -> io::Result<Runtime> {
     Builder::new_current_thread().enable_all().build()
 }
 
-/// Each worker has its own listening socket; the kernel distributes the connections.
+/// Each worker listens for itself, and the kernel shares the connections out.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() {
         TcpSocket::new_v4()?
@@ -75,20 +75,20 @@ async fn accept(listener: &TcpListener, shop: &Arc<Shop>) {
                 let shop = Arc::clone(shop);
                 tokio::spawn(async move { serve(socket, &shop).await });
             }
-            // For example, too many open files; some may be closed soon.
+            // Too many files are open, say; some may be closed soon.
             Err(_) => tokio::time::sleep(Duration::from_millis(1)).await,
         }
     }
 }
 
-/// The result of handling the received bytes.
+/// What became of the bytes that have come.
 enum Step {
     Incomplete,
     Answered(usize),
     Refused,
 }
 
-/// Answers the requests of a connection sequentially.
+/// Answers the requests of a connection, one after the other.
 async fn serve(mut socket: TcpStream, shop: &Shop) -> Option<()> {
     socket.set_nodelay(true).ok()?;
     let mut input = Vec::with_capacity(4096);

@@ -74,7 +74,7 @@ impl Shop {
         Ok(())
     }
 
-    /// Reads one extra order, which shows whether another page follows.
+    /// One order more is read than the page holds: it tells whether another page follows.
     async fn list(&self, request: &Request<'_>, reply: &mut Reply) -> Result<(), Error> {
         let number = |name, default| match request.parameter(name) {
             Some(text) => text.parse::<i64>().ok(),
@@ -129,7 +129,7 @@ impl Shop {
             c.prepared(Query::Customer).await?,
         );
         let ids: Vec<i64> = draft.lines.iter().map(|line| line.product_id).collect();
-        // Joined futures are sent in this order, without waiting for a reply in between.
+        // Joined in this order, they are sent in this order, and nobody waits for a reply in between.
         let ((), prices, customer) = try_join!(
             biased;
             c.client.batch_execute("begin"),
@@ -204,7 +204,7 @@ impl Shop {
     }
 }
 
-/// Ends the transaction that started when the prices were read.
+/// Ends the transaction that began when the prices were read.
 async fn store(
     c: &mut Connection,
     draft: &Draft,
@@ -249,7 +249,7 @@ async fn store(
     Ok(())
 }
 
-/// The error if the requested change of an order is not allowed.
+/// Why an order may not become what a client wants, if it may not.
 fn refusal(order: Option<&Row>, to: &str, condition: &[u8]) -> Option<&'static str> {
     let Some(order) = order else {
         return Some(UNKNOWN);
@@ -268,7 +268,7 @@ fn refuse(reply: &mut Reply, status: &'static str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Starts a reply with an order, whose object stays open.
+/// Begins a reply with an order, whose object stays open.
 fn begin_order(reply: &mut Reply, status: &'static str, order: &Order<'_>) {
     reply.begin(status);
     reply.kind = "application/json";

@@ -16,10 +16,10 @@ use tonic::transport::server::TcpIncoming;
 use person::messages::person_service_server::PersonServiceServer;
 use stream::messages::stream_service_server::StreamServiceServer;
 
-/// The time for calls in flight after SIGTERM.
+/// What calls in flight get to end after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Hundreds of connections may be opened at the same time; tokio's default backlog is 128.
+/// Hundreds of connections may come at the same moment; tokio's own queue holds 128.
 const BACKLOG: u32 = 4096;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

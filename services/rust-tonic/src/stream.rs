@@ -64,7 +64,7 @@ impl StreamService for Streams {
     }
 }
 
-/// tonic enforces the deadline of a call only up to the head of its reply; we must end the stream.
+/// tonic keeps the deadline of a call up to the head of its reply: what is streamed after it is ours to end.
 fn until<T: Send + 'static>(
     deadline: Option<Instant>,
     replies: impl Stream<Item = Result<T, Status>> + Send + 'static,
@@ -83,7 +83,7 @@ fn until<T: Send + 'static>(
     })
 }
 
-/// The deadline of a call: `grpc-timeout`, a number and the letter of its unit.
+/// When a call must have ended: `grpc-timeout`, a number and the letter of its unit.
 fn deadline(metadata: &MetadataMap) -> Option<Instant> {
     let text = metadata.get("grpc-timeout")?.to_str().ok()?;
     let (number, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;

@@ -129,7 +129,9 @@ fn is_ours(path: &str) -> bool {
     let is_text = OURS.iter().any(|extension| has_extension(path, extension))
         || path.starts_with("scripts/")
         || path == "Makefile";
+    // A service whose source changes is verified again, so its comments are rewritten together with its code.
     let is_quotation = path.starts_with("results/")
+        || path.starts_with("services/")
         || path.contains("/fixtures/")
         || path.contains("/templates/")
         || path.starts_with("xtask/src/tidy/");

@@ -37,7 +37,7 @@
               (str "<!DOCTYPE html>\n<title>Snoop</title>\n<pre>\n" (str/join lines) "</pre>\n"))))
 
 (defn- decode
-  "The decoded path, or nil."
+  "The path with its escapes undone, or nil."
   [uri]
   (try (.getPath (URI. uri))
        (catch URISyntaxException _ nil)))

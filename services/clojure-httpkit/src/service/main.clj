@@ -8,7 +8,7 @@
   (or (System/getenv name) default))
 
 (defn -main []
-  ;; The JVM's default signal handler exits with 143.
+  ;; The JVM's own handler of the signal exits with 143.
   (Signal/handle (Signal. "TERM")
                  (reify SignalHandler
                    (handle [_ _] (System/exit 0))))

@@ -55,7 +55,7 @@
     (handleRequest [_ exchange] (f exchange))))
 
 (defn routes
-  "No operation blocks, so all run on the I/O threads."
+  "No operation blocks, so all run on the threads that do the I/O."
   ^RoutingHandler []
   (-> (Handlers/routing)
       (.get "/api/test" (handler hello))

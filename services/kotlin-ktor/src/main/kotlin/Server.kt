@@ -17,7 +17,7 @@ private val lengths = Regex("10000|[0-9]{1,4}")
 
 /** hello and sequence on Ktor with its Netty engine. */
 fun main() {
-    // The JVM's default signal handler exits with 143. Ktor shuts down cleanly in both cases.
+    // The JVM's own handler of the signal exits with 143. Either way Ktor closes what it has opened.
     Signal.handle(Signal("TERM")) { exitProcess(0) }
     val address = System.getenv("HOST") ?: "127.0.0.1"
     val workers = System.getenv("WORKERS")?.toInt() ?: Runtime.getRuntime().availableProcessors()
@@ -28,7 +28,7 @@ fun main() {
                 host = address
                 port = System.getenv("PORT")?.toInt() ?: 8080
             }
-            // WORKERS event loops do the I/O and also run the calls, which never block.
+            // One event loop for each of WORKERS does the I/O and runs the calls too: none of them blocks.
             workerGroupSize = workers
             callGroupSize = workers
             shareWorkGroup = true
@@ -47,7 +47,7 @@ private fun Application.api() {
     }
 }
 
-/** An integer from 0 to 10,000: other values are unknown paths. */
+/** An integer from 0 to 10,000: anything else is an unknown path. */
 private suspend fun ApplicationCall.respondNumbers(numbers: (Int) -> Sequence<Number>) {
     val n = parameters["n"].orEmpty()
     if (lengths.matches(n)) {

@@ -12,13 +12,13 @@ import sun.misc.Signal
 /** person and stream over gRPC with ScalaPB. */
 object Main:
   def main(args: Array[String]): Unit =
-    // The JVM's default signal handler exits with 143.
+    // The JVM's own handler of the signal exits with 143.
     Signal.handle(Signal("TERM"), _ => System.exit(0))
     val host = sys.env.getOrElse("HOST", "127.0.0.1")
     val port = sys.env.getOrElse("PORT", "8080").toInt
     val server = NettyServerBuilder
       .forAddress(InetSocketAddress(host, port), InsecureServerCredentials.create())
-      // No call blocks, so none needs its own thread.
+      // No call blocks, so none needs a thread of its own.
       .addService(PersonService.bindService(People, ExecutionContext.parasitic))
       .addService(StreamService.bindService(Streams, ExecutionContext.parasitic))
       .directExecutor()

@@ -38,7 +38,7 @@ object Streams extends StreamService:
 
   def echo(observer: StreamObserver[Message]): StreamObserver[Message] =
     val call = serverCall(observer)
-    // Requests the next message when the client is ready for its reply.
+    // The next message is asked for when the client takes what it is answered with.
     call.disableAutoRequest()
     var waits = true
     call.setOnReadyHandler: () =>
@@ -54,7 +54,7 @@ object Streams extends StreamService:
 
   private def serverCall[A](observer: StreamObserver[A]): ServerCallStreamObserver[A] =
     val call = observer.asInstanceOf[ServerCallStreamObserver[A]]
-    // Without a handler, sending after the client has disconnected would throw.
+    // Without a handler, what is sent after the client has left would throw.
     call.setOnCancelHandler(() => ())
     call
 
@@ -65,13 +65,13 @@ object Streams extends StreamService:
   private class Ticks(call: ServerCallStreamObserver[Tick], request: TickRequest):
     private var sent = 0
 
-    /** Sends messages while the client is ready. */
+    /** Sends as many as the client takes now. */
     @tailrec final def sendReady(): Unit =
       if sent < request.count && call.isReady then
         send()
         sendReady()
 
-    /** Sends one message, and the next one when it is due. */
+    /** Sends one, and the next one when its time has come. */
     def sendNext(): Unit =
       if !call.isCancelled then
         send()

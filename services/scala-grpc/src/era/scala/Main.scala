@@ -9,7 +9,7 @@ import sun.misc.{Signal, SignalHandler}
 /** person over gRPC 1.6 from Scala, on its Java stubs. */
 object Main {
   def main(args: Array[String]): Unit = {
-    // The JVM's default signal handler exits with 143.
+    // The JVM's own handler of the signal exits with 143.
     Signal.handle(new Signal("TERM"), new SignalHandler {
       def handle(signal: Signal): Unit = System.exit(0)
     })
@@ -18,7 +18,7 @@ object Main {
     val server = NettyServerBuilder
       .forAddress(new InetSocketAddress(host, port))
       .addService(new People)
-      // As in document 001's server.
+      // As document 001's server ran its calls.
       .executor(ExecutionContext.global)
       .build()
       .start()

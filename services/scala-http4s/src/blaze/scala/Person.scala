@@ -12,7 +12,7 @@ object Name {
 case class Location(street: String, city: String, state: String, postCode: Int)
 
 object Location {
-  // circe's default decoder also accepts quoted numbers.
+  // circe's own decoder takes a number in quotes, too.
   private implicit val number: Decoder[Int] = Decoder.decodeInt.validate(_.value.isNumber, "Int")
   implicit val codec: Codec[Location] = deriveCodec
 }

@@ -11,13 +11,13 @@ import sun.misc.Signal
 
 /** hello, sequence, snoop and person on http4s with its Ember server. */
 object Main extends IOApp.Simple:
-  // The JVM's default signal handler exits with 143.
+  // The JVM's own handler of the signal exits with 143.
   Signal.handle(Signal("TERM"), _ => System.exit(0))
 
   override protected def computeWorkerThreadCount: Int =
     sys.env.get("WORKERS").fold(super.computeWorkerThreadCount)(_.toInt)
 
-  // The 404 of orNotFound has a body, which Ember would also send for HEAD.
+  // The 404 of orNotFound has a body, which Ember would send to a HEAD too.
   private val app: HttpApp[IO] =
     DefaultHead(Api.routes <+> PersonApi.routes).mapF(_.getOrElse(Response(Status.NotFound)))
 
@@ -27,7 +27,7 @@ object Main extends IOApp.Simple:
       .withHost(Host.fromString(sys.env.getOrElse("HOST", "127.0.0.1")).get)
       .withPort(Port.fromString(sys.env.getOrElse("PORT", "8080")).get)
       .withHttpApp(app)
-      // The default is 1,024; further connections would wait until others end.
+      // The default is 1,024: more connections would wait for one to leave.
       .withMaxConnections(65536)
       .withShutdownTimeout(5.seconds)
       .build

@@ -7,7 +7,7 @@ case class Name(title: String, first: String, last: String) derives Codec.AsObje
 case class Location(street: String, city: String, state: String, postCode: Int)
 
 object Location:
-  // circe's default decoder also accepts quoted numbers.
+  // circe's own decoder takes a number in quotes, too.
   private given Decoder[Int] = Decoder.decodeInt.validate(_.value.isNumber, "Int")
   given Codec.AsObject[Location] = Codec.AsObject.derived
 

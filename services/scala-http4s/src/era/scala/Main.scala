@@ -10,7 +10,7 @@ import sun.misc.{Signal, SignalHandler}
 
 /** hello, sequence and person on http4s 0.16 with its Blaze server. */
 object Main extends ServerApp {
-  // The JVM's default signal handler exits with 143.
+  // The JVM's own handler of the signal exits with 143.
   Signal.handle(new Signal("TERM"), new SignalHandler {
     def handle(signal: Signal): Unit = System.exit(0)
   })

@@ -12,7 +12,7 @@ object Name {
 case class Location(street: String, city: String, state: String, postCode: Int)
 
 object Location {
-  // Argonaut's default decoder, which this one shadows, also accepts quoted numbers.
+  // Argonaut's own decoder, which this one hides by its name, takes a number in quotes, too.
   private implicit val IntDecodeJson: DecodeJson[Int] = DecodeJson.optionDecoder(_.number.flatMap(_.toInt), "Int")
 
   implicit val codec: CodecJson[Location] =

@@ -5,7 +5,7 @@ import org.apache.pekko.http.scaladsl.server.Directives.*
 import org.apache.pekko.http.scaladsl.server.{PathMatcher1, Route}
 
 object Api:
-  /** An integer from 0 to 10,000: other values do not match and get 404. */
+  /** An integer from 0 to 10,000: anything else does not match, so it is a 404. */
   private val length: PathMatcher1[Int] =
     val pattern = "10000|[0-9]{1,4}".r
     Segment.flatMap(text => Option.when(pattern.matches(text))(text.toInt))

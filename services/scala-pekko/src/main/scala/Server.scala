@@ -9,7 +9,7 @@ import sun.misc.Signal
 /** hello and sequence on Pekko HTTP. */
 object Server:
   def main(args: Array[String]): Unit =
-    // The JVM's default signal handler exits with 143. Pekko shuts down cleanly in both cases.
+    // The JVM's own handler of the signal exits with 143. Either way Pekko closes what it has opened.
     Signal.handle(Signal("TERM"), _ => System.exit(0))
     given system: ActorSystem = ActorSystem("service")
     val host = sys.env.getOrElse("HOST", "127.0.0.1")

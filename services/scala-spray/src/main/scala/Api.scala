@@ -19,7 +19,7 @@ object Api {
   private def text(body: String): HttpResponse =
     if (body.isEmpty) HttpResponse(headers = List(EmptyText)) else HttpResponse(entity = body)
 
-  /** spray sets no type for an empty entity and omits its own Content-Type header, so this is a separate header class. */
+  /** An empty entity has no type in spray, and it leaves out a header of its own class for it. */
   private object EmptyText extends HttpHeader {
     def name = "Content-Type"
     def lowercaseName = "content-type"
@@ -28,7 +28,7 @@ object Api {
     protected def companion = throw new UnsupportedOperationException
   }
 
-  /** The decoded segments of the path. */
+  /** The parts of the path, with their escapes undone. */
   private def segments(path: Path): List[String] = path match {
     case Empty => Nil
     case Slash(Empty) => List("")

@@ -9,7 +9,7 @@ import sun.misc.Signal
 
 /** hello and sequence on spray-can. */
 object Server extends App {
-  // The JVM's default signal handler exits with 143.
+  // The JVM's own handler of the signal exits with 143.
   Signal.handle(new Signal("TERM"), new sun.misc.SignalHandler {
     def handle(signal: Signal): Unit = System.exit(0)
   })
@@ -18,7 +18,7 @@ object Server extends App {
   val host = sys.env.getOrElse("HOST", "127.0.0.1")
   val port = sys.env.getOrElse("PORT", "8080").toInt
   val listener = system.actorOf(Props[Listener])
-  // Hundreds of connections may be opened at once; the default backlog is 100.
+  // Hundreds of connections may come at once; the default backlog is 100.
   IO(Http).tell(Http.Bind(listener, host, port, backlog = 1000), listener)
 
   sys.addShutdownHook {
@@ -27,7 +27,7 @@ object Server extends App {
   }
 }
 
-/** Creates one actor per connection, so that all processors are used. */
+/** Gives each connection an actor of its own, so that all processors take part. */
 class Listener extends Actor {
   def receive = {
     case _: Http.Connected =>

@@ -12,7 +12,7 @@ import prony.person.PersonOuterClass.PersonLink;
 import prony.person.PersonOuterClass.PersonLinkList;
 import prony.person.PersonOuterClass.PersonList;
 
-/** The fixed persons of the contract and their links. */
+/** The fixed people of the contract and how they are linked. */
 record People(PersonList all, List<PersonLink> links) {
     static People load() throws IOException {
         try (Reader reader = new InputStreamReader(

@@ -10,7 +10,7 @@ import sun.misc.Signal;
 /** The contracts person and stream over gRPC. */
 public final class Server {
     public static void main(String[] args) throws IOException, InterruptedException {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));
@@ -19,7 +19,7 @@ public final class Server {
                         new InetSocketAddress(host, port), InsecureServerCredentials.create())
                 .addService(new PersonService(People.load()))
                 .addService(new StreamService())
-                // No call blocks, so none needs its own thread.
+                // No call blocks, so none needs a thread of its own.
                 .directExecutor()
                 .build()
                 .start();

@@ -32,7 +32,7 @@ final class StreamService extends StreamServiceGrpc.StreamServiceImplBase {
             refuse(observer, "gap_us is 0 to " + LONGEST_GAP_US);
         } else {
             ServerCallStreamObserver<Tick> call = (ServerCallStreamObserver<Tick>) observer;
-            // Without a handler, sending after the client has disconnected would throw.
+            // Without a handler, what is sent after the client has left would throw.
             call.setOnCancelHandler(() -> {});
             Ticks ticks = new Ticks(call, request);
             if (request.getGapUs() == 0) {
@@ -99,14 +99,14 @@ final class StreamService extends StreamServiceGrpc.StreamServiceImplBase {
             this.request = request;
         }
 
-        /** Sends messages while the client is ready. */
+        /** Sends as many as the client takes now. */
         void sendReady() {
             while (sent < request.getCount() && call.isReady()) {
                 send();
             }
         }
 
-        /** Sends one message, and the next one when it is due. */
+        /** Sends one, and the next one when its time has come. */
         void sendNext() {
             if (call.isCancelled()) {
                 return;

@@ -16,7 +16,7 @@ public final class Server {
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143. Helidon shuts down cleanly in both cases.
+        // The JVM's own handler of the signal exits with 143. Either way Helidon closes what it has opened.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         WebServer.builder()
                 .host(System.getenv().getOrDefault("HOST", "127.0.0.1"))
@@ -31,7 +31,7 @@ public final class Server {
         routing.get("/api/test", (request, response) -> text(response, "Hello, World!"))
                 .get("/api/count/{n}", sequence(Sequence::count))
                 .get("/api/fib/{n}", sequence(Sequence::fib))
-                // The default handler would write a body for HEAD, too.
+                // The default writes a body after the head of an answer to HEAD, too.
                 .any((request, response) -> notFound(response));
     }
 

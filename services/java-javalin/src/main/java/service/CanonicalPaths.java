@@ -6,7 +6,7 @@ import org.eclipse.jetty.server.Request;
 import org.eclipse.jetty.server.Response;
 import org.eclipse.jetty.util.Callback;
 
-/** Javalin compares raw paths: a path with unnecessary escapes would be unknown. */
+/** Javalin compares a path as it was sent: one with escapes that need not be there would be unknown. */
 final class CanonicalPaths extends Handler.Wrapper {
     @Override
     public boolean handle(Request request, Response response, Callback callback) throws Exception {

@@ -13,7 +13,7 @@ public final class Server {
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         Javalin server = Javalin.create(config -> {
             config.startup.showJavalinBanner = false;

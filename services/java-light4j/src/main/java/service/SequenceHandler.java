@@ -18,7 +18,7 @@ public abstract class SequenceHandler implements HttpHandler {
 
     @Override
     public void handleRequest(HttpServerExchange exchange) {
-        // Light-4J adds the path variable to the query parameters, after any with the same name.
+        // Light-4J adds the variable of the path to the parameters of the query, after any of the same name.
         String n = exchange.getQueryParameters().get("n").getLast();
         if (LENGTH.matcher(n).matches()) {
             exchange.getResponseHeaders().put(Headers.CONTENT_TYPE, "text/plain");

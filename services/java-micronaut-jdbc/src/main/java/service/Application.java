@@ -10,12 +10,12 @@ public final class Application {
     private Application() {}
 
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143. Micronaut shuts down cleanly in both cases.
+        // The JVM's own handler of the signal exits with 143. Either way Micronaut closes what it has opened.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         Micronaut.build(args).mainClass(Application.class).properties(database()).banner(false).start();
     }
 
-    /** A JDBC URL has no user, so it is extracted from the URL that other drivers use. */
+    /** A URL of JDBC holds no user: it is taken out of the one that other drivers understand. */
     private static Map<String, Object> database() {
         URI url = URI.create(System.getenv("DATABASE_URL"));
         String[] user = url.getUserInfo().split(":", 2);

@@ -18,7 +18,7 @@ import java.util.Map;
 public class FortunesController {
     public record Fortune(int id, String message) {}
 
-    /** Java compares strings by UTF-16 code units, not by code points. */
+    /** Texts of Java compare by halves of surrogate pairs. */
     private static final Comparator<Fortune> BY_CODE_POINTS =
             Comparator.comparing(fortune -> fortune.message().codePoints().toArray(), Arrays::compare);
 

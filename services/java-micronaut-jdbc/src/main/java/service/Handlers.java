@@ -7,7 +7,7 @@ import io.micronaut.http.server.exceptions.ExceptionHandler;
 import jakarta.inject.Singleton;
 import java.sql.SQLException;
 
-/** Replies to failed requests. */
+/** How requests end that cannot be answered as they were meant. */
 public final class Handlers {
     private Handlers() {}
 

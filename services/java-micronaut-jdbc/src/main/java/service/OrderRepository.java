@@ -13,14 +13,14 @@ import java.util.Optional;
 
 @Singleton
 public class OrderRepository {
-    /** The fields of an order that a change needs. */
+    /** What a change needs to know of an order. */
     public record State(String status, int version) {}
 
     public boolean isCustomer(Connection connection, long id) throws SQLException {
         return !Database.query(connection, "select from customer where id = ?", row -> true, id).isEmpty();
     }
 
-    /** The prices of the existing products. */
+    /** The prices of those of these products that there are. */
     public Map<Long, Integer> prices(Connection connection, List<Long> products) throws SQLException {
         Map<Long, Integer> prices = new HashMap<>();
         Database.query(
@@ -56,7 +56,7 @@ public class OrderRepository {
         return order.with(lines);
     }
 
-    /** One statement: with two, a deletion in between would give an order without lines. */
+    /** In one statement: between two, a deletion would leave an order without lines. */
     public Optional<Order> find(Connection connection, long id) throws SQLException {
         record Row(Order.Item item, Order.Line line) {}
         List<Row> rows = Database.query(
@@ -78,7 +78,7 @@ public class OrderRepository {
                 limit);
     }
 
-    /** Locks the row until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     public Optional<State> lock(Connection connection, long id) throws SQLException {
         return Database.query(
                         connection,

@@ -77,7 +77,7 @@ public class OrdersController {
         if (limit < 1 || limit > 50) {
             throw refusal(HttpStatus.BAD_REQUEST);
         }
-        // One extra row shows whether there is a next page.
+        // One more than asked for tells whether there is a next page.
         List<Order.Item> found =
                 database.connected(connection -> orders.list(connection, customer, after, limit + 1));
         return found.size() > limit

@@ -8,7 +8,7 @@ import io.micronaut.context.event.BeanCreatedEvent;
 import io.micronaut.context.event.BeanCreatedEventListener;
 import jakarta.inject.Singleton;
 
-/** A number or a boolean in place of a text is a 400, not converted to a text. */
+/** A number or a boolean where a text belongs is a 400, not a text. */
 @Singleton
 public class StrictTexts implements BeanCreatedEventListener<ObjectMapper> {
     @Override

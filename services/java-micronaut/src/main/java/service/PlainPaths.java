@@ -12,7 +12,7 @@ import io.netty.handler.codec.http.HttpRequest;
 import jakarta.inject.Singleton;
 import java.util.regex.Pattern;
 
-/** Micronaut compares raw paths: a path with unnecessary escapes would be unknown. */
+/** Micronaut compares a path as it was sent: one with escapes that need not be there would be unknown. */
 @Singleton
 public class PlainPaths implements BeanCreatedEventListener<NettyServerCustomizer.Registry> {
     @Override

@@ -24,7 +24,7 @@ import io.netty.util.CharsetUtil;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 
-/** Answers each request as soon as its head is complete; no operation reads a body. */
+/** Answers each request as soon as its head is there; no operation reads a body. */
 final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static final String COUNT = "/api/count/";
     private static final String FIB = "/api/fib/";
@@ -58,7 +58,7 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
         context.flush();
     }
 
-    /** The client has disconnected or sent malformed data: there is nothing to answer. */
+    /** The peer is gone or sends what no one can read: nothing is left to answer. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         context.close();
@@ -75,7 +75,7 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
         }
     }
 
-    /** The decoded path without the query; Netty 4.0 does not decode it. */
+    /** Without the query, and its escapes undone, which the decoder of 4.0 leaves to its user. */
     private static String path(String uri) {
         int query = uri.indexOf('?');
         return QueryStringDecoder.decodeComponent(query < 0 ? uri : uri.substring(0, query));

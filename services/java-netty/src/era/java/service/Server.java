@@ -11,15 +11,15 @@ import io.netty.handler.codec.http.HttpServerCodec;
 import java.util.concurrent.TimeUnit;
 import sun.misc.Signal;
 
-/** hello, sequence and snoop on Netty 4.0 and early 4.1, based on Netty's example of that time. */
+/** hello, sequence and snoop on Netty 4.0 and the first of 4.1, after Netty's own example of the time. */
 public final class Server {
     private static final int MAX_LINE = 4096;
-    /** The default, 8 KiB for all headers, is small for a hundred of them. */
+    /** The default, 8 KiB for all headers of a request, is tight for a hundred of them. */
     private static final int MAX_HEADER_BYTES = 64 * 1024;
     private static final int MAX_CHUNK = 8192;
 
     public static void main(String[] args) throws InterruptedException {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));

@@ -8,7 +8,7 @@ import io.netty.channel.nio.NioEventLoopGroup;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import java.util.function.IntFunction;
 
-/** A transport: the server channel and its event loops. */
+/** A transport: the channel that listens and the event loops that suit it. */
 record EventLoops(Class<? extends ServerChannel> channel, IntFunction<EventLoopGroup> groups) {
     static EventLoops nio() {
         return new EventLoops(NioServerSocketChannel.class, NioEventLoopGroup::new);

@@ -9,7 +9,7 @@ import io.netty.channel.epoll.EpollServerSocketChannel;
 import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 
-/** A transport: the server channel and its event loops. */
+/** A transport: the channel that listens and the event loops that suit it. */
 record EventLoops(Class<? extends ServerChannel> channel, IoHandlerFactory handlers) {
     static EventLoops nio() {
         return new EventLoops(NioServerSocketChannel.class, NioIoHandler.newFactory());

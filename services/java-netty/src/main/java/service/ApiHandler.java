@@ -24,7 +24,7 @@ import io.netty.handler.codec.http.QueryStringDecoder;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 
-/** Answers each request as soon as its head is complete; no operation reads a body. {@link Echo} and {@link Room} handle WebSockets. */
+/** Answers each request as soon as its head is there; no operation reads a body. A WebSocket is left to {@link Echo} and {@link Room}. */
 @Sharable
 final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
     private static final String COUNT = "/api/count/";
@@ -60,7 +60,7 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
         context.flush();
     }
 
-    /** The client has disconnected or sent malformed data: there is nothing to answer. */
+    /** The peer is gone or sends what no one can read: nothing is left to answer. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         context.close();
@@ -99,7 +99,7 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
                 : reply(context, NOT_FOUND, TEXT, "not found");
     }
 
-    /** The codec omits the body of a reply to HEAD. */
+    /** The codec leaves the body out of an answer to HEAD. */
     private FullHttpResponse get(ChannelHandlerContext context, HttpRequest request, CharSequence type, String body) {
         return request.method().equals(HttpMethod.GET) || request.method().equals(HttpMethod.HEAD)
                 ? reply(context, OK, type, body)
@@ -108,7 +108,7 @@ final class ApiHandler extends SimpleChannelInboundHandler<HttpObject> {
 
     private FullHttpResponse reply(
             ChannelHandlerContext context, HttpResponseStatus status, CharSequence type, String body) {
-        // From the channel's buffer pool.
+        // Out of the channel's pool of buffers.
         ByteBuf content = ByteBufUtil.writeUtf8(context.alloc(), body);
         FullHttpResponse response = new DefaultFullHttpResponse(HttpVersion.HTTP_1_1, status, content);
         response.headers()

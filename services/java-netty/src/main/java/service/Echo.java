@@ -10,7 +10,7 @@ import io.netty.handler.codec.http.websocketx.WebSocketFrameAggregator;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolConfig;
 import io.netty.handler.codec.http.websocketx.WebSocketServerProtocolHandler;
 
-/** Echoes each WebSocket message; Netty's handlers in front of this one answer pings and closes. */
+/** Each message of a WebSocket comes back; pings and closes are answered by the handlers of Netty before this one. */
 @Sharable
 final class Echo extends SimpleChannelInboundHandler<WebSocketFrame> {
     static final String PATH = "/ws/echo";
@@ -21,11 +21,11 @@ final class Echo extends SimpleChannelInboundHandler<WebSocketFrame> {
     private static final WebSocketServerProtocolConfig CONFIG = WebSocketServerProtocolConfig.newBuilder()
             .websocketPath(PATH)
             .maxFramePayloadLength(LONGEST_MESSAGE)
-            // Otherwise a connection that was closed because of a malformed message is closed again, with 1000.
+            // Otherwise a connection that was closed for what came is closed once more, with 1000.
             .sendCloseFrame(null)
             .build();
 
-    /** Switches a connection to WebSocket. */
+    /** Lets a connection speak WebSocket from here on. */
     static void begin(ChannelPipeline pipeline) {
         pipeline.addLast(
                 new HttpObjectAggregator(LONGEST_HANDSHAKE),
@@ -45,7 +45,7 @@ final class Echo extends SimpleChannelInboundHandler<WebSocketFrame> {
         context.flush();
     }
 
-    /** The client has disconnected or sent malformed data; Netty has already sent the close. */
+    /** The peer is gone or sends what no one can read; it was told so. */
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
         context.close();

@@ -19,26 +19,26 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.regex.Pattern;
 
-/** Sends each message to all members of the room. */
+/** What one member says goes to all members of its room. */
 final class Room {
     private static final String PATH = "/ws/room/";
     private static final Pattern ROOM = Pattern.compile(PATH + "[A-Za-z0-9_-]{1,64}");
 
     private static final int LONGEST_HANDSHAKE = 8192;
     private static final int LONGEST_MESSAGE = 1024 * 1024;
-    /** A member with more unsent bytes reads too slowly and is dropped. */
+    /** A member for whom more bytes wait reads too slowly, and is dropped. */
     private static final int LONGEST_QUEUE = 16 * 1024 * 1024;
 
     private static final WebSocketServerProtocolConfig CONFIG = WebSocketServerProtocolConfig.newBuilder()
             .websocketPath(PATH.substring(0, PATH.length() - 1))
             .checkStartsWith(true)
             .maxFramePayloadLength(LONGEST_MESSAGE)
-            // Otherwise a connection that was closed because of a malformed message is closed again, with 1000.
+            // Otherwise a connection that was closed for what came is closed once more, with 1000.
             .sendCloseFrame(null)
             .build();
     private static final ConcurrentMap<String, Room> ROOMS = new ConcurrentHashMap<>();
 
-    /** One event loop serves a room, so all members receive messages in the same order. */
+    /** All of a room is done by one event loop: that is the order for all. */
     private final EventLoop loop;
     private final ChannelGroup members;
     private int count;
@@ -52,7 +52,7 @@ final class Room {
         return ROOM.matcher(uri).matches();
     }
 
-    /** Switches a connection to WebSocket. */
+    /** Lets a connection speak WebSocket from here on. */
     static void begin(ChannelPipeline pipeline) {
         pipeline.addLast(
                 new HttpObjectAggregator(LONGEST_HANDSHAKE),
@@ -71,7 +71,7 @@ final class Room {
     }
 
     private static void leave(String name) {
-        // The group removes closed channels itself.
+        // The group forgets a channel that is closed by itself.
         ROOMS.computeIfPresent(name, (key, room) -> --room.count == 0 ? null : room);
     }
 
@@ -112,7 +112,7 @@ final class Room {
             context.fireChannelInactive();
         }
 
-        /** The client has disconnected or sent malformed data; Netty has already sent the close. */
+        /** The peer is gone or sends what no one can read; it was told so. */
         @Override
         public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
             context.close();

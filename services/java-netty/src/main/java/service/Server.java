@@ -14,11 +14,11 @@ import sun.misc.Signal;
 
 /** hello, sequence, snoop, echo and room on Netty: one event loop accepts, WORKERS event loops serve. */
 public final class Server {
-    /** The default, 8 KiB for all headers, is small for a hundred of them. */
+    /** The default, 8 KiB for all headers of a request, is tight for a hundred of them. */
     private static final int MAX_HEADER_BYTES = 64 * 1024;
 
     public static void main(String[] args) throws InterruptedException {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));

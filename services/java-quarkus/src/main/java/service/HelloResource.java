@@ -6,7 +6,7 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 
-/** Never blocks, so it runs on the event loop. */
+/** Nothing here blocks, so it runs on the event loop. */
 @Path("/api/test")
 @NonBlocking
 public class HelloResource {

@@ -6,12 +6,12 @@ import jakarta.ws.rs.Path;
 import jakarta.ws.rs.Produces;
 import jakarta.ws.rs.core.MediaType;
 
-/** Never blocks, so it runs on the event loop. */
+/** Nothing here blocks, so it runs on the event loop. */
 @Path("/api")
 @Produces(MediaType.TEXT_PLAIN)
 @NonBlocking
 public class SequenceResource {
-    /** An integer from 0 to 10,000: other values do not match the path and get 404. */
+    /** An integer from 0 to 10,000: anything else does not match the path, so it is a 404. */
     private static final String N = "{n: 10000|[0-9]{1,4}}";
 
     @GET

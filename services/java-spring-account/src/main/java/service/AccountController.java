@@ -26,7 +26,7 @@ public class AccountController {
         return ResponseEntity.of(accounts.find(id));
     }
 
-    /** The body is parsed by hand, because every invalid amount is a 422. */
+    /** The body is read by hand, because any amount that is none is a 422. */
     @PostMapping("/deposits")
     @ResponseStatus(HttpStatus.CREATED)
     public Account deposit(@PathVariable long id, @RequestBody JsonNode body) {

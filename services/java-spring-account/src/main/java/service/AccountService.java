@@ -31,7 +31,7 @@ public class AccountService {
                 .param(id)
                 .query(Account.class)
                 .optional();
-        // Does not overwrite what a deposit has stored meanwhile.
+        // Not in the place of what a deposit has put there meanwhile.
         account.ifPresent(found -> cache.opsForValue().setIfAbsent(key(id), json.writeValueAsString(found), LIFETIME));
         return account;
     }
@@ -43,7 +43,7 @@ public class AccountService {
                 .params(amount, id)
                 .query(Account.class)
                 .optional();
-        // While the row is locked, so that the cache receives deposits in the order of the database.
+        // While the row is locked: deposits arrive in the cache in the order of the database.
         account.ifPresent(changed -> cache.opsForValue().set(key(id), json.writeValueAsString(changed), LIFETIME));
         return account;
     }

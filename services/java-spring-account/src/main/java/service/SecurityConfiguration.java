@@ -63,7 +63,7 @@ public class SecurityConfiguration {
                 token.isAuthenticated() && (admin || token.getName().equals(request.getVariables().get("id"))));
     }
 
-    /** A key is selected by its type: a public key must not be used as a secret. */
+    /** A key is chosen by its kind: a public key is never taken for a secret. */
     @Bean
     JwtDecoder tokens(@Value("${JWT_SECRET}") String secret, @Value("${JWT_PUBLIC_KEY}") String pem)
             throws GeneralSecurityException {
@@ -73,11 +73,11 @@ public class SecurityConfiguration {
         DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
         processor.setJWSKeySelector(new JWSVerificationKeySelector<>(
                 Set.of(JWSAlgorithm.HS256, JWSAlgorithm.ES256), new ImmutableJWKSet<>(keys)));
-        // The decoder's validators check the claims.
+        // The claims are for the decoder's own validators.
         processor.setJWTClaimsSetVerifier((claims, context) -> {});
         NimbusJwtDecoder decoder = new NimbusJwtDecoder(processor);
         decoder.setJwtValidator(new DelegatingOAuth2TokenValidator<>(
-                // By default a token is valid for a minute after it expires.
+                // By default a token lives a minute longer than it says.
                 new JwtTimestampValidator(Duration.ZERO),
                 new JwtClaimValidator<>(JwtClaimNames.EXP, Objects::nonNull),
                 new JwtClaimValidator<>(JwtClaimNames.SUB, Objects::nonNull),

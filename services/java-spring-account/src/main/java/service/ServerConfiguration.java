@@ -10,7 +10,7 @@ import org.springframework.context.annotation.Configuration;
 
 @Configuration
 public class ServerConfiguration {
-    /** A JDBC URL has no user, so it is extracted from the URL that other drivers use. */
+    /** A URL of JDBC holds no user: it is taken out of the one that other drivers understand. */
     @Bean
     @ConfigurationProperties("spring.datasource.hikari")
     HikariDataSource database(@Value("${DATABASE_URL}") URI url) {
@@ -22,7 +22,7 @@ public class ServerConfiguration {
         return pool;
     }
 
-    /** The default of 100 is too small for 100 headers and Host. */
+    /** The default, 100, has no room for Host beside 100 headers. */
     @Bean
     TomcatConnectorCustomizer headers() {
         return connector -> connector.setProperty("maxHeaderCount", "200");

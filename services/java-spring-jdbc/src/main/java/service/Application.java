@@ -7,7 +7,7 @@ import sun.misc.Signal;
 @SpringBootApplication
 public class Application {
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143. Spring shuts down cleanly in both cases.
+        // The JVM's own handler of the signal exits with 143. Either way Spring closes what it has opened.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         SpringApplication.run(Application.class, args);
     }

@@ -9,7 +9,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.ResponseStatus;
 import org.springframework.web.bind.annotation.RestControllerAdvice;
 
-/** Replies with 503 while the database is away. */
+/** While the database is away, the answer is 503. */
 @RestControllerAdvice
 public class DatabaseAway {
     @ExceptionHandler({

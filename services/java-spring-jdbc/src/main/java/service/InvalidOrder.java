@@ -2,7 +2,7 @@ package service;
 
 import java.util.List;
 
-/** Becomes a 422 with all faults. */
+/** Becomes a 422 that tells all faults. */
 public class InvalidOrder extends RuntimeException {
     public record Errors(List<NewOrder.Fault> errors) {}
 

@@ -6,7 +6,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The requested order. A missing member, or a value of the wrong type, is a 400. */
+/** What a client asks for. A body that lacks a member, or holds a wrong kind of value, is a 400. */
 public record NewOrder(Long customerId, String note, List<Line> lines) {
     public NewOrder {
         requireNonNull(customerId, "customerId");
@@ -25,7 +25,7 @@ public record NewOrder(Long customerId, String note, List<Line> lines) {
 
     public record Fault(String field, String code) {}
 
-    /** All faults; `prices` has the existing products. */
+    /** All that is wrong with it; the prices are those of the products that there are. */
     public List<Fault> faults(boolean customerIsKnown, Map<Long, Integer> prices) {
         List<Fault> faults = new ArrayList<>();
         if (!customerIsKnown) {

@@ -15,7 +15,7 @@ public record Order(
         List<Line> lines) {
     public record Line(int productId, int quantity, int priceCents) {}
 
-    /** An order in a list: without lines. */
+    /** An order as lists have it: without lines. */
     public record Item(
             long id, int customerId, String status, String note, long totalCents, int version, OffsetDateTime createdAt) {
         public Order with(List<Line> lines) {

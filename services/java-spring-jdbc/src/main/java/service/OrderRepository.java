@@ -13,7 +13,7 @@ import org.springframework.stereotype.Repository;
 
 @Repository
 public class OrderRepository {
-    /** The fields of an order that a change needs. */
+    /** What a change needs to know of an order. */
     public record State(String status, int version) {}
 
     private record Product(long id, int priceCents) {}
@@ -38,7 +38,7 @@ public class OrderRepository {
                 .single();
     }
 
-    /** The prices of the existing products. */
+    /** The prices of those of these products that there are. */
     public Map<Long, Integer> prices(List<Long> products) {
         return database.sql("select id, price_cents from product where id = any(?)")
                 .param(products.toArray(Long[]::new))
@@ -67,7 +67,7 @@ public class OrderRepository {
         return order.with(lines);
     }
 
-    /** One statement: with two, a deletion in between would give an order without lines. */
+    /** In one statement: between two, a deletion would leave an order without lines. */
     public Optional<Order> find(long id) {
         record Row(Order.Item item, Order.Line line) {}
         List<Row> rows = database.sql("select o.*, l.product_id, l.quantity, l.price_cents from orders o"
@@ -85,7 +85,7 @@ public class OrderRepository {
                 .list();
     }
 
-    /** Locks the row until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     public Optional<State> lock(long id) {
         return database.sql("select status, version from orders where id = ? for update")
                 .param(id)

@@ -39,7 +39,7 @@ public class OrderService {
     }
 
     public Order.Page list(long customer, long after, int limit) {
-        // One extra row shows whether there is a next page.
+        // One more than asked for tells whether there is a next page.
         List<Order.Item> found = orders.list(customer, after, limit + 1);
         return found.size() > limit
                 ? new Order.Page(found.subList(0, limit), found.get(limit - 1).id())

@@ -16,13 +16,13 @@ import tools.jackson.databind.type.LogicalType;
 
 @Configuration
 public class ServerConfiguration implements WebMvcConfigurer {
-    /** Spring's conversion would accept 0x10. */
+    /** Spring's own conversion takes 0x10 for a number. */
     @Override
     public void addFormatters(FormatterRegistry registry) {
         registry.addConverter(String.class, Long.class, Long::valueOf);
     }
 
-    /** A JDBC URL has no user, so it is extracted from the URL that other drivers use. */
+    /** A URL of JDBC holds no user: it is taken out of the one that other drivers understand. */
     @Bean
     @ConfigurationProperties("spring.datasource.hikari")
     HikariDataSource database(@Value("${DATABASE_URL}") URI url) {
@@ -34,13 +34,13 @@ public class ServerConfiguration implements WebMvcConfigurer {
         return pool;
     }
 
-    /** The default of 100 is too small for 100 headers and Host. */
+    /** The default, 100, has no room for Host beside 100 headers. */
     @Bean
     TomcatConnectorCustomizer headers() {
         return connector -> connector.setProperty("maxHeaderCount", "200");
     }
 
-    /** A number or a boolean in place of a text is a 400, not converted to a text. */
+    /** A number or a boolean where a text belongs is a 400, not a text. */
     @Bean
     JsonMapperBuilderCustomizer strictTexts() {
         return builder -> builder.withCoercionConfig(LogicalType.Textual, config -> config

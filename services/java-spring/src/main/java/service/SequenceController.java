@@ -13,7 +13,7 @@ import org.springframework.web.bind.annotation.RestController;
 @RestController
 @RequestMapping(path = "/api", produces = MediaType.TEXT_PLAIN_VALUE)
 public class SequenceController {
-    /** An integer from 0 to 10,000: other values do not match the mapping and get 404. */
+    /** An integer from 0 to 10,000: anything else does not match the mapping, so it is a 404. */
     private static final String N = "{n:10000|[0-9]{1,4}}";
 
     @GetMapping("/count/" + N)

@@ -12,12 +12,12 @@ import java.util.function.IntFunction;
 import java.util.regex.Pattern;
 import sun.misc.Signal;
 
-/** hello, sequence and snoop on Undertow. No operation blocks, so all run on the I/O threads. */
+/** hello, sequence and snoop on Undertow. No operation blocks, so all run on the threads that do the I/O. */
 public final class Server {
     private static final Pattern LENGTH = Pattern.compile("10000|[0-9]{1,4}");
 
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         int port = Integer.parseInt(System.getenv().getOrDefault("PORT", "8080"));

@@ -4,7 +4,7 @@ import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.RoutingContext;
 
-/** Replies to failed requests. */
+/** How requests end that cannot be answered as they were meant. */
 final class Failures {
     private Failures() {}
 
@@ -18,7 +18,7 @@ final class Failures {
         }
 
         Refusal(int status, JsonObject body) {
-            // Only carries a status, so it needs no stack trace.
+            // It says no more than its status, so it needs no stack.
             super("status " + status, null, false, false);
             this.status = status;
             this.body = body;
@@ -39,7 +39,7 @@ final class Failures {
         } else if (failure == null) {
             context.response().setStatusCode(context.statusCode()).end();
         } else {
-            // The database is away; the pool reconnects itself.
+            // The database is away; the pool connects anew by itself.
             context.response().setStatusCode(503).end();
         }
     }

@@ -6,14 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
-/** The requested order. */
+/** What a client asks for. */
 record NewOrder(long customer, String note, List<Line> lines) {
     record Line(long product, long quantity) {}
 
-    /** A missing member, or a value of the wrong type, is a 400. */
+    /** A body that lacks a member, or holds a wrong kind of value, is a 400. */
     static NewOrder read(JsonObject body) {
         String note = (String) body.getValue("note");
-        // PostgreSQL cannot store NUL in a text.
+        // PostgreSQL has no text with NUL.
         if (note != null && note.indexOf('\0') >= 0) {
             throw new Failures.Refusal(400);
         }
@@ -39,7 +39,7 @@ record NewOrder(long customer, String note, List<Line> lines) {
         throw new Failures.Refusal(400);
     }
 
-    /** All faults; `prices` has the existing products. */
+    /** All that is wrong with it; the prices are those of the products that there are. */
     JsonArray faults(boolean customerIsKnown, Map<Long, Integer> prices) {
         JsonArray faults = new JsonArray();
         if (!customerIsKnown) {

@@ -93,7 +93,7 @@ final class Orders {
         if (limit < 1 || limit > 50) {
             throw new Failures.Refusal(400);
         }
-        // One extra row shows whether there is a next page.
+        // One more than asked for tells whether there is a next page.
         database.preparedQuery("select * from orders where customer_id = $1::bigint and id > $2 order by id limit $3")
                 .execute(Tuple.of(customer, after, limit + 1))
                 .onSuccess(rows -> {
@@ -146,7 +146,7 @@ final class Orders {
                 .onFailure(context::fail);
     }
 
-    /** Locks the row until the end of the transaction. */
+    /** Nobody else changes it until the end of the transaction. */
     private static Future<Row> lock(SqlConnection connection, long id) {
         return connection
                 .preparedQuery("select status, version from orders where id = $1 for update")
@@ -156,7 +156,7 @@ final class Orders {
                         : Future.succeededFuture(rows.iterator().next()));
     }
 
-    /** One statement: with two, a deletion in between would give an order without lines. */
+    /** In one statement: between two, a deletion would leave an order without lines. */
     private static Future<JsonObject> find(SqlClient client, long id) {
         return client.preparedQuery("select o.*, l.product_id, l.quantity, l.price_cents from orders o"
                         + " join order_line l on l.order_id = o.id where o.id = $1 order by l.line")
@@ -204,7 +204,7 @@ final class Orders {
         return number(context.pathParam("id"), 404);
     }
 
-    /** Parses a number; for any other text, the reply has this status. */
+    /** The number that the text is; for any other text, the request is answered with this status. */
     private static long number(String text, int status) {
         if (text == null || !text.matches("[0-9]{1,18}")) {
             throw new Failures.Refusal(status);

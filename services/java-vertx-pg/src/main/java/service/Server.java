@@ -19,7 +19,7 @@ import sun.misc.Signal;
 /** orders and fortunes on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
 public final class Server extends VerticleBase {
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String processors = String.valueOf(Runtime.getRuntime().availableProcessors());
         int workers = Integer.parseInt(variable("WORKERS", processors));
@@ -56,10 +56,10 @@ public final class Server extends VerticleBase {
     private Pool pool() {
         PoolOptions options = new PoolOptions()
                 .setMaxSize(Integer.parseInt(variable("DATABASE_POOL", "16")))
-                // Shared by all event loops, which would otherwise have one pool each.
+                // One for all event loops, which would else have a pool each.
                 .setShared(true)
                 .setName("orders")
-                // While the database is away, the reply is 503 without a wait of half a minute.
+                // While the database is away, the answer is a 503 and not a wait of half a minute.
                 .setConnectionTimeout(5)
                 .setConnectionTimeoutUnit(TimeUnit.SECONDS);
         PgConnectOptions database = PgConnectOptions.fromUri(variable("DATABASE_URL", ""))

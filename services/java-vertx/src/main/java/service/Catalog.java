@@ -30,12 +30,12 @@ final class Catalog {
         for (int id = from; id < from + count; id++) {
             items.add(item(id));
         }
-        // Netty compresses, but does not add Vary.
+        // Netty compresses, and leaves it to us to say that it depends on the request.
         context.response().putHeader("Vary", "Accept-Encoding");
         context.json(new JsonObject().put("items", items));
     }
 
-    /** Parses a number from 1 to `most`, or 0. */
+    /** The number from 1 to `most` that the text is, or 0. */
     private static int number(String text, int most) {
         int number = text != null && text.matches("[0-9]{1,7}") ? Integer.parseInt(text) : 0;
         return number <= most ? number : 0;

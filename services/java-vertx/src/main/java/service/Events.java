@@ -4,7 +4,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.RoutingContext;
 
-/** Numbered events, each sent when it is due. */
+/** Numbered events, each sent when its time has come. */
 final class Events {
     private static final int MOST_EVENTS = 10_000;
     private static final int LONGEST_GAP_US = 1_000_000;
@@ -19,7 +19,7 @@ final class Events {
         this.vertx = context.vertx();
         this.response = context.response();
         this.count = count;
-        // Timers have a resolution of one millisecond.
+        // Timers count whole milliseconds.
         this.gapMs = (gapUs + 999) / 1000;
     }
 
@@ -37,7 +37,7 @@ final class Events {
         new Events(context, count, gapUs).send();
     }
 
-    /** Sends the events that are due. After a client disconnects, it is not called again. */
+    /** Sends what can be sent now. Of a client that has left, nothing calls it again. */
     private void send() {
         while (!response.closed()) {
             if (sent == count) {
@@ -57,7 +57,7 @@ final class Events {
         }
     }
 
-    /** An integer from `least` to `most`, or -1. */
+    /** An integer from least to most, or -1. */
     private static int number(String text, int least, int most) {
         int number = text != null && text.matches("[0-9]{1,7}") ? Integer.parseInt(text) : -1;
         return least <= number && number <= most ? number : -1;

@@ -15,11 +15,11 @@ import sun.misc.Signal;
 
 /** hello, sequence, catalog, upload and events on Vert.x Web: one verticle, with its own event loop, for each of WORKERS. */
 public final class Server extends VerticleBase {
-    /** An integer from 0 to 10,000: other values do not match the route and get 404. */
+    /** An integer from 0 to 10,000: anything else does not match the route, so it is a 404. */
     private static final String N = "(?<n>10000|[0-9]{1,4})";
 
     public static void main(String[] args) {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String processors = String.valueOf(Runtime.getRuntime().availableProcessors());
         int workers = Integer.parseInt(variable("WORKERS", processors));

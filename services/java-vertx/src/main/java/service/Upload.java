@@ -8,7 +8,7 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
-/** Counts and hashes the bytes of a body as they arrive. */
+/** Counts the bytes of a body and hashes them as they come. */
 final class Upload {
     private static final long MOST = 20 << 20;
 
@@ -21,7 +21,7 @@ final class Upload {
         Upload upload = new Upload();
         HttpServerRequest request = context.request();
         request.handler(upload::add);
-        // The rest of a large body is read to keep the connection usable.
+        // What is too much is read all the same, and so the connection goes on.
         request.endHandler(end -> {
             if (upload.bytes > MOST) {
                 context.response().setStatusCode(413).end();

@@ -6,10 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import sun.misc.Signal;
 
-/** Light-4J 1.0 reads its address only from a file, which cannot refer to the environment. */
+/** Light-4J 1.0 takes its address from a file alone, which knows no environment. */
 public final class Main {
     public static void main(String[] args) throws IOException {
-        // The JVM's default signal handler exits with 143.
+        // The JVM's own handler of the signal exits with 143.
         Signal.handle(new Signal("TERM"), signal -> System.exit(0));
         String host = System.getenv().getOrDefault("HOST", "127.0.0.1");
         String port = System.getenv().getOrDefault("PORT", "8080");

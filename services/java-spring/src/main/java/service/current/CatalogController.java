@@ -16,7 +16,7 @@ public class CatalogController {
         return new Items(Catalog.items(number(from, 1_000_000), number(count, 500)));
     }
 
-    /** Spring's conversion would accept 0x10. */
+    /** Spring's own conversion takes 0x10 for a number. */
     private static int number(String text, int most) {
         int number = text.matches("[0-9]{1,7}") ? Integer.parseInt(text) : 0;
         if (number < 1 || number > most) {

@@ -21,7 +21,7 @@ import org.springframework.web.socket.config.annotation.WebSocketHandlerRegistry
 import org.springframework.web.socket.handler.AbstractWebSocketHandler;
 import org.springframework.web.socket.server.standard.ServletServerContainerFactoryBean;
 
-/** Echoes each WebSocket message; Tomcat answers pings and closes. */
+/** Each message of a WebSocket comes back; Tomcat answers pings and closes. */
 @Configuration
 @EnableWebSocket
 public class EchoConfiguration implements WebSocketConfigurer {
@@ -54,7 +54,7 @@ public class EchoConfiguration implements WebSocketConfigurer {
         }
     }
 
-    /** Hides the client's offer of compression, which Tomcat would accept. */
+    /** Tomcat takes the compression that a client offers: it does not see the offer. */
     @Bean
     FilterRegistrationBean<Uncompressed> uncompressed() {
         FilterRegistrationBean<Uncompressed> filter = new FilterRegistrationBean<>(new Uncompressed());

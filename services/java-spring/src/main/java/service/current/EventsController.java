@@ -12,7 +12,7 @@ import org.springframework.web.bind.annotation.RestController;
 import org.springframework.web.server.ResponseStatusException;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 
-/** Numbered events, each sent when it is due, by one thread per processor. */
+/** Numbered events, each sent when its time has come, by as many threads as there are processors. */
 @RestController
 public class EventsController {
     public record Tick(int n, int of) {}
@@ -24,7 +24,7 @@ public class EventsController {
     public SseEmitter events(@RequestParam String count, @RequestParam("gap_us") String gap) {
         int of = number(count, 1, 10_000);
         int gapUs = number(gap, 0, 1_000_000);
-        // No timeout.
+        // It lasts as long as it lasts.
         SseEmitter emitter = new SseEmitter(0L);
         threads.execute(() -> send(emitter, 1, of, gapUs));
         return emitter;
@@ -43,11 +43,11 @@ public class EventsController {
             emitter.send(SseEmitter.event().name("end").data("bye"));
             emitter.complete();
         } catch (IOException | IllegalStateException left) {
-            // The client has disconnected, which the container has noticed, too: the stream ends.
+            // The client has left, and the container has seen it, too: nothing goes on for it.
         }
     }
 
-    /** Spring's conversion would accept 0x10. */
+    /** Spring's own conversion takes 0x10 for a number. */
     private static int number(String text, int least, int most) {
         int number = text.matches("[0-9]{1,7}") ? Integer.parseInt(text) : -1;
         if (number < least || number > most) {

@@ -4,7 +4,7 @@ import static java.util.Objects.requireNonNull;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
 
-/** All members except the picture are required: a missing one is a 400. */
+/** Every member is required but the picture: a body that lacks one is a 400. */
 @JsonInclude(JsonInclude.Include.NON_NULL)
 public record Person(String id, Name name, String gender, Location location, String email, Picture picture) {
     public Person {

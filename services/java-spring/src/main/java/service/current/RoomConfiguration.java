@@ -15,11 +15,11 @@ import org.springframework.web.socket.config.annotation.WebSocketConfigurer;
 import org.springframework.web.socket.config.annotation.WebSocketHandlerRegistry;
 import org.springframework.web.socket.handler.AbstractWebSocketHandler;
 
-/** Sends each message to all members of the room. */
+/** What one member says goes to all members of its room. */
 @Configuration
 public class RoomConfiguration implements WebSocketConfigurer {
     static final String PATH = "/ws/room/";
-    /** Messages queued for a slow member; if the queue is full, the member is dropped. */
+    /** Messages that wait for a member who reads slowly; with one more it is dropped. */
     private static final int QUEUE_LENGTH = 256;
 
     @Override
@@ -58,14 +58,14 @@ public class RoomConfiguration implements WebSocketConfigurer {
         }
 
         private void say(WebSocketSession session, WebSocketMessage<?> message) {
-            // One message after the other, so that all members receive them in the same order.
+            // One after the other, so that all members hear the same order.
             rooms.computeIfPresent(name(session), (name, members) -> {
-                members.values().forEach(member -> member.deliver(own(message)));
+                members.values().forEach(member -> member.hear(own(message)));
                 return members;
             });
         }
 
-        /** Sending a buffer moves its position, so each member gets its own view. */
+        /** To send a buffer moves its position: each member gets a view of its own. */
         private static WebSocketMessage<?> own(WebSocketMessage<?> message) {
             return message instanceof BinaryMessage binary ? new BinaryMessage(binary.getPayload().duplicate()) : message;
         }
@@ -82,7 +82,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
         }
     }
 
-    /** A member with its own sending thread, so that no other member waits for it. */
+    /** A member whose messages are sent by a thread of its own: nobody else waits for it. */
     private static final class Member implements Runnable {
         private static final WebSocketMessage<?> END = new TextMessage("");
 
@@ -93,7 +93,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
             this.session = session;
         }
 
-        void deliver(WebSocketMessage<?> message) {
+        void hear(WebSocketMessage<?> message) {
             if (!queue.offer(message)) {
                 leave();
             }
@@ -112,7 +112,7 @@ public class RoomConfiguration implements WebSocketConfigurer {
                 }
                 session.close();
             } catch (IOException | IllegalStateException | InterruptedException gone) {
-                // The member has already left.
+                // It has left: nobody is there to be told.
             }
         }
     }

@@ -10,13 +10,13 @@ import tools.jackson.databind.type.LogicalType;
 
 @Configuration
 public class ServerConfiguration {
-    /** The default of 100 is too small for 100 headers and Host. */
+    /** The default, 100, has no room for Host beside 100 headers. */
     @Bean
     TomcatConnectorCustomizer headers() {
         return connector -> connector.setProperty("maxHeaderCount", "200");
     }
 
-    /** A number or a boolean in place of a text is a 400, not converted to a text. */
+    /** A number or a boolean where a text belongs is a 400, not a text. */
     @Bean
     JsonMapperBuilderCustomizer strictTexts() {
         return builder -> builder.withCoercionConfig(LogicalType.Textual, config -> config

@@ -24,7 +24,7 @@ public class UploadController {
         for (int read; (read = body.read(piece)) >= 0; bytes += read) {
             digest.update(piece, 0, read);
             if (bytes + read > MOST) {
-                // Tomcat then closes the connection.
+                // Tomcat closes the connection after it.
                 throw new ResponseStatusException(HttpStatus.CONTENT_TOO_LARGE);
             }
         }

@@ -12,15 +12,15 @@ public class ServerConfiguration extends WebMvcConfigurerAdapter {
     @Bean
     EmbeddedServletContainerCustomizer connections() {
         return container -> ((TomcatEmbeddedServletContainerFactory) container).addConnectorCustomizers(connector -> {
-            // The default of 100 is too small for 100 headers and Host.
+            // The default, 100, has no room for Host beside 100 headers.
             connector.setAttribute("maxHeaderCount", "200");
-            // Spring Boot 1 has no properties for these. By default, Tomcat closes a connection after 100 requests.
+            // These have no property in Spring Boot 1. Tomcat would close a connection after 100 requests.
             connector.setAttribute("maxKeepAliveRequests", "-1");
             connector.setAttribute("acceptCount", "1000");
         });
     }
 
-    /** By default, .5 is treated as a file extension of 1.5. */
+    /** By default 1.5 is 1 with the ending .5. */
     @Override
     public void configurePathMatch(PathMatchConfigurer paths) {
         paths.setUseSuffixPatternMatch(false);
