@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-const TEST: &str = "walk::the_walk_of_the_readme_ends_with_a_ranked_board";
+const TEST: &str = "walkthrough::the_walk_of_the_readme_ends_with_a_ranked_board";
 
 #[test]
 fn a_test_that_cannot_run_here_is_listed_with_the_reason() {
