@@ -62,17 +62,62 @@ fn serve(stream: TcpStream, entry: &[u8], closes: bool) -> Option<()> {
     }
 }
 
+/// Serves these frames of stream 1 in answer to every request, each time on the stream of the request.
+fn serve_http2(mut stream: TcpStream, entry: &[u8], closes: bool) -> Option<()> {
+    const SETTINGS: [u8; 9] = [0, 0, 0, 4, 0, 0, 0, 0, 0];
+    const ACKNOWLEDGED: [u8; 9] = [0, 0, 0, 4, 1, 0, 0, 0, 0];
+    let (headers, end_stream) = (1, 0x1);
+    let mut preface = [0; 24];
+    stream.read_exact(&mut preface).ok()?;
+    stream.write_all(&SETTINGS).ok()?;
+    loop {
+        let mut head = [0; 9];
+        stream.read_exact(&mut head).ok()?;
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        stream.read_exact(&mut vec![0; length as usize]).ok()?;
+        let (kind, flags) = (head[3], head[4]);
+        if kind == SETTINGS[3] && flags == 0 {
+            stream.write_all(&ACKNOWLEDGED).ok()?;
+        } else if kind == headers && flags & end_stream != 0 {
+            stream.write_all(&on_stream(entry, &head[5..])).ok()?;
+            if closes {
+                return None;
+            }
+        }
+    }
+}
+
+/// The frames of stream 1 as frames of another one. What is not a whole frame stays as it is.
+fn on_stream(frames: &[u8], stream: &[u8]) -> Vec<u8> {
+    let mut moved = frames.to_vec();
+    let mut at = 0;
+    while let Some(head) = frames.get(at..at + 9) {
+        if head[5..] == [0, 0, 0, 1] {
+            moved[at + 5..at + 9].copy_from_slice(stream);
+        }
+        at += 9 + u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+    }
+    moved
+}
+
 /// Whether both accept a server, and what they said.
-fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
+fn verdicts(entry: &Entry, contract: &Path, is_http2: bool) -> ([bool; 2], String) {
     let bytes: Arc<[u8]> = entry.bytes().into();
     let closes = entry.reading.contains("closes") || entry.reading == "incomplete";
-    let port = listen(move |stream| serve(stream, &bytes, closes));
+    let port = if is_http2 {
+        listen(move |stream| serve_http2(stream, &bytes, closes))
+    } else {
+        listen(move |stream| serve(stream, &bytes, closes))
+    };
     let url = format!("http://127.0.0.1:{port}/");
     let contract = contract.to_str().expect("a path");
-    let checked = prony(&["check", "--url", url.trim_end_matches('/'), contract]);
-    let loaded = prony(&[
-        "load",
-        &url,
+    let (check, load): (&[&str], &[&str]) = if is_http2 {
+        (&["--protocol", "http2"], &["--http2"])
+    } else {
+        (&[], &[])
+    };
+    let checked = prony(&[&["check", "--url", url.trim_end_matches('/'), contract], check].concat());
+    let options = [
         "-n",
         "4",
         "-c",
@@ -82,7 +127,8 @@ fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
         "--expect",
         "hi",
         "--json",
-    ]);
+    ];
+    let loaded = prony(&[&["load", &url], &options[..], load].concat());
     let recording = json_of(&loaded);
     let outcomes = recording["outcomes"].as_object().expect("outcomes");
     let is_right = outcomes
@@ -96,16 +142,11 @@ fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
     ([checked.status.success(), is_right], said)
 }
 
-#[test]
-fn a_reply_is_right_for_check_and_load_or_wrong_for_both() {
+fn assert_same_verdicts(entries: &[Entry], contract: &str, is_http2: bool) {
     let folder = tempfile::tempdir().expect("a folder");
-    let contract = folder.path().join("odd");
-    std::fs::create_dir(&contract).expect("a folder");
-    std::fs::write(contract.join("contract.toml"), CONTRACT).expect("a file");
-    // Of two requests in one packet the notice behind the first reply answers the second.
-    let is_for_one = |entry: &Entry| entry.method == "GET" && !entry.name.starts_with("the notice");
-    let entries: Vec<Entry> = corpus::of("http1").into_iter().filter(is_for_one).collect();
-    assert!(entries.len() > 100);
+    let path = folder.path().join("odd");
+    std::fs::create_dir(&path).expect("a folder");
+    std::fs::write(path.join("contract.toml"), contract).expect("a file");
     let (waiting, wrong) = (Mutex::new(entries.iter()), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -113,7 +154,7 @@ fn a_reply_is_right_for_check_and_load_or_wrong_for_both() {
                 let next = || waiting.lock().expect("no panic").next();
                 while let Some(entry) = next() {
                     let expected = in_short(&entry.reading) == RIGHT;
-                    let (verdicts, said) = verdicts(entry, &contract);
+                    let (verdicts, said) = verdicts(entry, &path, is_http2);
                     if verdicts != [expected; 2] {
                         wrong.lock().expect("no panic").push(format!(
                             "`{}` ({}), right: {expected}; check and load: {verdicts:?}\n{said}",
@@ -132,4 +173,27 @@ fn a_reply_is_right_for_check_and_load_or_wrong_for_both() {
         entries.len(),
         wrong.join("\n\n")
     );
+}
+
+#[test]
+fn a_reply_is_right_for_check_and_load_or_wrong_for_both() {
+    // Of two requests in one packet the notice behind the first reply answers the second.
+    let is_for_one = |entry: &Entry| entry.method == "GET" && !entry.name.starts_with("the notice");
+    let entries: Vec<Entry> = corpus::of("http1").into_iter().filter(is_for_one).collect();
+    assert!(entries.len() > 100);
+    assert_same_verdicts(&entries, CONTRACT, false);
+}
+
+#[test]
+fn a_reply_over_http2_is_right_for_check_and_load_or_wrong_for_both() {
+    let entries: Vec<Entry> = corpus::of("http2")
+        .into_iter()
+        .filter(|entry| entry.method == "GET")
+        .collect();
+    assert!(entries.len() > 50);
+    // The server does not decode headers, so it answers every request in the same way.
+    let without =
+        r#"without = ["percent-encoded path", "query string", "HEAD", "unknown path", "wrong method"]"#;
+    let contract = CONTRACT.replace("title = ", &format!("{without}\ntitle = "));
+    assert_same_verdicts(&entries, &contract, true);
 }
