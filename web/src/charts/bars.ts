@@ -6,7 +6,7 @@ import { inUnit, shownInterval, unitFor, withUnit, type Unit } from "../format.t
 import { METRIC, metricName, toBase } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
-import { axis, base, FONT, shortName, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, FONT, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 interface Bar {
   name: string;
@@ -23,11 +23,6 @@ interface Bar {
 /** Height of a bar including the gap, and of the space above and below all bars, px. */
 const ROW = 26;
 const AROUND = 32;
-
-interface Api {
-  value(dimension: number): number;
-  coord(point: [number, number]): [number, number];
-}
 
 function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): Bar[] {
   return rows.flatMap((row) => {
@@ -53,7 +48,7 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
  * number to the right.
  */
 function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
-  return (_: unknown, api: Api) => {
+  return (_: unknown, api: RenderApi) => {
     const bar = shown[api.value(2)]!;
     const [left, y] = api.coord([api.value(0), api.value(2)]);
     const [right] = api.coord([api.value(1), api.value(2)]);
@@ -161,14 +156,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         },
       },
       xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || seen.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
-      yAxis: {
-        ...axis(theme, ""),
-        type: "category",
-        inverse: true,
-        data: seen.map((bar) => shortName(bar.name, Math.floor((room(width) - 12) / 6.6))),
-        axisTick: { show: false },
-        axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
-      },
+      yAxis: nameAxis(theme, seen.map((bar) => bar.name), room(width)),
       series: [
         {
           type: "bar",

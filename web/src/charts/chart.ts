@@ -40,6 +40,12 @@ export interface Hovered {
   color?: unknown;
 }
 
+/** The parts of the API of ECharts' `renderItem` that the charts use. */
+export interface RenderApi {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
+}
+
 /** A tooltip made of elements: text is never parsed as HTML. */
 export function tip(title: string, lines: [string, string][]): HTMLElement {
   const box = document.createElement("div");
@@ -88,12 +94,22 @@ export const axis = (theme: Theme, name: string) => ({
 /**
  * A name of at most `most` letters. A variant in parentheses is kept, because it distinguishes the name from others.
  */
-export function shortName(name: string, most: number): string {
+function shortName(name: string, most: number): string {
   if (name.length <= most) return name;
   const at = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
   const variant = at < 0 || name.length - at + 6 > most ? "" : name.slice(at);
   return `${name.slice(0, most - variant.length - 1)}…${variant}`;
 }
+
+/** The vertical axis of a chart with a row per service; its names fit in `room` px. */
+export const nameAxis = (theme: Theme, names: string[], room: number) => ({
+  ...axis(theme, ""),
+  type: "category",
+  inverse: true,
+  data: names.map((name) => shortName(name, Math.floor((room - 12) / 6.6))),
+  axisTick: { show: false },
+  axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
+});
 
 /** Base of a logarithmic axis: powers of ten label a wide one, but leave a narrow one with a single label. */
 export const logBase = (values: number[]): number => {

@@ -6,12 +6,12 @@ import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { capacity, levels } from "../charts/levels.ts";
-import { ratios } from "../charts/ratios.ts";
+import { interleaved, ratios } from "../charts/interleaved.ts";
 import { overTime } from "../charts/series.ts";
-import { interleaved } from "../charts/interleaved.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
 import { metricName } from "../metrics.ts";
 import { MOST_LINES } from "../theme.ts";
+import { ServiceSelect } from "./elements.tsx";
 import { Figure } from "./figure.tsx";
 
 const BAR_METRICS: Metric[] = [
@@ -73,16 +73,7 @@ function OverTime(props: Props) {
   if (!chart || !row) return null;
   return (
     <Figure chart={chart} wide>
-      <label class="field inline">
-        <span>Service</span>
-        <select value={idOf(row)} onChange={(event) => setWanted(event.currentTarget.value)}>
-          {able.map((one) => (
-            <option key={idOf(one)} value={idOf(one)}>
-              {services.name(idOf(one))}
-            </option>
-          ))}
-        </select>
-      </label>
+      <ServiceSelect label="Service" class="field inline" rows={able} value={idOf(row)} services={services} choose={setWanted} />
     </Figure>
   );
 }

@@ -1,18 +1,47 @@
 // The details of a row: all estimates, the outcomes of the requests, each trial, the log of a failure.
 
-import type { ComponentChildren } from "preact";
 import { comparisonsOf } from "../comparisons.ts";
-import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
+import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Environment, type Group, type Metric, type Row, type ServiceInfo, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
-import { BackingProcesses } from "./backing-services.tsx";
-import { Heads } from "./heads.tsx";
-import { Warnings } from "./masthead.tsx";
-import { Source, type Repository } from "./source.tsx";
-import { Streams } from "./streams.tsx";
+import { Facts, Warnings, type Fact } from "./elements.tsx";
+import { BackingServices, Streams, Trials, Workers } from "./trials.tsx";
 
-type Fact = [string, ComponentChildren];
+/** The repository, and the commit that was measured; either may be unknown. */
+export interface Repository {
+  address: string | null;
+  commit: string | null;
+}
+
+export function repositoryOf(environment: Environment): Repository {
+  const address = environment.repository ?? "";
+  return {
+    // Only these schemes are linked, whatever the environment contains.
+    address: /^https?:\/\//.test(address) ? address.replace(/(\.git)?\/*$/, "") : null,
+    commit: environment.commit ?? null,
+  };
+}
+
+/** A link to the source at the measured commit; only the path if no repository is known. */
+function Source(props: { info: ServiceInfo; repository: Repository }) {
+  const { info, repository } = props;
+  // The variant of a service from another revision names that revision.
+  const [, revision] = /@([0-9a-f]{7,40})$/.exec(info.variant) ?? [];
+  const [commit, dirty] = (revision ?? repository.commit ?? "").split("+");
+  const at = commit ? `, commit ${commit}${dirty ? " with changes" : ""}` : "";
+  const path = info.source!;
+  if (repository.address === null || !commit) return <>{`${path}${at}`}</>;
+  const link = `${repository.address}/tree/${encodeURIComponent(commit)}/${path.split("/").map(encodeURIComponent).join("/")}`;
+  return (
+    <>
+      <a href={link} rel="noreferrer">
+        {path}
+      </a>
+      {at}
+    </>
+  );
+}
 
 function line(group: Group, row: Row, metric: Metric): Fact | null {
   const quantity = row[metric];
@@ -26,19 +55,6 @@ function line(group: Group, row: Row, metric: Metric): Fact | null {
   const doubt = warningsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
   if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)${doubt}`];
   return [name, `${show(quantity.point)} (${show(quantity.low)} to ${show(quantity.high)})${doubt}`];
-}
-
-function Facts(props: { facts: Fact[] }) {
-  return (
-    <dl class="pairs-list">
-      {props.facts.map(([name, value]) => (
-        <div key={name}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
-  );
 }
 
 /** Maximum number of ties that are listed. */
@@ -92,7 +108,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}
       <Streams row={row} />
-      <BackingProcesses row={row} />
+      <BackingServices row={row} />
       <Workers row={row} />
       {row.excluded?.log_tail && row.excluded.log_tail.length > 0 && (
         <figure class="log">
@@ -100,71 +116,6 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
           <pre tabIndex={0}>{row.excluded.log_tail.join("\n")}</pre>
         </figure>
       )}
-    </div>
-  );
-}
-
-/** Results of each worker, if several hosts made the load. */
-function Workers(props: { row: Row }) {
-  const trials = props.row.details?.points.filter((point) => (point.workers?.length ?? 0) > 0) ?? [];
-  if (trials.length === 0) return null;
-  const time = (ns: number | null | undefined) => (ns == null ? "–" : human(ns, "time"));
-  return (
-    <table class="plain">
-      <caption>Each worker</caption>
-      <Heads of={["Round", "Worker", "Throughput", "p50", "p99", "Sent late, p99", "CPU"]} />
-      <tbody>
-        {trials.flatMap((point, index) =>
-          point.workers!.map((worker) => (
-            <tr key={`${index} ${worker.name}`}>
-              <th scope="row">{point.round + 1}</th>
-              <td>{worker.name}</td>
-              <td>{human(worker.throughput_per_s, "rate")}</td>
-              <td>{time(worker.response_time_ns_p50)}</td>
-              <td>{time(worker.response_time_ns_p99)}</td>
-              <td>{time(worker.own_lag_ns_p99)}</td>
-              <td>{human(worker.cpu_s * 1e9, "time")}</td>
-            </tr>
-          )),
-        )}
-      </tbody>
-    </table>
-  );
-}
-
-function Trials(props: { row: Row }) {
-  const show = (value: number | null | undefined, of: "rate" | "time" | "bytes") => (value == null ? "–" : human(value, of));
-  const points = props.row.details?.points ?? [];
-  const noisy = points.some((point) => point.other_cpu_ns !== undefined || point.steal_ns !== undefined);
-  const place = (order: number | undefined) => (order === undefined ? "–" : String(order + 1));
-  const noise = noisy ? ["CPU of others", "Stolen"] : [];
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={`Each trial of ${idOf(props.row)}`}>
-      <table class="plain">
-        <caption>Each trial</caption>
-        <Heads of={["Round", "Order in the run", "Throughput", "p99", "CPU per request", "Memory, peak", "CPU of the generator", ...noise]} />
-        <tbody>
-          {points.map((point, index) => (
-            <tr key={index}>
-              <th scope="row">{point.round + 1}</th>
-              <td>{place(point.order)}</td>
-              {point.excluded == null ? (
-                <>
-                  <td>{show(point.throughput_per_s, "rate")}</td>
-                  <td>{show(point.response_time_ns_p99, "time")}</td>
-                  <td>{show(point.cpu_ns_per_request, "time")}</td>
-                  <td>{show(point.memory_bytes_peak, "bytes")}</td>
-                  <td>{show(point.generator_cpu_s === undefined ? null : point.generator_cpu_s * 1e9, "time")}</td>
-                  {noisy && <td>{show(point.other_cpu_ns, "time")}</td>}
-                  {noisy && <td>{show(point.steal_ns, "time")}</td>}
-                </>
-              ) : (
-                <td colSpan={5 + noise.length}>gave nothing: {point.excluded}</td>
-              )}
-            </tr>
-          ))}
-        </tbody>
-      </table>
     </div>
   );
 }

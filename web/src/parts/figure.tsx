@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
 import { FRAME, isLong, partAt, type Chart } from "../charts/chart.ts";
 import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
-import { Heads } from "./heads.tsx";
+import { ScrollTable } from "./elements.tsx";
 import { ThemeContext } from "../theme.ts";
 
 /** Distance below the screen at which a chart is already drawn, so that it is ready when it is scrolled to. */
@@ -69,18 +69,13 @@ function Numbers(props: { chart: Chart }) {
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as a table</summary>
       {open && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={`${props.chart.title}, as a table`}>
-          <table class="plain">
-            <Heads of={head} />
-            <tbody>
-              {rows.map((row, index) => (
-                <tr key={index}>
-                  {row.map((cell, column) => (column === 0 ? <th key={0} scope="row">{cell}</th> : <td key={column}>{cell}</td>))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable label={`${props.chart.title}, as a table`} columns={head}>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, column) => (column === 0 ? <th key={0} scope="row">{cell}</th> : <td key={column}>{cell}</td>))}
+            </tr>
+          ))}
+        </ScrollTable>
       )}
     </details>
   );

@@ -1,36 +1,8 @@
 // The suite, the facts of the run, and its result in a sentence.
 
-import type { Group, Report, Warning } from "../data.ts";
-import { affectedInWords, byLevel, levelOf } from "../warnings.ts";
-import { howLong, plural, unbroken, when, words } from "../format.ts";
-
-/** Warnings first, with the numbers that they affect; then notes. */
-export function Warnings(props: { warnings: Warning[] }) {
-  if (props.warnings.length === 0) return null;
-  return (
-    <ul class="warnings">
-      {byLevel(props.warnings).map((warning, index) => {
-        const doubt = levelOf(warning) !== "note";
-        return (
-          <li key={index} class={doubt ? "doubt" : "note-level"}>
-            <span class="sign" aria-hidden="true">
-              {doubt ? "⚠" : "i"}
-            </span>
-            <span>
-              <b>
-                {doubt ? "" : "note: "}
-                {words(warning.kind)}
-              </b>
-              : {warning.text}
-              {warning.advice && <span> → {warning.advice}</span>}
-              {doubt && <span class="quiet"> Affects {affectedInWords(warning)}.</span>}
-            </span>
-          </li>
-        );
-      })}
-    </ul>
-  );
-}
+import type { Group, Report } from "../data.ts";
+import { howLong, plural, unbroken, when } from "../format.ts";
+import { Warnings } from "./elements.tsx";
 
 export function Masthead(props: { report: Report }) {
   const { report } = props;

@@ -7,14 +7,13 @@ import { Services, type Group, type Report, type Row } from "../data.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
-import { Duel } from "./duel.tsx";
+import { repositoryOf } from "./details.tsx";
 import { Filters, passes } from "./filters.tsx";
 import { Answer, Masthead } from "./masthead.tsx";
 import { Method } from "./method.tsx";
-import { Pairs } from "./pairs.tsx";
+import { Pairs, SideBySide } from "./pairs.tsx";
 import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
-import { repositoryOf } from "./source.tsx";
 import { takeMetrics } from "../warnings.ts";
 
 /** Skips to the report without changing the URL, which holds the view. */
@@ -149,7 +148,7 @@ export function ReportPage(props: { report: Report }) {
           </section>
           <Charts report={report} group={group} rows={charted} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
           <Pairs group={group} rows={charted} services={services} confidence={report.confidence} />
-          <Duel group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
+          <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
         </>
       ) : (
         <p class="answer">No trial has ended yet.</p>

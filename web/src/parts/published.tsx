@@ -5,7 +5,7 @@ import { published } from "../charts/across.ts";
 import { idOf, type Group, type Metric, type Report, type Services } from "../data.ts";
 import { human } from "../format.ts";
 import { METRIC, toBase } from "../metrics.ts";
-import { Heads } from "./heads.tsx";
+import { ScrollTable } from "./elements.tsx";
 import { Figure } from "./figure.tsx";
 
 function strength(correlation: number): string {
@@ -48,32 +48,27 @@ export function Published(props: { report: Report; group: Group | undefined; ser
       ))}
       <div class="chart-grid">
         {chart && <Figure chart={chart} />}
-        <div class="scroll" tabIndex={0} role="region" aria-label="Published figures">
-          <table class="plain">
-            <Heads of={["Service", "Source", ...metrics.map((metric) => `${METRIC[metric].title}: published / here`)]} />
-            <tbody>
-              {beside.map((one, index) => (
-                <tr key={index}>
-                  <th scope="row">
-                    {one.name}
-                    {one.service === null && <small class="note">not measured here</small>}
-                    {one.notes.length > 0 && <small class="note">{one.notes.join("; ")}</small>}
-                  </th>
-                  <td>{one.source}</td>
-                  {metrics.map((metric) => {
-                    const figure = one.figures.find((figure) => figure.metric === metric);
-                    const show = (value: number | null) => (value === null ? "–" : human(toBase(metric, value), METRIC[metric].dimension));
-                    return (
-                      <td key={metric} class="nowrap">
-                        {figure ? `${show(figure.published)} / ${show(figure.ours)}` : "–"}
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable label="Published figures" columns={["Service", "Source", ...metrics.map((metric) => `${METRIC[metric].title}: published / here`)]}>
+          {beside.map((one, index) => (
+            <tr key={index}>
+              <th scope="row">
+                {one.name}
+                {one.service === null && <small class="note">not measured here</small>}
+                {one.notes.length > 0 && <small class="note">{one.notes.join("; ")}</small>}
+              </th>
+              <td>{one.source}</td>
+              {metrics.map((metric) => {
+                const figure = one.figures.find((figure) => figure.metric === metric);
+                const show = (value: number | null) => (value === null ? "–" : human(toBase(metric, value), METRIC[metric].dimension));
+                return (
+                  <td key={metric} class="nowrap">
+                    {figure ? `${show(figure.published)} / ${show(figure.ours)}` : "–"}
+                  </td>
+                );
+              })}
+            </tr>
+          ))}
+        </ScrollTable>
       </div>
     </section>
   );

@@ -8,8 +8,7 @@ import { levelOf, ownWarnings } from "../warnings.ts";
 import { percent, plural } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
 import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
-import { RowDetails } from "./details.tsx";
-import type { Repository } from "./source.tsx";
+import { RowDetails, type Repository } from "./details.tsx";
 
 interface Column {
   metric: Metric;

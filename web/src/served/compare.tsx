@@ -3,9 +3,8 @@
 import { Services, type Estimate, type Metric } from "../data.ts";
 import { intervalWithUnit, percent, ratio, unitFor, when, type Unit } from "../format.ts";
 import { METRIC, metricName, toBase } from "../metrics.ts";
-import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
-import { Heads } from "../parts/heads.tsx";
-import { Shown, useAnswer } from "./served.tsx";
+import { ask, runPath, Shown, useAnswer, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.tsx";
+import { ScrollTable } from "../parts/elements.tsx";
 
 const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
 
@@ -42,25 +41,24 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
       <h2>
         {group.workload === group.contract ? group.contract : `${group.contract} · ${group.workload}`} <span class="kicker">· {props.load}</span>
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}>
-        <table class="plain changes">
-          <Heads of={["Service", "Metric", "Base", "New", "New ÷ base"]} />
-          <tbody>
-            {group.services.map(({ service, changes }) =>
-              changes.map((change, index) => (
-                <tr key={`${service} ${change.metric}`} class={index === 0 ? "first" : ""}>
-                  {index === 0 && (
-                    <th scope="rowgroup" rowSpan={changes.length}>
-                      {services.name(service)}
-                    </th>
-                  )}
-                  <Cells change={change} />
-                </tr>
-              )),
-            )}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}
+        class="plain changes"
+        columns={["Service", "Metric", "Base", "New", "New ÷ base"]}
+      >
+        {group.services.map(({ service, changes }) =>
+          changes.map((change, index) => (
+            <tr key={`${service} ${change.metric}`} class={index === 0 ? "first" : ""}>
+              {index === 0 && (
+                <th scope="rowgroup" rowSpan={changes.length}>
+                  {services.name(service)}
+                </th>
+              )}
+              <Cells change={change} />
+            </tr>
+          )),
+        )}
+      </ScrollTable>
     </section>
   );
 }

@@ -3,10 +3,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TestbedHost, Report } from "../data.ts";
 import { howLong, human, words } from "../format.ts";
-import { Heads } from "../parts/heads.tsx";
+import { TableHead } from "../parts/elements.tsx";
 import { ReportPage } from "../parts/page.tsx";
-import { ask, type News, type Progress } from "./api.ts";
-import { Shown, useAnswer } from "./served.tsx";
+import { ask, Shown, useAnswer, type News, type Progress } from "./api.tsx";
 
 /** Points of a sparkline: about a minute. */
 const KEPT = 60;
@@ -54,7 +53,7 @@ function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress |
       {progress?.lost && <p role="alert">{progress.lost}</p>}
       <table class="plain">
         <caption>Each host</caption>
-        <Heads of={["Host", "Roles", "State", "Throughput"]} />
+        <TableHead columns={["Host", "Roles", "State", "Throughput"]} />
         <tbody>
           {Object.entries(hosts).map(([name, host]) => (
             <tr key={name}>

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../format.ts";
-import { change, type ListedRun } from "./api.ts";
+import { change, type ListedRun } from "./api.tsx";
 
 /** Maximum length of a label in the store. */
 const LONGEST = 80;

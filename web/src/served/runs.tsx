@@ -2,10 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { plural, unbroken, when } from "../format.ts";
-import { ask, runPath, servicePath, type Known, type ListedRun, type Rights, type RunAnswer } from "./api.ts";
-import { Heads } from "../parts/heads.tsx";
+import { ask, runPath, servicePath, Shown, useAnswer, type Known, type ListedRun, type Rights, type RunAnswer } from "./api.tsx";
+import { TableHead } from "../parts/elements.tsx";
 import { Manage } from "./manage.tsx";
-import { Shown, useAnswer } from "./served.tsx";
 
 function stateOf(run: ListedRun): string {
   if (run.running) return "running";
@@ -52,7 +51,7 @@ function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => voi
         </p>
       </div>
       <table class="plain runs">
-        <Heads of={["Run", "Started", "Trials", "State", "Compare"]} />
+        <TableHead columns={["Run", "Started", "Trials", "State", "Compare"]} />
         <tbody>
           {shown.map((run) => (
             <tr key={run.id}>

@@ -1,5 +1,7 @@
-// The requests of a served page to its server.
+// The requests of a served page to its server, and their state while the page waits for them.
 
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { Estimate, Metric, Quantity, ServiceInfo, Verdict } from "../data.ts";
 
 export interface ListedRun {
@@ -157,3 +159,36 @@ export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}
 
 export const servicePath = (known: Known): string =>
   `/service/${[known.service, known.variant, known.contract].map(encodeURIComponent).join("/")}`;
+
+/** The state of a request. */
+type Answer<T> = { state: "waiting" } | { state: "failed"; reason: string } | { state: "here"; value: T };
+
+/** Requests once, and again whenever `key` changes; the previous value stays until the new one arrives. */
+export function useAnswer<T>(question: () => Promise<T>, key: unknown): Answer<T> {
+  const [answer, setAnswer] = useState<Answer<T>>({ state: "waiting" });
+  useEffect(() => {
+    let wanted = true;
+    question().then(
+      (value) => wanted && setAnswer({ state: "here", value }),
+      (error: Error) => wanted && setAnswer({ state: "failed", reason: error.message }),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [key]);
+  return answer;
+}
+
+/** Shows the value, or that it is loading, or why there is none. */
+export function Shown<T>(props: { answer: Answer<T>; children: (value: T) => ComponentChildren }) {
+  const { answer } = props;
+  if (answer.state === "waiting") return <p class="quiet" role="status">Loading …</p>;
+  if (answer.state === "failed")
+    return (
+      <>
+        <h1>This cannot be shown</h1>
+        <p role="alert">{answer.reason}</p>
+      </>
+    );
+  return <>{props.children(answer.value)}</>;
+}
