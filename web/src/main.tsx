@@ -14,7 +14,7 @@ import "./style.css";
 function Served() {
   const { pathname, search } = location;
   const [kind, ...rest] = pathname.split("/").filter(Boolean).map(decodeURIComponent);
-  const asked = new URLSearchParams(search);
+  const query = new URLSearchParams(search);
   let title = "Runs";
   let body = <Runs />;
   if (kind === "run" && rest[0]) {
@@ -22,7 +22,7 @@ function Served() {
     body = <LiveRun run={rest[0]} />;
   } else if (kind === "compare") {
     title = "Comparison";
-    body = <Comparison a={asked.get("a") ?? ""} b={asked.get("b") ?? ""} />;
+    body = <Comparison a={query.get("a") ?? ""} b={query.get("b") ?? ""} />;
   } else if (kind === "service" && rest.length === 3) {
     title = rest[0]!;
     body = <History service={rest[0]!} variant={rest[1]!} contract={rest[2]!} />;

@@ -3,7 +3,7 @@
 import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { inUnit, shownInterval, unitFor, withUnit, type Unit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
 import { axis, base, FONT, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
@@ -32,10 +32,10 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
     return [
       {
         name: services.name(idOf(row)),
-        value: toBase(metric, position),
-        low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
-        high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
-        trials: trialsOf(row, metric).map((value) => toBase(metric, value)),
+        value: toBaseUnit(metric, position),
+        low: isEstimate(quantity) ? toBaseUnit(metric, quantity.low) : null,
+        high: isEstimate(quantity) ? toBaseUnit(metric, quantity.high) : null,
+        trials: trialsOf(row, metric).map((value) => toBaseUnit(metric, value)),
         warned: warningsOf(group, row, metric).length > 0,
         bound: isLowerBound(row, metric),
       },
@@ -56,7 +56,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
       type: "text",
       x: right + 8,
       y,
-      style: { text: said(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
+      style: { text: barText(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
     };
     const dots = bar.trials.map((trial) => ({
       type: "circle",
@@ -77,7 +77,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
   };
 }
 
-function said(bar: Bar, unit: Unit): string {
+function barText(bar: Bar, unit: Unit): string {
   const show = (value: number) => inUnit(value, unit);
   const { value, half } =
     bar.low === null || bar.high === null
@@ -136,11 +136,11 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         bar.trials.map((trial) => inUnit(trial, unit)).join(" · ") || "–",
       ]),
     },
-    option: (theme, width, part) => option(theme, width, part ? shown.slice(part.from, part.to) : shown),
+    option: (theme, width, range) => option(theme, width, range ? shown.slice(range.from, range.to) : shown),
   };
 
   /** The visible bars, on the scale of all. */
-  function option(theme: Theme, width: number, seen: Bar[]) {
+  function option(theme: Theme, width: number, visible: Bar[]) {
     return {
       ...base(theme),
       grid: { left: room(width), right: 104, top, bottom: 26 },
@@ -148,19 +148,19 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         ...tooltip(theme),
         trigger: "item",
         formatter: (hovered: Hovered) => {
-          const bar = seen[hovered.dataIndex]!;
+          const bar = visible[hovered.dataIndex]!;
           const lines: [string, string][] = [[title, (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
           if (bar.low !== null && bar.high !== null)
             lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
           return tip(bar.name, lines);
         },
       },
-      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || seen.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
-      yAxis: nameAxis(theme, seen.map((bar) => bar.name), room(width)),
+      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || visible.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
+      yAxis: nameAxis(theme, visible.map((bar) => bar.name), room(width)),
       series: [
         {
           type: "bar",
-          data: seen.map((bar) => scaled(bar.value)),
+          data: visible.map((bar) => scaled(bar.value)),
           barWidth: 16,
           itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
           emphasis: { disabled: true },
@@ -170,10 +170,10 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
           type: "custom",
           silent: true,
           z: 5,
-          renderItem: whisker(theme, seen, unit, most),
+          renderItem: whisker(theme, visible, unit, most),
           clip: false,
           encode: { x: [0, 1], y: 2 },
-          data: seen.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
+          data: visible.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
         },
       ],
     };

@@ -3,13 +3,13 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { Theme } from "../theme.ts";
 
-export interface Table {
+interface Table {
   head: string[];
   rows: string[][];
 }
 
 /** The visible rows of a long chart; `to` is exclusive. */
-export interface Part {
+interface RowRange {
   from: number;
   to: number;
 }
@@ -23,7 +23,7 @@ export interface Chart {
   reading: string;
   /** Height in px. */
   height: number;
-  option(theme: Theme, width: number, part?: Part): EChartsCoreOption;
+  option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
   /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything around them. */
   rows?: { count: number; height: number; around: number };
   /** The same numbers, for readers who cannot see the chart. */
@@ -113,8 +113,8 @@ export const nameAxis = (theme: Theme, names: string[], room: number) => ({
 
 /** Base of a logarithmic axis: powers of ten label a wide one, but leave a narrow one with a single label. */
 export const logBase = (values: number[]): number => {
-  const known = values.filter((value) => value > 0);
-  return Math.max(...known) / Math.min(...known) > 200 ? 10 : 2;
+  const positive = values.filter((value) => value > 0);
+  return Math.max(...positive) / Math.min(...positive) > 200 ? 10 : 2;
 };
 
 const LEGEND_ROW = 24;
@@ -140,16 +140,16 @@ export function legendHeight(names: string[], width: number): number {
 export const half = (): number => Math.min(540, innerWidth - 40);
 
 /** Height of the frame in which a long chart scrolls, px. */
-export const FRAME = 620;
+export const FRAME_HEIGHT = 620;
 
 /** Whether a chart is too long to be shown at once. */
-export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME + 2 * chart.rows.height;
+export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME_HEIGHT + 2 * chart.rows.height;
 
 /** The rows of a long chart that are in its frame at this scroll position. */
-export function partAt(chart: Chart, scrolled: number): Part | undefined {
+export function visibleRange(chart: Chart, scrolled: number): RowRange | undefined {
   if (!chart.rows || !isLong(chart)) return undefined;
   const { count, height, around } = chart.rows;
-  const fit = Math.floor((FRAME - around) / height);
+  const fit = Math.floor((FRAME_HEIGHT - around) / height);
   const from = Math.max(0, Math.min(count - fit, Math.round(scrolled / height)));
   return { from, to: Math.min(count, from + fit) };
 }

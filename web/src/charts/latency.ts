@@ -1,8 +1,8 @@
 // Response times of whole distributions: percentiles to p99.99, and density.
 
 import { idOf, type Row, type Services } from "../data.ts";
-import { human, inUnit, percent, unitFor } from "../format.ts";
-import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
+import { humanize, inUnit, percent, unitFor } from "../format.ts";
+import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, half, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** Percentiles that the table lists. */
@@ -19,14 +19,14 @@ const withCurve = (rows: Row[]): Row[] =>
   rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
 
 export function percentiles(rows: Row[], services: Services): Chart | null {
-  const shown = withCurve(rows).slice(0, MOST_LINES);
+  const shown = withCurve(rows).slice(0, MAX_LINES);
   if (shown.length === 0) return null;
   const curves = shown.map((row) => ({
     name: services.name(idOf(row)),
     points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
   }));
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
-  const base10or2 = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
+  const yBase = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const at = (points: [number, number][], share: number): string => {
     const found = points.find(([reached]) => reached >= share - 1e-9);
     return found ? inUnit(found[1], unit) : "too few requests";
@@ -57,7 +57,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
           const lines = hovered
             .map((one): [string, number] => [one.seriesName ?? "", (one.value as [number, number])[1] * unit.factor])
             .sort((left, right) => left[1] - right[1])
-            .map(([name, ns]): [string, string] => [name, human(ns, "time")]);
+            .map(([name, ns]): [string, string] => [name, humanize(ns, "time")]);
           return tip(percentileName(first[0]), lines);
         },
       },
@@ -70,7 +70,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
         nameGap: 30,
         axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(value) },
       },
-      yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: base10or2, nameGap: 46 },
+      yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: yBase, nameGap: 46 },
       series: curves.map((curve, index) => ({
         type: "line",
         name: curve.name,
@@ -88,7 +88,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
 }
 
 export function density(rows: Row[], services: Services): Chart | null {
-  const shown = rows.filter((row) => (row.details?.response_time_density.length ?? 0) > 0).slice(0, MOST_LINES);
+  const shown = rows.filter((row) => (row.details?.response_time_density.length ?? 0) > 0).slice(0, MAX_LINES);
   if (shown.length === 0) return null;
   const shapes = shown.map((row) => ({ name: services.name(idOf(row)), bins: row.details!.response_time_density }));
   const unit = unitFor("time", shapes.flatMap((shape) => shape.bins.map(([low]) => low)));

@@ -1,13 +1,13 @@
 // One workload under several loads, in ascending order: a line per service.
 
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { human, inUnit, unitFor } from "../format.ts";
+import { humanize, inUnit, unitFor } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
-import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
+import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** The loads of a chart and how to present them. */
-interface Steps {
+interface LoadSteps {
   id: string;
   groups: Group[];
   /** Position of a group on the axis. */
@@ -25,17 +25,17 @@ interface Steps {
 }
 
 /** The properties of a closed load apart from its connections; null for other loads. */
-function rest(group: Group): string | null {
+function withoutConnections(group: Group): string | null {
   if (group.load["kind"] !== "closed" || typeof group.load["connections"] !== "number") return null;
   return JSON.stringify([group.contract, group.workload, { ...group.load, connections: 0 }]);
 }
 
 /** `metric` against connections; null if the workload was loaded with a single number of them. */
 export function levels(groups: Group[], group: Group, rows: Row[], services: Services, metric: Metric): Chart | null {
-  const alike = rest(group);
-  const steps: Steps = {
+  const load = withoutConnections(group);
+  const steps: LoadSteps = {
     id: `levels-${metric}`,
-    groups: alike === null ? [] : groups.filter((other) => rest(other) === alike),
+    groups: load === null ? [] : groups.filter((other) => withoutConnections(other) === load),
     at: (step) => step.load["connections"] as number,
     axis: "connections",
     named: (at) => `${at} connections`,
@@ -52,12 +52,12 @@ export function levels(groups: Group[], group: Group, rows: Row[], services: Ser
 
 /** p99 against the offered load; null if the workload was loaded at a single rate. */
 export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
-  const steps: Steps = {
+  const steps: LoadSteps = {
     id: "capacity",
     groups: groups.filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null),
     at: (step) => step.offered_per_s!,
     axis: "offered load, /s",
-    named: (at) => `${human(at, "rate")} offered`,
+    named: (at) => `${humanize(at, "rate")} offered`,
     even: false,
     reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
     beside: ["goodput_per_s"],
@@ -66,12 +66,12 @@ export function capacity(groups: Group[], group: Group, rows: Row[], services: S
   return lines(steps, rows, services, "response_time_ns_p99");
 }
 
-function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): Chart | null {
+function lines(steps: LoadSteps, rows: Row[], services: Services, metric: Metric): Chart | null {
   const groups = [...steps.groups].sort((left, right) => steps.at(left) - steps.at(right));
   const places = [...new Set(groups.map(steps.at))];
   if (places.length < 2) return null;
   const shown = rows
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map((row) => ({
       name: services.name(idOf(row)),
       points: groups.flatMap((group) => {
@@ -115,9 +115,9 @@ function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): C
           formatter: (hovered: Hovered) => {
             const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
             if (!point) return "";
-            const known = [{ metric, value: point.value }, ...point.beside];
-            const told = known.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), human(one.value, METRIC[one.metric].dimension)]]));
-            return tip(hovered.seriesName ?? "", [["load", steps.named(point.at)], ...told]);
+            const values = [{ metric, value: point.value }, ...point.beside];
+            const lines = values.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), humanize(one.value, METRIC[one.metric].dimension)]]));
+            return tip(hovered.seriesName ?? "", [["load", steps.named(point.at)], ...lines]);
           },
         },
         xAxis: { ...axis(theme, steps.axis), ...(steps.even ? { type: "category", data: places.map(String) } : { type: "value", min: 0 }), nameGap: 30 },

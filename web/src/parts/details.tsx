@@ -3,8 +3,8 @@
 import { comparisonsOf } from "../comparisons.ts";
 import { hasNoBound, idOf, isEstimate, METRICS, noBound, positionOf, type Environment, type Group, type Metric, type Row, type ServiceInfo, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
-import { human, percent, plural, whole, withUnit, unitFor, words } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
+import { formatCount, humanize, percent, plural, unitFor, withUnit, words } from "../format.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { Facts, Warnings, type Fact } from "./elements.tsx";
 import { BackingServices, Streams, Trials, Workers } from "./trials.tsx";
 
@@ -43,14 +43,14 @@ function Source(props: { info: ServiceInfo; repository: Repository }) {
   );
 }
 
-function line(group: Group, row: Row, metric: Metric): Fact | null {
+function estimateFact(group: Group, row: Row, metric: Metric): Fact | null {
   const quantity = row[metric];
   const position = positionOf(quantity);
   if (hasNoBound(quantity)) return [metricName(metric), noBound(quantity)];
   if (quantity == null || position === null) return null;
   const { dimension } = METRIC[metric];
-  const unit = unitFor(dimension, [toBase(metric, position)]);
-  const show = (value: number) => withUnit(toBase(metric, value), unit);
+  const unit = unitFor(dimension, [toBaseUnit(metric, position)]);
+  const show = (value: number) => withUnit(toBaseUnit(metric, value), unit);
   const name = metricName(metric);
   const doubt = warningsOf(group, row, metric).length > 0 ? " ⚠ in doubt" : "";
   if (!isEstimate(quantity)) return [name, `${show(position)} (one trial, no interval)${doubt}`];
@@ -58,14 +58,14 @@ function line(group: Group, row: Row, metric: Metric): Fact | null {
 }
 
 /** Maximum number of ties that are listed. */
-const MOST_TIES = 12;
+const MAX_TIES = 12;
 
 function rankOf(group: Group, row: Row, services: Services): Fact[] {
   if (row.rank === null) return row.generator_bound ? [["Rank", "none: the generator was the limit, so its rates are lower bounds"]] : [];
   const alone = row.rank_low === row.rank_high;
   const facts: Fact[] = [["Rank", alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`]];
   const ties = comparisonsOf(group).tiedWith(idOf(row)).map((id) => services.name(id));
-  if (ties.length > 0) facts.push(["Statistically tied with", ties.slice(0, MOST_TIES).join(", ") + (ties.length > MOST_TIES ? ` and ${ties.length - MOST_TIES} others` : "")]);
+  if (ties.length > 0) facts.push(["Statistically tied with", ties.slice(0, MAX_TIES).join(", ") + (ties.length > MAX_TIES ? ` and ${ties.length - MAX_TIES} others` : "")]);
   return facts;
 }
 
@@ -81,7 +81,7 @@ function aboutService(group: Group, row: Row, services: Services, repository: Re
   if (row.details && row.details.service_cpus.length > 0)
     facts.push(["CPUs", `service on ${row.details.service_cpus.join(", ")}; generator on ${row.details.generator_cpus.join(", ")}`]);
   facts.push(["Trials", plural(row.trials, "trial") + (row.failed_trials ? `, ${row.failed_trials} more without a measurement` : "")]);
-  if (row.bytes_per_reply !== null) facts.push(["Bytes per reply", human(row.bytes_per_reply, "bytes")]);
+  if (row.bytes_per_reply !== null) facts.push(["Bytes per reply", humanize(row.bytes_per_reply, "bytes")]);
   return facts;
 }
 
@@ -90,14 +90,14 @@ function outcomes(row: Row): Fact[] {
   const total = all.reduce((sum, [, count]) => sum + count, 0);
   return all
     .filter(([name, count]) => count > 0 || name === "valid")
-    .map(([name, count]): Fact => [`Requests ${words(name)}`, `${whole(count)} (${percent(total ? count / total : 0)})`]);
+    .map(([name, count]): Fact => [`Requests ${words(name)}`, `${formatCount(count)} (${percent(total ? count / total : 0)})`]);
 }
 
 export function RowDetails(props: { group: Group; row: Row; services: Services; repository: Repository }) {
   const { group, row, services, repository } = props;
   const estimates = METRICS.flatMap((metric) => {
-    const found = line(group, row, metric);
-    return found ? [found] : [];
+    const fact = estimateFact(group, row, metric);
+    return fact ? [fact] : [];
   });
   return (
     <div class="details">

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { idOf, type Row, type Services, type Warning } from "../data.ts";
 import { words } from "../format.ts";
-import { affectedInWords, byLevel, levelOf } from "../warnings.ts";
+import { affectedFigures, byLevel, levelOf } from "../warnings.ts";
 
 export function TableHead(props: { columns: string[] }) {
   return (
@@ -83,7 +83,7 @@ export function Warnings(props: { warnings: Warning[] }) {
               </b>
               : {warning.text}
               {warning.advice && <span> → {warning.advice}</span>}
-              {doubt && <span class="quiet"> Affects {affectedInWords(warning)}.</span>}
+              {doubt && <span class="quiet"> Affects {affectedFigures(warning)}.</span>}
             </span>
           </li>
         );

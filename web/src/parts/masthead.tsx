@@ -1,7 +1,7 @@
 // The suite, the facts of the run, and its result in a sentence.
 
 import type { Group, Report } from "../data.ts";
-import { howLong, plural, unbroken, when } from "../format.ts";
+import { formatDuration, formatTime, nonBreaking, plural } from "../format.ts";
 import { Warnings } from "./elements.tsx";
 
 export function Masthead(props: { report: Report }) {
@@ -9,9 +9,9 @@ export function Masthead(props: { report: Report }) {
   const cpu = report.environment.cpu;
   const hosts = Object.entries(report.environment.hosts ?? {});
   const services = new Set(report.groups.flatMap((group) => group.services.map((row) => `${row.service}/${row.variant}`)));
-  const took = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
+  const duration_s = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
   const facts = [
-    when(report.started_at) + (took === null ? "" : `, ${howLong(took)}`),
+    formatTime(report.started_at) + (duration_s === null ? "" : `, ${formatDuration(duration_s)}`),
     plural(services.size, "service"),
     `${report.trials} of ${plural(report.planned_trials, "trial")}`,
     `${cpu.model ?? "unknown CPU"}, ${plural(cpu.online, "CPU")}`,
@@ -33,11 +33,11 @@ export function Masthead(props: { report: Report }) {
   );
 }
 
-export function Answer(props: { group: Group }) {
+export function Finding(props: { group: Group }) {
   const { group } = props;
   return (
     <div class="answer" role="note" aria-label="The result in a sentence">
-      <p>{unbroken(group.finding)}</p>
+      <p>{nonBreaking(group.finding)}</p>
       <p class="quiet">{group.load_text}</p>
       {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
       <Warnings warnings={group.warnings} />

@@ -2,19 +2,19 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { groupKey, useView } from "../address.ts";
+import { groupKey, useView } from "../view.ts";
 import { Services, type Group, type Report, type Row } from "../data.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
 import { repositoryOf } from "./details.tsx";
-import { Filters, passes } from "./filters.tsx";
-import { Answer, Masthead } from "./masthead.tsx";
+import { Filters, matchesFilter } from "./filters.tsx";
+import { Finding, Masthead } from "./masthead.tsx";
 import { Method } from "./method.tsx";
 import { Pairs, SideBySide } from "./pairs.tsx";
 import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
-import { takeMetrics } from "../warnings.ts";
+import { setMetricTable } from "../warnings.ts";
 
 /** Skips to the report without changing the URL, which holds the view. */
 function skip(event: Event): void {
@@ -122,7 +122,7 @@ function useAfterPaint<T>(value: T): T {
 
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
-  takeMetrics(report.metrics);
+  setMetricTable(report.metrics);
   const services = useMemo(() => new Services(report.services, report.site?.services), [report.services, report.site]);
   const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
   const [view, change] = useView();
@@ -130,24 +130,24 @@ export function ReportPage(props: { report: Report }) {
   const group = report.groups.find((one) => groupKey(one) === view.group) ?? report.groups[0];
   const choose = (index: number) => change({ group: index === 0 ? "" : groupKey(report.groups[index]!) });
   const rows: Row[] = useMemo(
-    () => (group ? sortRows(group.services.filter((row) => passes(row, filter, services)), sort, services) : []),
+    () => (group ? sortRows(group.services.filter((row) => matchesFilter(row, filter, services)), sort, services) : []),
     [group, filter, sort, services],
   );
-  const charted = useAfterPaint(rows);
+  const chartRows = useAfterPaint(rows);
   return (
     <>
       <Masthead report={report} />
       {group ? (
         <>
           <GroupChoice groups={report.groups} chosen={report.groups.indexOf(group)} choose={choose} />
-          <Answer group={group} />
+          <Finding group={group} />
           <section aria-labelledby="ranking">
             <h2 id="ranking">Ranking</h2>
             <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
             <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} repository={repository} />
           </section>
-          <Charts report={report} group={group} rows={charted} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
-          <Pairs group={group} rows={charted} services={services} confidence={report.confidence} />
+          <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
+          <Pairs group={group} rows={chartRows} services={services} confidence={report.confidence} />
           <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
         </>
       ) : (

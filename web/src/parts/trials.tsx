@@ -1,10 +1,10 @@
 // Tables of each trial of a service: its figures, its streams, its backing services, and the workers that made the load.
 
 import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type Times } from "../data.ts";
-import { digits, human, whole, words, type Dimension } from "../format.ts";
+import { digits, formatCount, humanize, words, type Dimension } from "../format.ts";
 import { ScrollTable, TableHead } from "./elements.tsx";
 
-const show = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : human(value, dimension));
+const show = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : humanize(value, dimension));
 
 export function Trials(props: { row: Row }) {
   const points = props.row.details?.points ?? [];
@@ -43,23 +43,23 @@ export function Trials(props: { row: Row }) {
 interface Column {
   head: string;
   /** Null if it is not known. */
-  of: (messages: Messages) => string | null;
+  value: (messages: Messages) => string | null;
 }
 
-const time = (head: string, times: (messages: Messages) => Times | null | undefined, of: keyof Times): Column => ({
+const time = (head: string, times: (messages: Messages) => Times | null | undefined, percentile: keyof Times): Column => ({
   head,
-  of: (messages) => {
-    const found = times(messages);
-    return found ? human(found[of], "time") : null;
+  value: (messages) => {
+    const known = times(messages);
+    return known ? humanize(known[percentile], "time") : null;
   },
 });
 
 /** Faults are shown only where they occurred. */
-const fault = (head: string, of: (messages: Messages) => number | undefined): Column => ({
+const fault = (head: string, count: (messages: Messages) => number | undefined): Column => ({
   head,
-  of: (messages) => {
-    const count = of(messages);
-    return count ? whole(count) : null;
+  value: (messages) => {
+    const faults = count(messages);
+    return faults ? formatCount(faults) : null;
   },
 });
 
@@ -67,7 +67,7 @@ const fault = (head: string, of: (messages: Messages) => number | undefined): Co
 const perToken = ({ llm }: Messages) => llm?.tpot_ns ?? llm?.itl_ns;
 
 const COLUMNS: Column[] = [
-  { head: "Messages", of: (messages) => whole(messages.received) },
+  { head: "Messages", value: (messages) => formatCount(messages.received) },
   time("First, p50", ({ first_ns }) => first_ns, "p50"),
   time("First, p99", ({ first_ns }) => first_ns, "p99"),
   time("First token, p50", ({ llm }) => llm?.ttft_ns, "p50"),
@@ -81,7 +81,7 @@ const COLUMNS: Column[] = [
   time("Longest gap", ({ gap_ns }) => gap_ns, "max"),
   time("Last, p50", ({ last_ns }) => last_ns, "p50"),
   time("Last, p99", ({ last_ns }) => last_ns, "p99"),
-  { head: "Tokens", of: ({ llm }) => (llm?.usage ? human(llm.usage.per_s, "rate") : null) },
+  { head: "Tokens", value: ({ llm }) => (llm?.usage ? humanize(llm.usage.per_s, "rate") : null) },
   fault("Missing", ({ ids }) => ids?.missing),
   fault("Doubled", ({ ids }) => ids?.doubled),
   fault("Late", ({ ids }) => ids?.late),
@@ -91,7 +91,7 @@ const COLUMNS: Column[] = [
 export function Streams(props: { row: Row }) {
   const trials = (props.row.details?.points ?? []).flatMap(({ round, messages }) => (messages ? [{ round, messages }] : []));
   if (trials.length === 0) return null;
-  const columns = COLUMNS.filter(({ of }) => trials.some(({ messages }) => of(messages) !== null));
+  const columns = COLUMNS.filter(({ value }) => trials.some(({ messages }) => value(messages) !== null));
   return (
     <ScrollTable
       label={`Streams of ${idOf(props.row)} in each trial`}
@@ -101,8 +101,8 @@ export function Streams(props: { row: Row }) {
       {trials.map(({ round, messages }, index) => (
         <tr key={index}>
           <th scope="row">{round + 1}</th>
-          {columns.map(({ head, of }) => (
-            <td key={head}>{of(messages) ?? "–"}</td>
+          {columns.map(({ head, value }) => (
+            <td key={head}>{value(messages) ?? "–"}</td>
           ))}
         </tr>
       ))}
@@ -112,19 +112,19 @@ export function Streams(props: { row: Row }) {
 
 function connections({ watched }: BackingPoint): string {
   if (!watched) return "–";
-  const doing = Object.entries(watched.connections).map(([what, mean]) => `${words(what)} ${digits(mean)}`);
-  return `up to ${watched.connections_most}${doing.length > 0 ? `; on average ${doing.join(", ")}` : ""}`;
+  const states = Object.entries(watched.connections).map(([what, mean]) => `${words(what)} ${digits(mean)}`);
+  return `up to ${watched.connections_most}${states.length > 0 ? `; on average ${states.join(", ")}` : ""}`;
 }
 
-function Used(props: { row: Row; used: { round: number; one: BackingPoint }[] }) {
-  if (props.used.length === 0) return null;
+function BackingServiceTable(props: { row: Row; entries: { round: number; one: BackingPoint }[] }) {
+  if (props.entries.length === 0) return null;
   return (
     <ScrollTable
       label={`Backing services of ${idOf(props.row)} in each trial`}
       caption="Backing services in each trial"
       columns={["Round", "Backing service", "CPU per request", "Memory, peak", "Written to disk", "Connections of the service"]}
     >
-      {props.used.map(({ round, one }, index) => (
+      {props.entries.map(({ round, one }, index) => (
         <tr key={index}>
           <th scope="row">{round + 1}</th>
           <td>{[one.title, one.version].filter(Boolean).join(" ")}</td>
@@ -138,24 +138,24 @@ function Used(props: { row: Row; used: { round: number; one: BackingPoint }[] })
   );
 }
 
-function Found(props: { row: Row; found: { round: number; one: AfterLoad }[] }) {
-  if (props.found.length === 0) return null;
-  const wanted = ({ low, high }: AfterLoad) => (low === high ? whole(low) : `${whole(low)} to ${whole(high)}`);
+function AfterLoadTable(props: { row: Row; entries: { round: number; one: AfterLoad }[] }) {
+  if (props.entries.length === 0) return null;
+  const expected = ({ low, high }: AfterLoad) => (low === high ? formatCount(low) : `${formatCount(low)} to ${formatCount(high)}`);
   return (
     <ScrollTable
       label={`Checks in the backing services of ${idOf(props.row)} after each load`}
       caption="Checks in the backing services after the load"
       columns={["Round", "Backing service", "Check", "Expected", "Found"]}
     >
-      {props.found.map(({ round, one }, index) => (
+      {props.entries.map(({ round, one }, index) => (
         <tr key={index}>
           <th scope="row">{round + 1}</th>
           <td>{one.backing_service}</td>
           <td>
             {one.name}: {one.equals}
           </td>
-          <td>{wanted(one)}</td>
-          <td>{whole(one.found)}</td>
+          <td>{expected(one)}</td>
+          <td>{formatCount(one.found)}</td>
         </tr>
       ))}
     </ScrollTable>
@@ -166,8 +166,8 @@ export function BackingServices(props: { row: Row }) {
   const points = props.row.details?.points ?? [];
   return (
     <>
-      <Used row={props.row} used={points.flatMap(({ round, backing_services }) => (backing_services ?? []).map((one) => ({ round, one })))} />
-      <Found row={props.row} found={points.flatMap(({ round, after }) => (after ?? []).map((one) => ({ round, one })))} />
+      <BackingServiceTable row={props.row} entries={points.flatMap(({ round, backing_services }) => (backing_services ?? []).map((one) => ({ round, one })))} />
+      <AfterLoadTable row={props.row} entries={points.flatMap(({ round, after }) => (after ?? []).map((one) => ({ round, one })))} />
     </>
   );
 }
@@ -186,11 +186,11 @@ export function Workers(props: { row: Row }) {
             <tr key={`${index} ${worker.name}`}>
               <th scope="row">{point.round + 1}</th>
               <td>{worker.name}</td>
-              <td>{human(worker.throughput_per_s, "rate")}</td>
+              <td>{humanize(worker.throughput_per_s, "rate")}</td>
               <td>{show(worker.response_time_ns_p50, "time")}</td>
               <td>{show(worker.response_time_ns_p99, "time")}</td>
               <td>{show(worker.own_lag_ns_p99, "time")}</td>
-              <td>{human(worker.cpu_s * 1e9, "time")}</td>
+              <td>{humanize(worker.cpu_s * 1e9, "time")}</td>
             </tr>
           )),
         )}

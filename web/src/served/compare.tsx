@@ -1,34 +1,24 @@
 // Two runs side by side: the changes, with their intervals.
 
-import { Services, type Estimate, type Metric } from "../data.ts";
-import { intervalWithUnit, percent, ratio, unitFor, when, type Unit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
-import { ask, runPath, Shown, useAnswer, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.tsx";
+import { Services } from "../data.ts";
+import { formatTime, percent, ratio, unitFor, type Unit } from "../format.ts";
+import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
+import { getJson, Loaded, runPath, useRequest, type Change, type ComparedRun, type GroupChange, type RunComparison } from "./api.tsx";
 import { ScrollTable } from "../parts/elements.tsx";
 
-const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
-
-function Value(props: { estimate: Estimate; metric: Metric; unit: Unit }) {
-  const { estimate, metric, unit } = props;
-  const [point, low, high] = [estimate.point, estimate.low, estimate.high].map((value) => toBase(metric, value)) as [number, number, number];
-  return <>{intervalWithUnit({ point, low, high }, unit)}</>;
-}
+const WORD = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
 
 function Cells(props: { change: Change }) {
   const { change } = props;
-  const base = toBase(change.metric, change.base.point);
+  const base = toBaseUnit(change.metric, change.base.point);
   const unit: Unit = unitFor(METRIC[change.metric]?.dimension ?? "count", [base]);
   return (
     <>
       <td class="metric">{metricName(change.metric)}</td>
-      <td>
-        <Value estimate={change.base} metric={change.metric} unit={unit} />
-      </td>
-      <td>
-        <Value estimate={change.new} metric={change.metric} unit={unit} />
-      </td>
+      <td>{estimateWithUnit(change.metric, change.base, unit)}</td>
+      <td>{estimateWithUnit(change.metric, change.new, unit)}</td>
       <td class={change.verdict}>
-        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{SAID[change.verdict]}</small>
+        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{WORD[change.verdict]}</small>
       </td>
     </>
   );
@@ -66,22 +56,22 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
 function RunLink(props: { label: string; run: ComparedRun }) {
   return (
     <span>
-      {props.label} <a href={runPath(props.run.id)}>{props.run.id}</a> of {when(props.run.started_at)}
+      {props.label} <a href={runPath(props.run.id)}>{props.run.id}</a> of {formatTime(props.run.started_at)}
     </span>
   );
 }
 
-function tally(compared: Compared): string {
+function tally(compared: RunComparison): string {
   const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
   const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
   return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
 }
 
 export function Comparison(props: { a: string; b: string }) {
-  const asked = new URLSearchParams({ a: props.a, b: props.b }).toString();
-  const answer = useAnswer(() => ask<Compared>(`/api/compare?${asked}`), asked);
+  const query = new URLSearchParams({ a: props.a, b: props.b }).toString();
+  const request = useRequest(() => getJson<RunComparison>(`/api/compare?${query}`), query);
   return (
-    <Shown answer={answer}>
+    <Loaded request={request}>
       {(compared) => (
         <>
           <h1>What changed</h1>
@@ -123,6 +113,6 @@ export function Comparison(props: { a: string; b: string }) {
           )}
         </>
       )}
-    </Shown>
+    </Loaded>
   );
 }

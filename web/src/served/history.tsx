@@ -3,26 +3,26 @@
 import { useMemo } from "preact/hooks";
 import { axis, base, tip, tooltip, type Chart, type Hovered, type RenderApi } from "../charts/chart.ts";
 import { isEstimate, positionOf } from "../data.ts";
-import { digits, inUnit, plural, ratio, unitFor, when, withUnit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
+import { digits, formatTime, inUnit, plural, ratio, unitFor, withUnit } from "../format.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { Figure } from "../parts/figure.tsx";
-import { ask, Shown, useAnswer, type Line, type Past } from "./api.tsx";
+import { getJson, Loaded, useRequest, type HistoryLine, type HistoryPoint } from "./api.tsx";
 
-type Followed = "goodput_per_s" | "response_time_ns_p99" | "cpu_ns_per_request" | "memory_bytes_peak";
+type HistoryMetric = "goodput_per_s" | "response_time_ns_p99" | "cpu_ns_per_request" | "memory_bytes_peak";
 
 /** One metric over all runs, each with its interval. */
-function overRuns(line: Line, metric: Followed): Chart | null {
-  const known = line.runs.flatMap((past: Past) => {
+function historyChart(line: HistoryLine, metric: HistoryMetric): Chart | null {
+  const points = line.runs.flatMap((past: HistoryPoint) => {
     const quantity = past[metric];
     const position = positionOf(quantity);
     if (position === null || quantity == null) return [];
     const estimate = isEstimate(quantity) ? quantity : null;
-    return [{ past, value: toBase(metric, position), low: estimate?.low ?? null, high: estimate?.high ?? null }];
+    return [{ past, value: toBaseUnit(metric, position), low: estimate?.low ?? null, high: estimate?.high ?? null }];
   });
-  if (known.length === 0) return null;
+  if (points.length === 0) return null;
   const { dimension, better } = METRIC[metric];
-  const unit = unitFor(dimension, known.map((one) => one.value));
-  const changes = line.changes.filter((change) => change.metric === metric && known.some((one) => one.past.run === change.run));
+  const unit = unitFor(dimension, points.map((point) => point.value));
+  const changes = line.changes.filter((change) => change.metric === metric && points.some((point) => point.past.run === change.run));
   const name = metricName(metric);
   return {
     id: `history-${metric}`,
@@ -31,12 +31,12 @@ function overRuns(line: Line, metric: Followed): Chart | null {
     height: 280,
     table: {
       head: ["Run", "Started", `${name}, ${unit.symbol}`, "low", "high"],
-      rows: known.map((one) => [
-        one.past.run,
-        when(one.past.started_at),
-        inUnit(one.value, unit),
-        one.low === null ? "one trial" : inUnit(one.low, unit),
-        one.high === null ? "one trial" : inUnit(one.high, unit),
+      rows: points.map((point) => [
+        point.past.run,
+        formatTime(point.past.started_at),
+        inUnit(point.value, unit),
+        point.low === null ? "one trial" : inUnit(point.low, unit),
+        point.high === null ? "one trial" : inUnit(point.high, unit),
       ]),
     },
     option: (theme) => ({
@@ -46,20 +46,20 @@ function overRuns(line: Line, metric: Followed): Chart | null {
         ...tooltip(theme),
         trigger: "axis",
         formatter: (hovered: Hovered[]) => {
-          const one = known[hovered[0]?.dataIndex ?? 0];
-          if (!one) return "";
-          const lines: [string, string][] = [[name, withUnit(one.value, unit)]];
-          if (one.low !== null && one.high !== null) lines.push(["interval", `${inUnit(one.low, unit)} – ${withUnit(one.high, unit)}`]);
-          return tip(one.past.run, lines);
+          const point = points[hovered[0]?.dataIndex ?? 0];
+          if (!point) return "";
+          const lines: [string, string][] = [[name, withUnit(point.value, unit)]];
+          if (point.low !== null && point.high !== null) lines.push(["interval", `${inUnit(point.low, unit)} – ${withUnit(point.high, unit)}`]);
+          return tip(point.past.run, lines);
         },
       },
-      xAxis: { ...axis(theme, ""), type: "category", data: known.map((one) => when(one.past.started_at)), boundaryGap: true },
+      xAxis: { ...axis(theme, ""), type: "category", data: points.map((point) => formatTime(point.past.started_at)), boundaryGap: true },
       // Not from 0, or a change would be hidden; not narrower than a fifth, or noise would look like a change.
       yAxis: {
         ...axis(theme, ""),
         type: "value",
-        min: (0.9 * Math.min(...known.map((one) => one.low ?? one.value))) / unit.factor,
-        max: (1.1 * Math.max(...known.map((one) => one.high ?? one.value))) / unit.factor,
+        min: (0.9 * Math.min(...points.map((point) => point.low ?? point.value))) / unit.factor,
+        max: (1.1 * Math.max(...points.map((point) => point.high ?? point.value))) / unit.factor,
         axisLabel: { color: theme.muted, showMinLabel: false, showMaxLabel: false, formatter: (value: number) => digits(value) },
       },
       series: [
@@ -69,7 +69,7 @@ function overRuns(line: Line, metric: Followed): Chart | null {
           symbolSize: 8,
           color: theme.accent,
           lineStyle: { width: 1.5 },
-          data: known.map((one) => one.value / unit.factor),
+          data: points.map((point) => point.value / unit.factor),
           markLine: {
             silent: true,
             symbol: "none",
@@ -77,7 +77,7 @@ function overRuns(line: Line, metric: Followed): Chart | null {
             label: { color: theme.text, formatter: "{b}" },
             data: changes.map((change) => ({
               name: change.ratio ? `× ${ratio(change.ratio.low)}–${ratio(change.ratio.high)}` : "changed",
-              xAxis: known.findIndex((one) => one.past.run === change.run),
+              xAxis: points.findIndex((point) => point.past.run === change.run),
             })),
           },
         },
@@ -85,8 +85,8 @@ function overRuns(line: Line, metric: Followed): Chart | null {
           type: "custom",
           silent: true,
           encode: { x: 0, y: [1, 2] },
-          data: known.flatMap((one, index) =>
-            one.low === null || one.high === null ? [] : [[index, one.low / unit.factor, one.high / unit.factor]],
+          data: points.flatMap((point, index) =>
+            point.low === null || point.high === null ? [] : [[index, point.low / unit.factor, point.high / unit.factor]],
           ),
           renderItem: (_: unknown, api: RenderApi) => {
             const [x, low] = api.coord([api.value(0), api.value(1)]);
@@ -104,11 +104,11 @@ function overRuns(line: Line, metric: Followed): Chart | null {
   };
 }
 
-const FOLLOWED: Followed[] = ["goodput_per_s", "response_time_ns_p99", "cpu_ns_per_request", "memory_bytes_peak"];
+const HISTORY_METRICS: HistoryMetric[] = ["goodput_per_s", "response_time_ns_p99", "cpu_ns_per_request", "memory_bytes_peak"];
 
-function LineOfRuns(props: { line: Line }) {
+function HistorySection(props: { line: HistoryLine }) {
   const { line } = props;
-  const charts = useMemo(() => FOLLOWED.flatMap((metric) => overRuns(line, metric) ?? []), [line]);
+  const charts = useMemo(() => HISTORY_METRICS.flatMap((metric) => historyChart(line, metric) ?? []), [line]);
   const failed = line.runs.filter((past) => past.excluded !== null);
   return (
     <section>
@@ -134,10 +134,10 @@ function LineOfRuns(props: { line: Line }) {
 }
 
 export function History(props: { service: string; variant: string; contract: string }) {
-  const asked = new URLSearchParams(props).toString();
-  const answer = useAnswer(() => ask<Line[]>(`/api/history?${asked}`), asked);
+  const query = new URLSearchParams(props).toString();
+  const request = useRequest(() => getJson<HistoryLine[]>(`/api/history?${query}`), query);
   return (
-    <Shown answer={answer}>
+    <Loaded request={request}>
       {(lines) => (
         <>
           <h1>
@@ -145,10 +145,10 @@ export function History(props: { service: string; variant: string; contract: str
           </h1>
           <p class="quiet">{plural(new Set(lines.flatMap((line) => line.runs.map((past) => past.run))).size, "run")}</p>
           {lines.map((line) => (
-            <LineOfRuns key={`${line.workload} ${line.load_text}`} line={line} />
+            <HistorySection key={`${line.workload} ${line.load_text}`} line={line} />
           ))}
         </>
       )}
-    </Shown>
+    </Loaded>
   );
 }
