@@ -18,7 +18,6 @@ export type Quantity = Estimate | { observed: number[] } | NoBound;
 /** A percentile of all requests: ns, a lower bound in ns, or none. */
 export type Percentile = number | { at_least: number } | "no_bound";
 
-/** How much a warning matters. */
 export type Level = "invalid" | "warning" | "note";
 
 /** Properties of the kind are absent in JSON of an older version. */
@@ -33,7 +32,6 @@ export interface Warning {
   sentence?: string;
 }
 
-/** Properties of each metric, by its key. */
 export type MetricTable = Record<string, { title: string; unit: string; better: string; figures: string[] }>;
 
 export interface Exclusion {
@@ -250,7 +248,7 @@ export interface ServiceInfo {
   workers: string | null;
   note: string | null;
   pinned: boolean;
-  /** The container image that ran, with its digest. */
+  /** With its digest. */
   image?: string | null;
   /** The folder of its source, relative to the root of the project. */
   source?: string | null;
@@ -259,7 +257,7 @@ export interface ServiceInfo {
 export interface Environment {
   prony: string;
   commit?: string | null;
-  /** URL of the repository. */
+  /** URL. */
   repository?: string | null;
   os?: string | null;
   kernel?: string | null;
@@ -286,7 +284,6 @@ export interface Environment {
   links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
 }
 
-/** A host of a testbed. */
 export interface TestbedHost {
   /** `service`, `load`, `backing service`. */
   roles: string[];
@@ -333,7 +330,6 @@ export interface ReferenceRow {
   throughput_per_s: number | null;
   /** All published figures that we estimate too. */
   figures: { metric: Metric; published: number; ours: number | null }[];
-  /** Remarks on the figure. */
   notes: string[];
 }
 

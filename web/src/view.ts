@@ -6,7 +6,7 @@ import { NO_FILTER, type Filter } from "./parts/filters.tsx";
 
 export interface Sort {
   key: "rank" | "service" | Metric;
-  down: boolean;
+  descending: boolean;
 }
 
 interface View {
@@ -20,12 +20,12 @@ interface View {
   pair: [string, string];
 }
 
-const DEFAULT: View = { group: "", filter: NO_FILTER, sort: { key: "rank", down: false }, metric: null, pair: ["", ""] };
+const DEFAULT: View = { group: "", filter: NO_FILTER, sort: { key: "rank", descending: false }, metric: null, pair: ["", ""] };
 
 /** Browsers refuse a page that changes its URL too often. */
 const UPDATE_DELAY_MS = 250;
 
-/** Distinguishes a group from all others of its report. */
+/** Unique in a report. */
 export const groupKey = (group: Group): string => [group.contract, group.workload, group.load_text].join("/");
 
 const isMetric = (text: string | null): text is Metric => (METRICS as readonly string[]).includes(text ?? "");
@@ -45,7 +45,7 @@ function readView(hash: string): View {
   return {
     group: params.get("group") ?? "",
     filter,
-    sort: key === "rank" || key === "service" || isMetric(key) ? { key, down: sort.startsWith("-") } : DEFAULT.sort,
+    sort: key === "rank" || key === "service" || isMetric(key) ? { key, descending: sort.startsWith("-") } : DEFAULT.sort,
     metric: isMetric(metric) ? metric : null,
     pair: [params.get("a") ?? "", params.get("b") ?? ""],
   };
@@ -60,7 +60,7 @@ function writeView(view: View): string {
   add("language", view.filter.language);
   add("class", view.filter.class);
   add("variant", view.filter.variant);
-  const sort = `${view.sort.down ? "-" : ""}${view.sort.key}`;
+  const sort = `${view.sort.descending ? "-" : ""}${view.sort.key}`;
   add("sort", sort === "rank" ? "" : sort);
   add("metric", view.metric ?? "");
   add("a", view.pair[0]);

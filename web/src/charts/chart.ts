@@ -21,7 +21,7 @@ export interface Chart {
   title: string;
   /** How to read it, in a sentence. */
   reading: string;
-  /** Height in px. */
+  /** In px. */
   height: number;
   option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
   /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything around them. */
@@ -137,7 +137,7 @@ export function legendHeight(names: string[], width: number): number {
 }
 
 /** Width of a chart that takes half of the page, or all of a narrow one. */
-export const half = (): number => Math.min(540, innerWidth - 40);
+export const halfPageWidth = (): number => Math.min(540, innerWidth - 40);
 
 /** Height of the frame in which a long chart scrolls, px. */
 export const FRAME_HEIGHT = 620;

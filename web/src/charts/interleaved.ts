@@ -9,7 +9,7 @@ import { DASHES, MAX_LINES, SYMBOLS, type Theme } from "../theme.ts";
 import { axis, base, FONT, legend, legendHeight, logBase, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 /** Share of the machine above which a cycle is marked: the limit at which prony itself considers a trial disturbed. */
-const DISTURBED = 0.05;
+const DISTURBED_SHARE = 0.05;
 
 interface Line {
   name: string;
@@ -51,7 +51,7 @@ function cyclesOf(windows: Window[], cpus: number): Cycle[] {
 function disturbedRanges(cycles: Cycle[]): [number, number][] {
   const ranges: [number, number][] = [];
   cycles.forEach(({ others }, place) => {
-    if (others === null || others <= DISTURBED) return;
+    if (others === null || others <= DISTURBED_SHARE) return;
     const last = ranges.at(-1);
     if (last && last[1] === place - 1) last[1] = place;
     else ranges.push([place, place]);
@@ -74,7 +74,7 @@ export function interleaved(rows: Row[], services: Services, cpus: number): Char
   if (measured.length === 0) return null;
   const ranges = disturbedRanges(cycles);
   const disturbedCycles = ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  const usual = median(cycles.flatMap(({ others }) => (others === null || others <= DISTURBED ? [] : [others])));
+  const usual = median(cycles.flatMap(({ others }) => (others === null || others <= DISTURBED_SHARE ? [] : [others])));
   const unit = unitFor("time", measured.map((line) => line.usual));
   const disturbance =
     disturbedCycles === 0

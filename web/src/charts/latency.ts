@@ -3,10 +3,9 @@
 import { idOf, type Row, type Services } from "../data.ts";
 import { humanize, inUnit, percent, unitFor } from "../format.ts";
 import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, half, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, halfPageWidth, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Percentiles that the table lists. */
-const LISTED = [0.5, 0.9, 0.99, 0.999, 0.9999];
+const TABLE_PERCENTILES = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, which users notice. */
 const nines = (share: number): number => -Math.log10(1 - share);
@@ -28,18 +27,18 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const yBase = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const at = (points: [number, number][], share: number): string => {
-    const found = points.find(([reached]) => reached >= share - 1e-9);
-    return found ? inUnit(found[1], unit) : "too few requests";
+    const point = points.find(([reached]) => reached >= share - 1e-9);
+    return point ? inUnit(point[1], unit) : "too few requests";
   };
   return {
     id: "percentiles",
     title: `Response time by percentile, ${unit.symbol}`,
     reading:
       "Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.",
-    height: 360 + legendHeight(curves.map((curve) => curve.name), half()),
+    height: 360 + legendHeight(curves.map((curve) => curve.name), halfPageWidth()),
     table: {
-      head: ["Service", ...LISTED.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
-      rows: curves.map((curve) => [curve.name, ...LISTED.map((share) => at(curve.points, share))]),
+      head: ["Service", ...TABLE_PERCENTILES.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
+      rows: curves.map((curve) => [curve.name, ...TABLE_PERCENTILES.map((share) => at(curve.points, share))]),
     },
     option: (theme, width) => {
       const key = legend(theme, curves.map((curve) => curve.name), width);
@@ -97,7 +96,7 @@ export function density(rows: Row[], services: Services): Chart | null {
     title: `Response time density, share of the requests by ${unit.symbol}`,
     reading:
       "The distribution of response times. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one hit by a garbage collection.",
-    height: 360 + legendHeight(shapes.map((shape) => shape.name), half()),
+    height: 360 + legendHeight(shapes.map((shape) => shape.name), halfPageWidth()),
     table: {
       head: ["Service", `most often, ${unit.symbol}`, "share of the requests there"],
       rows: shapes.map((shape) => {

@@ -4,7 +4,7 @@ import { idOf, positionOf, type Group, type Metric, type Row, type Services } fr
 import { humanize, inUnit, unitFor } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
 import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, halfPageWidth, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** The loads of a chart and how to present them. */
 interface LoadSteps {
@@ -14,12 +14,12 @@ interface LoadSteps {
   at: (group: Group) => number;
   axis: string;
   /** A position on the axis in words. */
-  named: (at: number) => string;
+  label: (at: number) => string;
   /** Whether the axis has only the positions of loads, at equal distances. */
   even: boolean;
   reading: string;
   /** Metrics that tooltips show in addition to the drawn one. */
-  beside: Metric[];
+  extra: Metric[];
   /** Width of the figure, px. */
   width: number;
 }
@@ -38,14 +38,14 @@ export function levels(groups: Group[], group: Group, rows: Row[], services: Ser
     groups: load === null ? [] : groups.filter((other) => withoutConnections(other) === load),
     at: (step) => step.load["connections"] as number,
     axis: "connections",
-    named: (at) => `${at} connections`,
+    label: (at) => `${at} connections`,
     even: true,
     reading:
       METRIC[metric].dimension === "rate"
         ? "Higher is better. Where a line stops rising, more connections bring no more replies; where it falls, they cost some."
         : "Lower is better. Under more connections than a service can answer at once, requests queue and the line rises.",
-    beside: [],
-    width: half(),
+    extra: [],
+    width: halfPageWidth(),
   };
   return lines(steps, rows, services, metric);
 }
@@ -57,11 +57,11 @@ export function capacity(groups: Group[], group: Group, rows: Row[], services: S
     groups: groups.filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null),
     at: (step) => step.offered_per_s!,
     axis: "offered load, /s",
-    named: (at) => `${humanize(at, "rate")} offered`,
+    label: (at) => `${humanize(at, "rate")} offered`,
     even: false,
     reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
-    beside: ["goodput_per_s"],
-    width: 2 * half(),
+    extra: ["goodput_per_s"],
+    width: 2 * halfPageWidth(),
   };
   return lines(steps, rows, services, "response_time_ns_p99");
 }
@@ -75,10 +75,10 @@ function lines(steps: LoadSteps, rows: Row[], services: Services, metric: Metric
     .map((row) => ({
       name: services.name(idOf(row)),
       points: groups.flatMap((group) => {
-        const found = group.services.find((other) => idOf(other) === idOf(row));
-        const value = positionOf(found?.[metric]);
-        const beside = steps.beside.map((one) => ({ metric: one, value: positionOf(found?.[one]) }));
-        return value === null ? [] : [{ at: steps.at(group), value, beside }];
+        const measured = group.services.find((other) => idOf(other) === idOf(row));
+        const value = positionOf(measured?.[metric]);
+        const extra = steps.extra.map((one) => ({ metric: one, value: positionOf(measured?.[one]) }));
+        return value === null ? [] : [{ at: steps.at(group), value, extra }];
       }),
     }))
     .filter((line) => line.points.length > 0);
@@ -93,7 +93,7 @@ function lines(steps: LoadSteps, rows: Row[], services: Services, metric: Metric
     reading: steps.reading,
     height: 340 + legendHeight(names, steps.width),
     table: {
-      head: ["Service", ...places.map((at) => `${title}, ${steps.named(at)}`)],
+      head: ["Service", ...places.map((at) => `${title}, ${steps.label(at)}`)],
       rows: shown.map((line) => [
         line.name,
         ...places.map((at) => {
@@ -115,9 +115,9 @@ function lines(steps: LoadSteps, rows: Row[], services: Services, metric: Metric
           formatter: (hovered: Hovered) => {
             const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
             if (!point) return "";
-            const values = [{ metric, value: point.value }, ...point.beside];
+            const values = [{ metric, value: point.value }, ...point.extra];
             const lines = values.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), humanize(one.value, METRIC[one.metric].dimension)]]));
-            return tip(hovered.seriesName ?? "", [["load", steps.named(point.at)], ...lines]);
+            return tip(hovered.seriesName ?? "", [["load", steps.label(point.at)], ...lines]);
           },
         },
         xAxis: { ...axis(theme, steps.axis), ...(steps.even ? { type: "category", data: places.map(String) } : { type: "value", min: 0 }), nameGap: 30 },

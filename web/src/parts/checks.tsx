@@ -88,13 +88,13 @@ function CollapsibleMatrix(props: { contract: string; checks: ServiceCheck[]; se
 }
 
 /** The findings for each service: failures, or warnings, which fail no check. */
-function Findings(props: { title: string; found: { name: string; parts: ComponentChildren[] }[] }) {
-  if (props.found.length === 0) return null;
+function Findings(props: { title: string; items: { name: string; parts: ComponentChildren[] }[] }) {
+  if (props.items.length === 0) return null;
   return (
     <>
       <h3>{props.title}</h3>
       <ul class="findings">
-        {props.found.map(({ name, parts }) => (
+        {props.items.map(({ name, parts }) => (
           <li key={name}>
             <b>{name}</b>
             <ul>
@@ -134,8 +134,8 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
       {contracts.map((contract) => (
         <CollapsibleMatrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
-      <Findings title="Failures" found={failures} />
-      <Findings title="Warnings, which fail no check" found={warnings} />
+      <Findings title="Failures" items={failures} />
+      <Findings title="Warnings, which fail no check" items={warnings} />
     </section>
   );
 }

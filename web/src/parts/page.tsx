@@ -2,19 +2,20 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { groupKey, useView } from "../view.ts";
 import { Services, type Group, type Report, type Row } from "../data.ts";
+import { formatDuration, formatTime, nonBreaking, plural } from "../format.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
+import { groupKey, useView } from "../view.ts";
+import { setMetricTable } from "../warnings.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
 import { repositoryOf } from "./details.tsx";
+import { Warnings } from "./elements.tsx";
 import { Filters, matchesFilter } from "./filters.tsx";
-import { Finding, Masthead } from "./masthead.tsx";
 import { Method } from "./method.tsx";
 import { Pairs, SideBySide } from "./pairs.tsx";
 import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
-import { setMetricTable } from "../warnings.ts";
 
 /** Skips to the report without changing the URL, which holds the view. */
 function skip(event: Event): void {
@@ -71,6 +72,36 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
   );
 }
 
+/** The suite, the facts of the run, and what concerns all groups. */
+function Masthead(props: { report: Report }) {
+  const { report } = props;
+  const cpu = report.environment.cpu;
+  const hosts = Object.entries(report.environment.hosts ?? {});
+  const services = new Set(report.groups.flatMap((group) => group.services.map((row) => `${row.service}/${row.variant}`)));
+  const duration_s = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
+  const facts = [
+    formatTime(report.started_at) + (duration_s === null ? "" : `, ${formatDuration(duration_s)}`),
+    plural(services.size, "service"),
+    `${report.trials} of ${plural(report.planned_trials, "trial")}`,
+    `${cpu.model ?? "unknown CPU"}, ${plural(cpu.online, "CPU")}`,
+    ...(hosts.length > 0 ? [`${plural(hosts.length, "host")}: ${hosts.map(([name, host]) => `${name} (${host.roles.join(" and ")})`).join(", ")}`] : []),
+  ];
+  return (
+    <header class="masthead">
+      <h1>
+        <span class="kicker">Suite</span> {report.label ? `${report.suite}: ${report.label}` : report.suite}
+      </h1>
+      <p class="facts">
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+        {report.state !== "ended" && <span class="state">{report.state}</span>}
+      </p>
+      <Warnings warnings={report.warnings} />
+    </header>
+  );
+}
+
 const groupName = (group: Group, groups: Group[]): string => {
   const parts = [group.contract];
   if (group.workload !== group.contract) parts.push(group.workload);
@@ -107,6 +138,19 @@ function GroupChoice(props: { groups: Group[]; chosen: number; choose: (index: n
         </label>
       ))}
     </fieldset>
+  );
+}
+
+/** The result of a group in a sentence. */
+function Finding(props: { group: Group }) {
+  const { group } = props;
+  return (
+    <div class="answer" role="note" aria-label="The result in a sentence">
+      <p>{nonBreaking(group.finding)}</p>
+      <p class="quiet">{group.load_text}</p>
+      {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
+      <Warnings warnings={group.warnings} />
+    </div>
   );
 }
 

@@ -111,7 +111,7 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   if (sort.key === "service") {
     const entries = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
     const sorted = entries.sort((left, right) => NAMES.compare(left.name, right.name)).map(({ row }) => row);
-    return sort.down ? sorted.reverse() : sorted;
+    return sort.descending ? sorted.reverse() : sorted;
   }
   const metric = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
@@ -121,21 +121,21 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   return rows.slice().sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
-    return (sort.down ? b - a : a - b) || place.get(left)! - place.get(right)!;
+    return (sort.descending ? b - a : a - b) || place.get(left)! - place.get(right)!;
   });
 }
 
-function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; firstDown?: boolean }) {
+function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
   const active = props.sort.key === props.of;
-  const next: Sort = { key: props.of, down: active ? !props.sort.down : (props.firstDown ?? false) };
-  const direction = active ? (props.sort.down ? "descending" : "ascending") : "none";
+  const next: Sort = { key: props.of, descending: active ? !props.sort.descending : (props.descendingFirst ?? false) };
+  const direction = active ? (props.sort.descending ? "descending" : "ascending") : "none";
   return (
     <th scope="col" class={props.class} aria-sort={direction}>
       <button type="button" onClick={() => props.change(next)}>
         {props.label}
         {props.unit && <small>{props.unit}</small>}
         <span class="arrow" aria-hidden="true">
-          {active ? (props.sort.down ? "▼" : "▲") : ""}
+          {active ? (props.sort.descending ? "▼" : "▲") : ""}
         </span>
       </button>
     </th>
@@ -287,7 +287,7 @@ export function Ranking(props: {
     <div class="table-frame">
       <table class="ranking">
         <caption>
-          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
+          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it descending: 2–5 means
           that the service may be anything from second to fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
@@ -310,7 +310,7 @@ export function Ranking(props: {
                 sort={sort}
                 change={change}
                 class="figure"
-                firstDown={METRIC[metric].better === "higher"}
+                descendingFirst={METRIC[metric].better === "higher"}
               />
             ))}
             <th scope="col" class="more">

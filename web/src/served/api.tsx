@@ -24,7 +24,6 @@ export interface RunAnswer {
   more: number;
 }
 
-/** Current state of a worker of a testbed. */
 export interface WorkerState {
   name: string;
   state: "starting" | "warm_up" | "measurement" | "drain" | "done" | "silent";
@@ -123,7 +122,6 @@ export interface RunComparison {
   services: ServiceInfo[];
 }
 
-/** The permissions of this page. */
 export interface Permissions {
   change: boolean;
 }
@@ -159,7 +157,6 @@ export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}
 export const servicePath = (key: ServiceKey): string =>
   `/service/${[key.service, key.variant, key.contract].map(encodeURIComponent).join("/")}`;
 
-/** The state of a request. */
 type RequestState<T> = { state: "loading" } | { state: "failed"; reason: string } | { state: "loaded"; value: T };
 
 /** Requests once, and again whenever `key` changes; the previous value stays until the new one arrives. */
