@@ -21,8 +21,8 @@ interface Bar {
 }
 
 /** Height of a bar including the gap, and of the space above and below all bars, px. */
-const ROW = 26;
-const AROUND = 32;
+const ROW_HEIGHT = 26;
+const MARGIN = 32;
 
 function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): Bar[] {
   return rows.flatMap((row) => {
@@ -112,8 +112,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   // A longer whisker leaves the chart without an end mark: an unbounded interval must not flatten all bars.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  /** Space for names, px. */
-  const room = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
+  const nameWidth = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
   // A line on the very edge would be cut off.
   const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
   const top = ceiling === null ? 8 : 30;
@@ -124,8 +123,8 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
     id: `bars-${metric}`,
     title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
-    height: AROUND + top + shown.length * ROW,
-    rows: { count: shown.length, height: ROW, around: AROUND + top },
+    height: MARGIN + top + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN + top },
     table: {
       head: ["Service", `${title}, ${unit.symbol}`, "low", "high", "each trial"],
       rows: shown.map((bar) => [
@@ -143,7 +142,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   function option(theme: Theme, width: number, visible: Bar[]) {
     return {
       ...base(theme),
-      grid: { left: room(width), right: 104, top, bottom: 26 },
+      grid: { left: nameWidth(width), right: 104, top, bottom: 26 },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
@@ -156,7 +155,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         },
       },
       xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || visible.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
-      yAxis: nameAxis(theme, visible.map((bar) => bar.name), room(width)),
+      yAxis: nameAxis(theme, visible.map((bar) => bar.name), nameWidth(width)),
       series: [
         {
           type: "bar",

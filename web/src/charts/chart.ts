@@ -24,8 +24,8 @@ export interface Chart {
   /** In px. */
   height: number;
   option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
-  /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything around them. */
-  rows?: { count: number; height: number; around: number };
+  /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything above and below them. */
+  rows?: { count: number; height: number; margin: number };
   /** The same numbers, for readers who cannot see the chart. */
   table: Table;
 }
@@ -92,21 +92,21 @@ export const axis = (theme: Theme, name: string) => ({
 });
 
 /**
- * A name of at most `most` letters. A variant in parentheses is kept, because it distinguishes the name from others.
+ * A name of at most `max` letters. A variant in parentheses is kept, because it distinguishes the name from others.
  */
-function shortName(name: string, most: number): string {
-  if (name.length <= most) return name;
+function shortName(name: string, max: number): string {
+  if (name.length <= max) return name;
   const at = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
-  const variant = at < 0 || name.length - at + 6 > most ? "" : name.slice(at);
-  return `${name.slice(0, most - variant.length - 1)}…${variant}`;
+  const variant = at < 0 || name.length - at + 6 > max ? "" : name.slice(at);
+  return `${name.slice(0, max - variant.length - 1)}…${variant}`;
 }
 
-/** The vertical axis of a chart with a row per service; its names fit in `room` px. */
-export const nameAxis = (theme: Theme, names: string[], room: number) => ({
+/** The vertical axis of a chart with a row per service; its names fit in `width` px. */
+export const nameAxis = (theme: Theme, names: string[], width: number) => ({
   ...axis(theme, ""),
   type: "category",
   inverse: true,
-  data: names.map((name) => shortName(name, Math.floor((room - 12) / 6.6))),
+  data: names.map((name) => shortName(name, Math.floor((width - 12) / 6.6))),
   axisTick: { show: false },
   axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
 });
@@ -117,23 +117,23 @@ export const logBase = (values: number[]): number => {
   return Math.max(...positive) / Math.min(...positive) > 200 ? 10 : 2;
 };
 
-const LEGEND_ROW = 24;
-const LEGEND_MARK = 48;
-const LETTER = 6;
+const LEGEND_ROW_HEIGHT = 24;
+const LEGEND_SYMBOL_WIDTH = 48;
+const LETTER_WIDTH = 6;
 
 /** The height of a legend that wraps. */
 export function legendHeight(names: string[], width: number): number {
   let rows = 1;
   let used = 0;
   for (const name of names) {
-    const needed = LEGEND_MARK + name.length * LETTER;
+    const needed = LEGEND_SYMBOL_WIDTH + name.length * LETTER_WIDTH;
     if (used > 0 && used + needed > width) {
       rows += 1;
       used = 0;
     }
     used += needed;
   }
-  return rows * LEGEND_ROW;
+  return rows * LEGEND_ROW_HEIGHT;
 }
 
 /** Width of a chart that takes half of the page, or all of a narrow one. */
@@ -148,8 +148,8 @@ export const isLong = (chart: Chart): boolean => chart.rows !== undefined && cha
 /** The rows of a long chart that are in its frame at this scroll position. */
 export function visibleRange(chart: Chart, scrolled: number): RowRange | undefined {
   if (!chart.rows || !isLong(chart)) return undefined;
-  const { count, height, around } = chart.rows;
-  const fit = Math.floor((FRAME_HEIGHT - around) / height);
+  const { count, height, margin } = chart.rows;
+  const fit = Math.floor((FRAME_HEIGHT - margin) / height);
   const from = Math.max(0, Math.min(count - fit, Math.round(scrolled / height)));
   return { from, to: Math.min(count, from + fit) };
 }

@@ -157,8 +157,8 @@ interface RatioLine {
   high: number;
 }
 
-const ROW = 26;
-const AROUND = 66;
+const ROW_HEIGHT = 26;
+const MARGIN = 66;
 
 function ratioMark(theme: Theme, lines: RatioLine[]) {
   return (_: unknown, api: RenderApi) => {
@@ -203,18 +203,18 @@ export function ratios(group: Group, rows: Row[], services: Services): Chart | n
     id: "ratios",
     title: `${metric}, times that of ${name}`,
     reading: "The line at 1 is the first of the ranking. A service whose interval reaches 1 is statistically tied with it. The scale is logarithmic: twice and half are equally far from 1.",
-    height: AROUND + shown.length * ROW,
-    rows: { count: shown.length, height: ROW, around: AROUND },
+    height: MARGIN + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN },
     table: {
       head: ["Service", `${metric}, times that of ${name}`, "low", "high"],
       rows: shown.map((line) => [line.name, ratio(line.point), ratio(line.low), ratio(line.high)]),
     },
     option: (theme, width, range) => {
       const visible = range ? shown.slice(range.from, range.to) : shown;
-      const room = Math.min(Math.max(90, width * 0.3), 230);
+      const nameWidth = Math.min(Math.max(90, width * 0.3), 230);
       return {
         ...base(theme),
-        grid: { left: room, right: 96, top: 24, bottom: 42 },
+        grid: { left: nameWidth, right: 96, top: 24, bottom: 42 },
         tooltip: {
           ...tooltip(theme),
           trigger: "item",
@@ -232,7 +232,7 @@ export function ratios(group: Group, rows: Row[], services: Services): Chart | n
           nameGap: 26,
           axisLabel: { color: theme.muted, fontSize: 12, hideOverlap: true, formatter: (value: number) => ratio(value) },
         },
-        yAxis: nameAxis(theme, visible.map((line) => line.name), room),
+        yAxis: nameAxis(theme, visible.map((line) => line.name), nameWidth),
         series: [
           {
             type: "custom",

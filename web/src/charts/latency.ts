@@ -148,7 +148,7 @@ export function density(rows: Row[], services: Services): Chart | null {
         lineStyle: { width: 2, type: DASHES[index] },
         areaStyle: { opacity: 0.07 },
         emphasis: { focus: "series" },
-        data: hill(shape.bins).map(([ns, share]) => [ns / unit.factor, share]),
+        data: curveOf(shape.bins).map(([ns, share]) => [ns / unit.factor, share]),
       })),
       };
     },
@@ -156,7 +156,7 @@ export function density(rows: Row[], services: Services): Chart | null {
 }
 
 /** The middle of each bin, and the baseline on both sides. */
-function hill(bins: [number, number, number][]): [number, number][] {
+function curveOf(bins: [number, number, number][]): [number, number][] {
   const first = bins[0]!;
   const last = bins.at(-1)!;
   const middle = bins.map(([low, high, share]): [number, number] => [Math.sqrt(low * high), share]);

@@ -47,7 +47,7 @@ export function levels(groups: Group[], group: Group, rows: Row[], services: Ser
     extra: [],
     width: halfPageWidth(),
   };
-  return lines(steps, rows, services, metric);
+  return loadChart(steps, rows, services, metric);
 }
 
 /** p99 against the offered load; null if the workload was loaded at a single rate. */
@@ -63,10 +63,10 @@ export function capacity(groups: Group[], group: Group, rows: Row[], services: S
     extra: ["goodput_per_s"],
     width: 2 * halfPageWidth(),
   };
-  return lines(steps, rows, services, "response_time_ns_p99");
+  return loadChart(steps, rows, services, "response_time_ns_p99");
 }
 
-function lines(steps: LoadSteps, rows: Row[], services: Services, metric: Metric): Chart | null {
+function loadChart(steps: LoadSteps, rows: Row[], services: Services, metric: Metric): Chart | null {
   const groups = [...steps.groups].sort((left, right) => steps.at(left) - steps.at(right));
   const places = [...new Set(groups.map(steps.at))];
   if (places.length < 2) return null;

@@ -60,7 +60,7 @@ function estimateFact(group: Group, row: Row, metric: Metric): Fact | null {
 /** Maximum number of ties that are listed. */
 const MAX_TIES = 12;
 
-function rankOf(group: Group, row: Row, services: Services): Fact[] {
+function rankFacts(group: Group, row: Row, services: Services): Fact[] {
   if (row.rank === null) return row.generator_bound ? [["Rank", "none: the generator was the limit, so its rates are lower bounds"]] : [];
   const alone = row.rank_low === row.rank_high;
   const facts: Fact[] = [["Rank", alone ? String(row.rank_low) : `between ${row.rank_low} and ${row.rank_high}`]];
@@ -69,10 +69,10 @@ function rankOf(group: Group, row: Row, services: Services): Fact[] {
   return facts;
 }
 
-function aboutService(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
+function serviceFacts(group: Group, row: Row, services: Services, repository: Repository): Fact[] {
   const info = services.info(idOf(row));
   const page = services.page(idOf(row));
-  const facts: Fact[] = [...rankOf(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} in all rankings</a> : idOf(row)]];
+  const facts: Fact[] = [...rankFacts(group, row, services), ["Service", page ? <a href={page}>{idOf(row)} in all rankings</a> : idOf(row)]];
   if (info?.source) facts.push(["Source", <Source info={info} repository={repository} />]);
   if (info) facts.push(["Framework", [info.framework, info.version].filter(Boolean).join(" ")]);
   if (info?.workers) facts.push(["CPUs used through", info.workers]);
@@ -85,7 +85,7 @@ function aboutService(group: Group, row: Row, services: Services, repository: Re
   return facts;
 }
 
-function outcomes(row: Row): Fact[] {
+function outcomeFacts(row: Row): Fact[] {
   const all = Object.entries(row.details?.outcomes ?? {});
   const total = all.reduce((sum, [, count]) => sum + count, 0);
   return all
@@ -103,7 +103,7 @@ export function RowDetails(props: { group: Group; row: Row; services: Services; 
     <div class="details">
       <Warnings warnings={row.warnings} />
       <div class="detail-columns">
-        <Facts facts={[...aboutService(group, row, services, repository), ...(row.details ? outcomes(row) : [])]} />
+        <Facts facts={[...serviceFacts(group, row, services, repository), ...(row.details ? outcomeFacts(row) : [])]} />
         {estimates.length > 0 && <Facts facts={estimates} />}
       </div>
       {row.details && row.details.points.length > 0 && <Trials row={row} />}

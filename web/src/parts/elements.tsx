@@ -32,7 +32,7 @@ export function ScrollTable(props: { label: string; class?: string; caption?: st
   );
 }
 
-/** A name and its value. */
+/** Name and value. */
 export type Fact = [string, ComponentChildren];
 
 export function Facts(props: { facts: Fact[] }) {

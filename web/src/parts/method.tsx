@@ -6,7 +6,7 @@ import { Facts, type Fact } from "./elements.tsx";
 
 function environmentFacts(environment: Environment): Fact[] {
   const { cpu } = environment;
-  const choose = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
+  const flagText = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
   const size = (count: number | null | undefined) => (count == null ? null : humanize(count, "bytes"));
   const limit = size(environment.memory_limit_bytes);
   const facts: [string, string | null | undefined][] = [
@@ -14,8 +14,8 @@ function environmentFacts(environment: Environment): Fact[] {
     ["System", environment.os],
     ["Kernel", environment.kernel],
     ["CPU", cpu.model],
-    ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (choose(cpu.smt, ", two threads a core", "") ?? "")],
-    ["Frequency", [cpu.governor && `governor ${cpu.governor}`, choose(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
+    ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (flagText(cpu.smt, ", two threads a core", "") ?? "")],
+    ["Frequency", [cpu.governor && `governor ${cpu.governor}`, flagText(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
     ["Memory", [size(environment.memory_bytes), limit && `of which prony may use ${limit}`].filter(Boolean).join(", ")],
     ["Virtualisation", environment.virtualisation],
     ["Control groups", environment.cgroup],

@@ -18,7 +18,7 @@ import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
 
 /** Skips to the report without changing the URL, which holds the view. */
-function skip(event: Event): void {
+function skipToMain(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
@@ -48,7 +48,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
   }, [props.title]);
   return (
     <ThemeContext.Provider value={themeOf(mode)}>
-      <a class="skip" href="#main" onClick={skip}>
+      <a class="skip" href="#main" onClick={skipToMain}>
         Skip to the report
       </a>
       <header class="bar">

@@ -8,7 +8,7 @@ import { METRIC, toBaseUnit } from "../metrics.ts";
 import { ScrollTable } from "./elements.tsx";
 import { Figure } from "./figure.tsx";
 
-function strength(correlation: number): string {
+function agreementText(correlation: number): string {
   const size = Math.abs(correlation);
   const word = size >= 0.9 ? "nearly the same order" : size >= 0.7 ? "a similar order" : size >= 0.4 ? "a loosely similar order" : "no common order";
   return correlation < -0.4 ? "nearly the reverse order" : word;
@@ -43,7 +43,7 @@ export function Published(props: { report: Report; group: Group | undefined; ser
         <p key={entry.source}>
           {entry.rank_correlation === null
             ? `${entry.source}: too few services in common for a rank correlation.`
-            : `${entry.source}: ${strength(entry.rank_correlation)} over ${entry.services} services in common (Spearman’s rank correlation ${entry.rank_correlation.toFixed(2)}).`}
+            : `${entry.source}: ${agreementText(entry.rank_correlation)} over ${entry.services} services in common (Spearman’s rank correlation ${entry.rank_correlation.toFixed(2)}).`}
         </p>
       ))}
       <div class="chart-grid">

@@ -104,13 +104,13 @@ function useColumns(group: Group): Metric[] {
   return useMemo(() => columnsOf(group, screen), [group, screen]);
 }
 
-const NAMES = new Intl.Collator();
+const COLLATOR = new Intl.Collator();
 
 /** Sorted rows; rows without a value come last, whatever the direction. */
 export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   if (sort.key === "service") {
     const entries = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
-    const sorted = entries.sort((left, right) => NAMES.compare(left.name, right.name)).map(({ row }) => row);
+    const sorted = entries.sort((left, right) => COLLATOR.compare(left.name, right.name)).map(({ row }) => row);
     return sort.descending ? sorted.reverse() : sorted;
   }
   const metric = sort.key;
@@ -125,7 +125,7 @@ export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   });
 }
 
-function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
+function SortableHead(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
   const active = props.sort.key === props.of;
   const next: Sort = { key: props.of, descending: active ? !props.sort.descending : (props.descendingFirst ?? false) };
   const direction = active ? (props.sort.descending ? "descending" : "ascending") : "none";
@@ -299,10 +299,10 @@ export function Ranking(props: {
         </caption>
         <thead>
           <tr>
-            <Head label="Rank" of="rank" sort={sort} change={change} class="rank" />
-            <Head label="Service" of="service" sort={sort} change={change} />
+            <SortableHead label="Rank" of="rank" sort={sort} change={change} class="rank" />
+            <SortableHead label="Service" of="service" sort={sort} change={change} />
             {columns.map((metric, index) => (
-              <Head
+              <SortableHead
                 key={metric}
                 label={labelOf(group, metric)}
                 unit={scales[index]!.unit.symbol}

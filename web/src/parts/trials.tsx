@@ -4,7 +4,7 @@ import { idOf, type AfterLoad, type BackingPoint, type Messages, type Row, type 
 import { digits, formatCount, humanize, words, type Dimension } from "../format.ts";
 import { ScrollTable, TableHead } from "./elements.tsx";
 
-const show = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : humanize(value, dimension));
+const formatOrDash = (value: number | null | undefined, dimension: Dimension): string => (value == null ? "–" : humanize(value, dimension));
 
 export function Trials(props: { row: Row }) {
   const points = props.row.details?.points ?? [];
@@ -23,13 +23,13 @@ export function Trials(props: { row: Row }) {
           <td>{place(point.order)}</td>
           {point.excluded == null ? (
             <>
-              <td>{show(point.throughput_per_s, "rate")}</td>
-              <td>{show(point.response_time_ns_p99, "time")}</td>
-              <td>{show(point.cpu_ns_per_request, "time")}</td>
-              <td>{show(point.memory_bytes_peak, "bytes")}</td>
-              <td>{show(point.generator_cpu_s === undefined ? null : point.generator_cpu_s * 1e9, "time")}</td>
-              {noisy && <td>{show(point.other_cpu_ns, "time")}</td>}
-              {noisy && <td>{show(point.steal_ns, "time")}</td>}
+              <td>{formatOrDash(point.throughput_per_s, "rate")}</td>
+              <td>{formatOrDash(point.response_time_ns_p99, "time")}</td>
+              <td>{formatOrDash(point.cpu_ns_per_request, "time")}</td>
+              <td>{formatOrDash(point.memory_bytes_peak, "bytes")}</td>
+              <td>{formatOrDash(point.generator_cpu_s === undefined ? null : point.generator_cpu_s * 1e9, "time")}</td>
+              {noisy && <td>{formatOrDash(point.other_cpu_ns, "time")}</td>}
+              {noisy && <td>{formatOrDash(point.steal_ns, "time")}</td>}
             </>
           ) : (
             <td colSpan={5 + noise.length}>gave nothing: {point.excluded}</td>
@@ -128,9 +128,9 @@ function BackingServiceTable(props: { row: Row; entries: { round: number; one: B
         <tr key={index}>
           <th scope="row">{round + 1}</th>
           <td>{[one.title, one.version].filter(Boolean).join(" ")}</td>
-          <td>{show(one.cpu_ns_per_request, "time")}</td>
-          <td>{show(one.memory_bytes_peak, "bytes")}</td>
-          <td>{show(one.disk_written_bytes, "bytes")}</td>
+          <td>{formatOrDash(one.cpu_ns_per_request, "time")}</td>
+          <td>{formatOrDash(one.memory_bytes_peak, "bytes")}</td>
+          <td>{formatOrDash(one.disk_written_bytes, "bytes")}</td>
           <td>{connections(one)}</td>
         </tr>
       ))}
@@ -187,9 +187,9 @@ export function Workers(props: { row: Row }) {
               <th scope="row">{point.round + 1}</th>
               <td>{worker.name}</td>
               <td>{humanize(worker.throughput_per_s, "rate")}</td>
-              <td>{show(worker.response_time_ns_p50, "time")}</td>
-              <td>{show(worker.response_time_ns_p99, "time")}</td>
-              <td>{show(worker.own_lag_ns_p99, "time")}</td>
+              <td>{formatOrDash(worker.response_time_ns_p50, "time")}</td>
+              <td>{formatOrDash(worker.response_time_ns_p99, "time")}</td>
+              <td>{formatOrDash(worker.own_lag_ns_p99, "time")}</td>
               <td>{humanize(worker.cpu_s * 1e9, "time")}</td>
             </tr>
           )),

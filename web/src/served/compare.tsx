@@ -8,7 +8,7 @@ import { ScrollTable } from "../parts/elements.tsx";
 
 const WORD = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
 
-function Cells(props: { change: Change }) {
+function ChangeCells(props: { change: Change }) {
   const { change } = props;
   const base = toBaseUnit(change.metric, change.base.point);
   const unit: Unit = unitFor(METRIC[change.metric]?.dimension ?? "count", [base]);
@@ -44,7 +44,7 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
                   {services.name(service)}
                 </th>
               )}
-              <Cells change={change} />
+              <ChangeCells change={change} />
             </tr>
           )),
         )}
@@ -61,7 +61,7 @@ function RunLink(props: { label: string; run: ComparedRun }) {
   );
 }
 
-function tally(compared: RunComparison): string {
+function summary(compared: RunComparison): string {
   const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
   const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
   return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
@@ -80,7 +80,7 @@ export function Comparison(props: { a: string; b: string }) {
             <RunLink label="New" run={compared.new} />
           </p>
           <div class="answer">
-            <p>{tally(compared)}</p>
+            <p>{summary(compared)}</p>
             <p class="quiet">
               The ratios of the ranking metrics hold together with {percent(compared.confidence)} confidence, and so do all others. The runs
               were made at different times: the intervals do not include how the machine varies from run to run.
