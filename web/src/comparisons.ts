@@ -6,66 +6,65 @@ const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const DIGIT = new Map([...ALPHABET].map((letter, digit) => [letter, digit]));
 const STEPS = 64 ** 3 - 1;
 /** Limits of a half-width on the log scale, as prony encodes them. */
-const SMALLEST = 1e-4;
-const LARGEST = 10;
+const MIN_HALF_WIDTH = 1e-4;
+const MAX_HALF_WIDTH = 10;
 
 const VERDICT: Record<string, Verdict> = { f: "faster", s: "slower", e: "same", c: "cannot_tell" };
 const REVERSED: Record<Verdict, Verdict> = { faster: "slower", slower: "faster", same: "same", cannot_tell: "cannot_tell" };
 
 /** One service relative to another: its value divided by that of the other. */
-export interface Side extends Estimate {
+export interface PairRatio extends Estimate {
   verdict: Verdict;
 }
 
 export class Comparisons {
-  private readonly place: Map<string, number>;
+  private readonly index: Map<string, number>;
 
   constructor(private readonly packed: PackedPairs) {
-    this.place = new Map(packed.ids.map((id, index) => [id, index]));
+    this.index = new Map(packed.ids.map((id, place) => [id, place]));
   }
 
-  /** Whether there are any pairs. */
-  get some(): boolean {
+  get hasPairs(): boolean {
     return this.packed.ids.length > 1;
   }
 
   has(id: string): boolean {
-    return this.place.has(id);
+    return this.index.has(id);
   }
 
   /** The value of `a` divided by that of `b`; null if they were not compared. */
-  of(a: string, b: string): Side | null {
-    const [i, j] = [this.place.get(a), this.place.get(b)];
+  ratio(a: string, b: string): PairRatio | null {
+    const [i, j] = [this.index.get(a), this.index.get(b)];
     if (i === undefined || j === undefined || i === j) return null;
     const [left, right] = i < j ? [i, j] : [j, i];
-    const at = (left * (2 * this.packed.ids.length - left - 1)) / 2 + right - left - 1;
-    const verdict = VERDICT[this.packed.verdicts[at] ?? "."];
+    const pair = (left * (2 * this.packed.ids.length - left - 1)) / 2 + right - left - 1;
+    const verdict = VERDICT[this.packed.verdicts[pair] ?? "."];
     if (!verdict) return null;
-    const half = this.half(at);
+    const halfWidth = this.halfWidth(pair);
     const log = this.packed.logs[i]! - this.packed.logs[j]!;
-    return { point: Math.exp(log), low: Math.exp(log - half), high: Math.exp(log + half), verdict: i < j ? verdict : REVERSED[verdict] };
+    return { point: Math.exp(log), low: Math.exp(log - halfWidth), high: Math.exp(log + halfWidth), verdict: i < j ? verdict : REVERSED[verdict] };
   }
 
   /** The services that are statistically tied with this one. */
   tiedWith(id: string): string[] {
     return this.packed.ids.filter((other) => {
-      const verdict = this.of(id, other)?.verdict;
+      const verdict = this.ratio(id, other)?.verdict;
       return verdict === "same" || verdict === "cannot_tell";
     });
   }
 
-  private half(at: number): number {
+  private halfWidth(pair: number): number {
     let code = 0;
-    for (const letter of this.packed.reach.slice(3 * at, 3 * at + 3)) code = 64 * code + (DIGIT.get(letter) ?? 0);
-    return SMALLEST * (LARGEST / SMALLEST) ** (code / STEPS);
+    for (const letter of this.packed.reach.slice(3 * pair, 3 * pair + 3)) code = 64 * code + (DIGIT.get(letter) ?? 0);
+    return MIN_HALF_WIDTH * (MAX_HALF_WIDTH / MIN_HALF_WIDTH) ** (code / STEPS);
   }
 }
 
-const known = new WeakMap<Group, Comparisons>();
+const cache = new WeakMap<Group, Comparisons>();
 
 /** The comparisons of a group, decoded once. */
 export function comparisonsOf(group: Group): Comparisons {
-  const found = known.get(group) ?? new Comparisons(group.pairs);
-  known.set(group, found);
-  return found;
+  const comparisons = cache.get(group) ?? new Comparisons(group.pairs);
+  cache.set(group, comparisons);
+  return comparisons;
 }

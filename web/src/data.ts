@@ -18,7 +18,6 @@ export type Quantity = Estimate | { observed: number[] } | NoBound;
 /** A percentile of all requests: ns, a lower bound in ns, or none. */
 export type Percentile = number | { at_least: number } | "no_bound";
 
-/** How much a warning matters. */
 export type Level = "invalid" | "warning" | "note";
 
 /** Properties of the kind are absent in JSON of an older version. */
@@ -33,7 +32,6 @@ export interface Warning {
   sentence?: string;
 }
 
-/** Properties of each metric, by its key. */
 export type MetricTable = Record<string, { title: string; unit: string; better: string; figures: string[] }>;
 
 export interface Exclusion {
@@ -114,8 +112,7 @@ export interface Messages {
   gap_ns?: Times | null;
   ids?: { missing: number; doubled: number; late: number } | null;
   streams?: { ended_early: number; cut: number } | null;
-  /** If they are the answers of a language model. */
-  /** `itl_ns` is the name of `tpot_ns` in older reports. */
+  /** Only for answers of a language model; `itl_ns` is the name of `tpot_ns` in older reports. */
   llm?: { ttft_ns: Times | null; tpot_ns?: Times | null; itl_ns?: Times | null; usage: { per_s: number } | null };
 }
 
@@ -251,7 +248,7 @@ export interface ServiceInfo {
   workers: string | null;
   note: string | null;
   pinned: boolean;
-  /** The container image that ran, with its digest. */
+  /** With its digest. */
   image?: string | null;
   /** The folder of its source, relative to the root of the project. */
   source?: string | null;
@@ -260,7 +257,7 @@ export interface ServiceInfo {
 export interface Environment {
   prony: string;
   commit?: string | null;
-  /** URL of the repository. */
+  /** URL. */
   repository?: string | null;
   os?: string | null;
   kernel?: string | null;
@@ -287,7 +284,6 @@ export interface Environment {
   links?: { from: string; to: string; round_trip_ns: number; bits_per_s: number }[];
 }
 
-/** A host of a testbed. */
 export interface TestbedHost {
   /** `service`, `load`, `backing service`. */
   roles: string[];
@@ -334,7 +330,6 @@ export interface ReferenceRow {
   throughput_per_s: number | null;
   /** All published figures that we estimate too. */
   figures: { metric: Metric; published: number; ours: number | null }[];
-  /** Remarks on the figure. */
   notes: string[];
 }
 
@@ -403,26 +398,26 @@ export async function embeddedReport(): Promise<Report | null> {
   const text = element?.textContent ?? "null";
   if (element?.getAttribute("type") !== "application/gzip") return JSON.parse(text) as Report | null;
   const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-  const unpacked = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return (await new Response(unpacked).json()) as Report;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return (await new Response(stream).json()) as Report;
 }
 
 /** Metadata of services; a service without metadata still has a name. */
 export class Services {
-  private readonly known: Map<string, ServiceInfo>;
-  private readonly titles = new Map<string, ServiceInfo[]>();
+  private readonly byId: Map<string, ServiceInfo>;
+  private readonly byTitle = new Map<string, ServiceInfo[]>();
 
   /** `pages` has the page of each service, if there are any. */
   constructor(
     infos: ServiceInfo[],
     private readonly pages: Record<string, string> = {},
   ) {
-    this.known = new Map(infos.map((info) => [idOf(info), info]));
-    for (const info of infos) this.titles.set(info.title, [...(this.titles.get(info.title) ?? []), info]);
+    this.byId = new Map(infos.map((info) => [idOf(info), info]));
+    for (const info of infos) this.byTitle.set(info.title, [...(this.byTitle.get(info.title) ?? []), info]);
   }
 
   info(id: string): ServiceInfo | undefined {
-    return this.known.get(id);
+    return this.byId.get(id);
   }
 
   /** The page of the service over all rankings; undefined if this page is not part of a site. */
@@ -432,9 +427,9 @@ export class Services {
 
   /** A name that is unique on the page: the title, with the variant if several services share it. */
   name(id: string): string {
-    const info = this.known.get(id);
+    const info = this.byId.get(id);
     if (!info) return id;
-    const others = this.titles.get(info.title) ?? [];
+    const others = this.byTitle.get(info.title) ?? [];
     if (others.length < 2) return info.title;
     return others.some((other) => other.service !== info.service)
       ? `${info.service} (${info.variant})`

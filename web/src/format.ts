@@ -1,5 +1,7 @@
 // Numbers for people: the unit is chosen once per column or axis, so that its numbers can be compared by eye.
 
+import type { Estimate } from "./data.ts";
+
 export type Dimension = "rate" | "time" | "bytes" | "cpus" | "count";
 
 export interface Unit {
@@ -41,7 +43,7 @@ export function unitFor(dimension: Dimension, values: number[]): Unit {
 const grouped = new Intl.NumberFormat("en-GB", { maximumFractionDigits: 0 });
 
 /** A whole count; for means, which are not whole, `digits` shows more. */
-export const whole = (count: number): string => grouped.format(count);
+export const formatCount = (count: number): string => grouped.format(count);
 
 /** Three significant digits; thousands grouped, never in powers of ten. */
 export function digits(value: number): string {
@@ -59,22 +61,15 @@ const withSymbol = (number: string, unit: Unit): string => (unit.symbol.startsWi
 export const withUnit = (value: number, unit: Unit): string => withSymbol(inUnit(value, unit), unit);
 
 /** A value with the unit that fits it alone. */
-export const human = (value: number, dimension: Dimension): string => withUnit(value, unitFor(dimension, [value]));
+export const humanize = (value: number, dimension: Dimension): string => withUnit(value, unitFor(dimension, [value]));
 
 export const percent = (share: number): string => {
   const value = share * 100;
   return `${value >= 10 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 };
 
-/** A value with its interval. */
-interface Interval {
-  point: number;
-  low: number;
-  high: number;
-}
-
 /** The text shown for a value, and its half-width. */
-export interface ShownInterval {
+interface ShownInterval {
   value: string;
   half: string;
 }
@@ -89,7 +84,7 @@ const UNKNOWN = 1;
 const SYMMETRIC = 0.75;
 
 /** How an interval is shown everywhere: `72,086 ±2.3 %`, `30,909–88,219`, `unknown`. `show` formats a number. */
-export function shownInterval({ point, low, high }: Interval, show: (value: number) => string): ShownInterval {
+export function shownInterval({ point, low, high }: Estimate, show: (value: number) => string): ShownInterval {
   const [below, above] = [point - low, high - point];
   const widest = Math.max(below, above);
   const half = widest === 0 ? 0 : widest / Math.abs(point);
@@ -99,7 +94,7 @@ export function shownInterval({ point, low, high }: Interval, show: (value: numb
 }
 
 /** The same on one line, with the symbol of the unit after the number. */
-export function intervalWithUnit(interval: Interval, unit: Unit): string {
+export function intervalWithUnit(interval: Estimate, unit: Unit): string {
   const { value, half } = shownInterval(interval, (number) => inUnit(number, unit));
   return value === "unknown" ? value : `${withSymbol(value, unit)} ${half}`.trim();
 }
@@ -108,7 +103,7 @@ export function intervalWithUnit(interval: Interval, unit: Unit): string {
 export const ratio = (value: number): string => (value >= 99.95 ? grouped.format(value) : value >= 9.995 ? value.toFixed(1) : value.toFixed(2));
 
 /** A sentence in which no line breaks between a number and its unit. */
-export const unbroken = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b)/g, "$1\u00a0$2");
+export const nonBreaking = (text: string): string => text.replaceAll("± ", "±\u00a0").replaceAll(/(\d) (%|[nµm]?s\b)/g, "$1\u00a0$2");
 
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${grouped.format(count)} ${count === 1 ? one : many}`;
@@ -116,13 +111,13 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
 const dates = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" });
 
 /** An RFC 3339 time for people, in UTC; invalid text is returned unchanged. */
-export function when(text: string): string {
+export function formatTime(text: string): string {
   const time = Date.parse(text);
   return Number.isNaN(time) ? text : `${dates.format(time)} UTC`;
 }
 
 /** A duration in words, with at most two units. */
-export function howLong(seconds: number): string {
+export function formatDuration(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   const minutes = Math.round(seconds / 60);
   return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;

@@ -2,10 +2,42 @@
 
 import { render } from "preact";
 import { embeddedReport } from "./data.ts";
-import { Served } from "./served/served.tsx";
 import { ReportPage, Shell } from "./parts/page.tsx";
+import { Comparison } from "./served/compare.tsx";
+import { History } from "./served/history.tsx";
+import { LiveRun } from "./served/live.tsx";
+import { Runs } from "./served/runs.tsx";
 import "./palette.css";
 import "./style.css";
+
+/** A served page, chosen by its URL. */
+function Served() {
+  const { pathname, search } = location;
+  const [kind, ...rest] = pathname.split("/").filter(Boolean).map(decodeURIComponent);
+  const query = new URLSearchParams(search);
+  let title = "Runs";
+  let body = <Runs />;
+  if (kind === "run" && rest[0]) {
+    title = rest[0];
+    body = <LiveRun run={rest[0]} />;
+  } else if (kind === "compare") {
+    title = "Comparison";
+    body = <Comparison a={query.get("a") ?? ""} b={query.get("b") ?? ""} />;
+  } else if (kind === "service" && rest.length === 3) {
+    title = rest[0]!;
+    body = <History service={rest[0]!} variant={rest[1]!} contract={rest[2]!} />;
+  }
+  const back = kind ? (
+    <nav aria-label="prony">
+      <a href="/">Runs</a>
+    </nav>
+  ) : null;
+  return (
+    <Shell title={title} back={back}>
+      {body}
+    </Shell>
+  );
+}
 
 const root = document.getElementById("app")!;
 const report = await embeddedReport();

@@ -1,9 +1,9 @@
 // The name, the unit and the direction of each metric. prony declares them, and writes their table into the page.
 
-import type { Metric, MetricTable } from "./data.ts";
-import type { Dimension } from "./format.ts";
+import type { Estimate, Metric, MetricTable } from "./data.ts";
+import { intervalWithUnit, type Dimension, type Unit } from "./format.ts";
 
-export interface MetricInfo {
+interface MetricInfo {
   /** Short where the column says what it is a time of: `p99` in place of `response time, p99`. */
   title: string;
   dimension: Dimension;
@@ -13,14 +13,14 @@ export interface MetricInfo {
 const DIMENSION: Record<string, Dimension> = { "1/s": "rate", ns: "time", ms: "time", s: "time", bytes: "bytes", cpus: "cpus" };
 const RESPONSE_TIME = "response time, ";
 /** p50 and the like are written as they are. */
-const capitalised = (text: string): string => (/^p\d/.test(text) ? text : text.replace(/^[a-z]/, (first) => first.toUpperCase()));
+const capitalize = (text: string): string => (/^p\d/.test(text) ? text : text.replace(/^[a-z]/, (first) => first.toUpperCase()));
 
-function read(): Record<Metric, MetricInfo> {
+function readTable(): Record<Metric, MetricInfo> {
   const table = JSON.parse(document.getElementById("prony-metrics")?.textContent ?? "{}") as MetricTable;
   const info = Object.entries(table).map(([key, { title, unit, better }]): [string, MetricInfo] => [
     key,
     {
-      title: capitalised(title.replace(RESPONSE_TIME, "")),
+      title: capitalize(title.replace(RESPONSE_TIME, "")),
       dimension: DIMENSION[unit] ?? "count",
       better: better as MetricInfo["better"],
     },
@@ -28,11 +28,15 @@ function read(): Record<Metric, MetricInfo> {
   return Object.fromEntries(info) as Record<Metric, MetricInfo>;
 }
 
-export const METRIC: Record<Metric, MetricInfo> = read();
+export const METRIC: Record<Metric, MetricInfo> = readTable();
 
 /** The name of a metric where the context does not say that it is a response time. */
 export const metricName = (metric: Metric): string =>
   metric.startsWith("response_time") ? `Response time, ${METRIC[metric].title.replace(/^[A-Z]/, (first) => first.toLowerCase())}` : (METRIC[metric]?.title ?? metric);
 
 /** Converts a value to base units: only start-up is stored in ms. */
-export const toBase = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);
+export const toBaseUnit = (metric: Metric, value: number): number => (metric === "start_ms" ? value * 1e6 : value);
+
+/** An estimate of a metric, with its interval. */
+export const estimateWithUnit = (metric: Metric, { point, low, high }: Estimate, unit: Unit): string =>
+  intervalWithUnit({ point: toBaseUnit(metric, point), low: toBaseUnit(metric, low), high: toBaseUnit(metric, high) }, unit);

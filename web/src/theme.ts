@@ -4,7 +4,7 @@
 import { createContext } from "preact";
 import palette from "./palette.css?raw";
 
-export type Mode = "light" | "dark";
+type Mode = "light" | "dark";
 
 export interface Theme {
   mode: Mode;
@@ -13,7 +13,6 @@ export interface Theme {
   muted: string;
   line: string;
   accent: string;
-  accentSoft: string;
   whisker: string;
   shade: string;
   lines: string[];
@@ -33,7 +32,6 @@ function theme(mode: Mode, block: string): Theme {
     muted: colour("muted"),
     line: colour("line"),
     accent: colour("bar"),
-    accentSoft: colour("fill"),
     whisker: colour("whisker"),
     shade: colour("shade"),
     lines: [1, 2, 3, 4, 5, 6, 7, 8].map((number) => colour(`line-${number}`)),
@@ -48,18 +46,18 @@ export const DASHES: ("solid" | "dashed" | "dotted" | [number, number])[] = ["so
 export const SYMBOLS = ["circle", "triangle", "rect", "diamond", "circle", "triangle", "rect", "diamond"];
 
 /** Maximum number of lines in a chart: more would be indistinguishable. */
-export const MOST_LINES = 8;
+export const MAX_LINES = 8;
 
 export type Choice = "auto" | Mode;
 export const ThemeContext = createContext<Theme>(LIGHT);
 export const themeOf = (mode: Mode): Theme => (mode === "dark" ? DARK : LIGHT);
 
-const KEY = "prony-theme";
+const STORAGE_KEY = "prony-theme";
 const wantsDark = matchMedia("(prefers-color-scheme: dark)");
 
 export function storedChoice(): Choice {
   try {
-    const stored = localStorage.getItem(KEY);
+    const stored = localStorage.getItem(STORAGE_KEY);
     return stored === "light" || stored === "dark" ? stored : "auto";
   } catch {
     return "auto"; // A page from disk may be denied storage.
@@ -68,7 +66,7 @@ export function storedChoice(): Choice {
 
 export function applyChoice(choice: Choice): Mode {
   try {
-    localStorage.setItem(KEY, choice);
+    localStorage.setItem(STORAGE_KEY, choice);
   } catch {
     // The choice then lasts only as long as the page.
   }
@@ -77,7 +75,7 @@ export function applyChoice(choice: Choice): Mode {
   return mode;
 }
 
-export function onSystemChange(changed: () => void): () => void {
-  wantsDark.addEventListener("change", changed);
-  return () => wantsDark.removeEventListener("change", changed);
+export function onSystemChange(listener: () => void): () => void {
+  wantsDark.addEventListener("change", listener);
+  return () => wantsDark.removeEventListener("change", listener);
 }

@@ -3,11 +3,10 @@
 
 import type { Group, Level, Metric, MetricTable, Row, Warning } from "./data.ts";
 
-/** The figures of each metric, from the report. */
+/** The figures of each metric, by the report that is shown. */
 let metrics: MetricTable = {};
 
-/** Sets the table of metrics of the report that is shown. */
-export const takeMetrics = (table: MetricTable | undefined): void => {
+export const setMetricTable = (table: MetricTable | undefined): void => {
   metrics = table ?? {};
 };
 
@@ -20,14 +19,14 @@ export const affects = (warning: Warning, metric: Metric): boolean => {
 
 export const levelOf = (warning: Warning): Level => warning.level ?? "warning";
 
-const WORDS: Record<string, string> = { rates: "rates", times: "response times", tail: "response times from p99 on", cpu: "CPU", memory: "memory" };
+const FIGURE_NAMES: Record<string, string> = { rates: "rates", times: "response times", tail: "response times from p99 on", cpu: "CPU", memory: "memory" };
 
 /** The figures that a warning affects, in words. */
-export function affectedInWords(warning: Warning): string {
+export function affectedFigures(warning: Warning): string {
   const affected = warning.affects;
   if (affected === undefined || affected.includes("other")) return "every figure";
-  const named = affected.filter((figure) => figure !== "tail" || !affected.includes("times"));
-  return named.map((figure) => WORDS[figure] ?? figure).join(", ");
+  const figures = affected.filter((figure) => figure !== "tail" || !affected.includes("times"));
+  return figures.map((figure) => FIGURE_NAMES[figure] ?? figure).join(", ");
 }
 
 const ORDER: Level[] = ["invalid", "warning", "note"];
@@ -39,7 +38,7 @@ export const byLevel = (warnings: Warning[]): Warning[] => ORDER.flatMap((level)
 export const ownWarnings = (group: Group, row: Row): Warning[] =>
   row.warnings.filter(({ kind, text, bottleneck, scope }) => {
     if (bottleneck === "generator") return !row.generator_bound;
-    return !group.warnings.some((said) => said.kind === kind && (scope === "machine" || said.text.includes(text)));
+    return !group.warnings.some((other) => other.kind === kind && (scope === "machine" || other.text.includes(text)));
   });
 
 /** The warnings of the row itself that affect this figure. */

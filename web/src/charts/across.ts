@@ -1,12 +1,12 @@
 // Charts beyond one group: a service across workloads (radar), and next to published results.
 
 import { idOf, positionOf, type Group, type Row, type Services } from "../data.ts";
-import { human, percent } from "../format.ts";
-import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
+import { humanize, percent } from "../format.ts";
+import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
 import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Fewer axes are shown as a bar chart. */
-const LEAST_AXES = 3;
+/** A radar with fewer axes has no shape. */
+const MIN_AXES = 3;
 
 const sameLoad = (left: Group, right: Group): boolean => JSON.stringify(left.load) === JSON.stringify(right.load);
 
@@ -26,7 +26,7 @@ function axesOf(groups: Group[], group: Group): { axes: Axis[]; what: string } {
     name: other.workload,
     value: (id: string) => positionOf(find(other, id)?.throughput_per_s),
   }));
-  if (workloads.length >= LEAST_AXES) return { axes: workloads, what: "throughput" };
+  if (workloads.length >= MIN_AXES) return { axes: workloads, what: "throughput" };
   const names = new Set(group.services.flatMap((row) => row.details?.operations.map((one) => one.name) ?? []));
   const operations = [...names].map((name) => ({
     name,
@@ -40,8 +40,8 @@ function axesOf(groups: Group[], group: Group): { axes: Axis[]; what: string } {
 
 export function radar(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
   const { axes, what } = axesOf(groups, group);
-  const shown = rows.filter((row) => row.excluded === null).slice(0, MOST_LINES);
-  if (axes.length < LEAST_AXES || shown.length === 0) return null;
+  const shown = rows.slice(0, MAX_LINES);
+  if (axes.length < MIN_AXES || shown.length === 0) return null;
   const best = axes.map((one) => Math.max(...shown.map((row) => one.value(idOf(row)) ?? 0)));
   const shares = shown.map((row) => axes.map((one, index) => {
     const value = one.value(idOf(row));
@@ -106,8 +106,7 @@ export function radar(groups: Group[], group: Group, rows: Row[], services: Serv
 }
 
 /** Published figures against ours, on logarithmic axes: agreement is a rising line. */
-export function published(pairs: { name: string; theirs: number; ours: number; source: string }[]): Chart | null {
-  if (pairs.length === 0) return null;
+export function published(pairs: { name: string; theirs: number; ours: number; source: string }[]): Chart {
   return {
     id: "published",
     title: "Throughput: published against measured here, /s",
@@ -115,7 +114,7 @@ export function published(pairs: { name: string; theirs: number; ours: number; s
     height: 380,
     table: {
       head: ["Service", "Source", "Published, /s", "Measured here, /s"],
-      rows: pairs.map((pair) => [pair.name, pair.source, human(pair.theirs, "rate"), human(pair.ours, "rate")]),
+      rows: pairs.map((pair) => [pair.name, pair.source, humanize(pair.theirs, "rate"), humanize(pair.ours, "rate")]),
     },
     option: (theme) => ({
       ...base(theme),
@@ -125,7 +124,7 @@ export function published(pairs: { name: string; theirs: number; ours: number; s
         trigger: "item",
         formatter: (hovered: Hovered) => {
           const pair = pairs[hovered.dataIndex]!;
-          return tip(pair.name, [["published", human(pair.theirs, "rate")], ["measured here", human(pair.ours, "rate")]]);
+          return tip(pair.name, [["published", humanize(pair.theirs, "rate")], ["measured here", humanize(pair.ours, "rate")]]);
         },
       },
       xAxis: { ...axis(theme, "published, /s"), type: "log", nameGap: 30 },

@@ -3,10 +3,10 @@
 import { idOf, isEstimate, isLowerBound, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { inUnit, shownInterval, unitFor, withUnit, type Unit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
+import { METRIC, metricName, toBaseUnit } from "../metrics.ts";
 import { trialsOf } from "../parts/cell.tsx";
 import type { Theme } from "../theme.ts";
-import { axis, base, FONT, shortName, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { axis, base, FONT, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 interface Bar {
   name: string;
@@ -21,13 +21,8 @@ interface Bar {
 }
 
 /** Height of a bar including the gap, and of the space above and below all bars, px. */
-const ROW = 26;
-const AROUND = 32;
-
-interface Api {
-  value(dimension: number): number;
-  coord(point: [number, number]): [number, number];
-}
+const ROW_HEIGHT = 26;
+const MARGIN = 32;
 
 function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): Bar[] {
   return rows.flatMap((row) => {
@@ -37,10 +32,10 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
     return [
       {
         name: services.name(idOf(row)),
-        value: toBase(metric, position),
-        low: isEstimate(quantity) ? toBase(metric, quantity.low) : null,
-        high: isEstimate(quantity) ? toBase(metric, quantity.high) : null,
-        trials: trialsOf(row, metric).map((value) => toBase(metric, value)),
+        value: toBaseUnit(metric, position),
+        low: isEstimate(quantity) ? toBaseUnit(metric, quantity.low) : null,
+        high: isEstimate(quantity) ? toBaseUnit(metric, quantity.high) : null,
+        trials: trialsOf(row, metric).map((value) => toBaseUnit(metric, value)),
         warned: warningsOf(group, row, metric).length > 0,
         bound: isLowerBound(row, metric),
       },
@@ -53,7 +48,7 @@ function barsOf(group: Group, rows: Row[], metric: Metric, services: Services): 
  * number to the right.
  */
 function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
-  return (_: unknown, api: Api) => {
+  return (_: unknown, api: RenderApi) => {
     const bar = shown[api.value(2)]!;
     const [left, y] = api.coord([api.value(0), api.value(2)]);
     const [right] = api.coord([api.value(1), api.value(2)]);
@@ -61,7 +56,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
       type: "text",
       x: right + 8,
       y,
-      style: { text: said(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
+      style: { text: barText(bar, unit), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
     };
     const dots = bar.trials.map((trial) => ({
       type: "circle",
@@ -82,7 +77,7 @@ function whisker(theme: Theme, shown: Bar[], unit: Unit, most: number) {
   };
 }
 
-function said(bar: Bar, unit: Unit): string {
+function barText(bar: Bar, unit: Unit): string {
   const show = (value: number) => inUnit(value, unit);
   const { value, half } =
     bar.low === null || bar.high === null
@@ -117,8 +112,7 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
   // A longer whisker leaves the chart without an end mark: an unbounded interval must not flatten all bars.
   const most = 1.6 * Math.max(...shown.map((bar) => bar.value));
   const longest = Math.max(...shown.map((bar) => bar.name.length));
-  /** Space for names, px. */
-  const room = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
+  const nameWidth = (width: number) => Math.min(Math.max(90, width * 0.3), width > 800 ? 280 : 190, 16 + longest * 7);
   // A line on the very edge would be cut off.
   const edge = Math.max(1.01 * (ceiling ?? 0), ...shown.map((bar) => Math.min(bar.high ?? bar.value, most)));
   const top = ceiling === null ? 8 : 30;
@@ -129,8 +123,8 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
     id: `bars-${metric}`,
     title: `${metricName(metric)}, ${unit.symbol}`,
     reading,
-    height: AROUND + top + shown.length * ROW,
-    rows: { count: shown.length, height: ROW, around: AROUND + top },
+    height: MARGIN + top + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN + top },
     table: {
       head: ["Service", `${title}, ${unit.symbol}`, "low", "high", "each trial"],
       rows: shown.map((bar) => [
@@ -141,38 +135,31 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
         bar.trials.map((trial) => inUnit(trial, unit)).join(" · ") || "–",
       ]),
     },
-    option: (theme, width, part) => option(theme, width, part ? shown.slice(part.from, part.to) : shown),
+    option: (theme, width, range) => option(theme, width, range ? shown.slice(range.from, range.to) : shown),
   };
 
   /** The visible bars, on the scale of all. */
-  function option(theme: Theme, width: number, seen: Bar[]) {
+  function option(theme: Theme, width: number, visible: Bar[]) {
     return {
       ...base(theme),
-      grid: { left: room(width), right: 104, top, bottom: 26 },
+      grid: { left: nameWidth(width), right: 104, top, bottom: 26 },
       tooltip: {
         ...tooltip(theme),
         trigger: "item",
         formatter: (hovered: Hovered) => {
-          const bar = seen[hovered.dataIndex]!;
+          const bar = visible[hovered.dataIndex]!;
           const lines: [string, string][] = [[title, (bar.bound ? "≥ " : "") + withUnit(bar.value, unit)]];
           if (bar.low !== null && bar.high !== null)
             lines.push(["interval", `${inUnit(bar.low, unit)} – ${withUnit(bar.high, unit)}`]);
           return tip(bar.name, lines);
         },
       },
-      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || seen.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
-      yAxis: {
-        ...axis(theme, ""),
-        type: "category",
-        inverse: true,
-        data: seen.map((bar) => shortName(bar.name, Math.floor((room(width) - 12) / 6.6))),
-        axisTick: { show: false },
-        axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
-      },
+      xAxis: { ...axis(theme, ""), type: "value", min: 0, ...((ceiling !== null || visible.length < shown.length) && { max: scaled(edge) }), splitNumber: width < 600 ? 3 : 6 },
+      yAxis: nameAxis(theme, visible.map((bar) => bar.name), nameWidth(width)),
       series: [
         {
           type: "bar",
-          data: seen.map((bar) => scaled(bar.value)),
+          data: visible.map((bar) => scaled(bar.value)),
           barWidth: 16,
           itemStyle: { color: theme.accent, borderRadius: [0, 2, 2, 0] },
           emphasis: { disabled: true },
@@ -182,10 +169,10 @@ export function bars(group: Group, rows: Row[], metric: Metric, services: Servic
           type: "custom",
           silent: true,
           z: 5,
-          renderItem: whisker(theme, seen, unit, most),
+          renderItem: whisker(theme, visible, unit, most),
           clip: false,
           encode: { x: [0, 1], y: 2 },
-          data: seen.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
+          data: visible.map((bar, index) => [scaled(bar.low ?? bar.value), scaled(Math.min(bar.high ?? bar.value, most)), index]),
         },
       ],
     };

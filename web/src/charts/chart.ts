@@ -3,13 +3,13 @@
 import type { EChartsCoreOption } from "echarts/core";
 import type { Theme } from "../theme.ts";
 
-export interface Table {
+interface Table {
   head: string[];
   rows: string[][];
 }
 
 /** The visible rows of a long chart; `to` is exclusive. */
-export interface Part {
+interface RowRange {
   from: number;
   to: number;
 }
@@ -21,11 +21,11 @@ export interface Chart {
   title: string;
   /** How to read it, in a sentence. */
   reading: string;
-  /** Height in px. */
+  /** In px. */
   height: number;
-  option(theme: Theme, width: number, part?: Part): EChartsCoreOption;
-  /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything around them. */
-  rows?: { count: number; height: number; around: number };
+  option(theme: Theme, width: number, range?: RowRange): EChartsCoreOption;
+  /** A long chart of rows scrolls by itself: number of rows, height of each, and height of everything above and below them. */
+  rows?: { count: number; height: number; margin: number };
   /** The same numbers, for readers who cannot see the chart. */
   table: Table;
 }
@@ -38,6 +38,12 @@ export interface Hovered {
   dataIndex: number;
   seriesIndex?: number;
   color?: unknown;
+}
+
+/** The parts of the API of ECharts' `renderItem` that the charts use. */
+export interface RenderApi {
+  value(dimension: number): number;
+  coord(point: [number, number]): [number, number];
 }
 
 /** A tooltip made of elements: text is never parsed as HTML. */
@@ -86,54 +92,64 @@ export const axis = (theme: Theme, name: string) => ({
 });
 
 /**
- * A name of at most `most` letters. A variant in parentheses is kept, because it distinguishes the name from others.
+ * A name of at most `max` letters. A variant in parentheses is kept, because it distinguishes the name from others.
  */
-export function shortName(name: string, most: number): string {
-  if (name.length <= most) return name;
+function shortName(name: string, max: number): string {
+  if (name.length <= max) return name;
   const at = name.endsWith(")") ? name.lastIndexOf(" (") : -1;
-  const variant = at < 0 || name.length - at + 6 > most ? "" : name.slice(at);
-  return `${name.slice(0, most - variant.length - 1)}…${variant}`;
+  const variant = at < 0 || name.length - at + 6 > max ? "" : name.slice(at);
+  return `${name.slice(0, max - variant.length - 1)}…${variant}`;
 }
+
+/** The vertical axis of a chart with a row per service; its names fit in `width` px. */
+export const nameAxis = (theme: Theme, names: string[], width: number) => ({
+  ...axis(theme, ""),
+  type: "category",
+  inverse: true,
+  data: names.map((name) => shortName(name, Math.floor((width - 12) / 6.6))),
+  axisTick: { show: false },
+  axisLabel: { color: theme.text, fontSize: 13, interval: 0 },
+});
 
 /** Base of a logarithmic axis: powers of ten label a wide one, but leave a narrow one with a single label. */
 export const logBase = (values: number[]): number => {
-  const known = values.filter((value) => value > 0);
-  return Math.max(...known) / Math.min(...known) > 200 ? 10 : 2;
+  const positive = values.filter((value) => value > 0);
+  return Math.max(...positive) / Math.min(...positive) > 200 ? 10 : 2;
 };
 
-const LEGEND_ROW = 24;
-const LEGEND_MARK = 48;
-const LETTER = 6;
+const LEGEND_ROW_HEIGHT = 24;
+const LEGEND_SYMBOL_WIDTH = 48;
+const LETTER_WIDTH = 6;
 
 /** The height of a legend that wraps. */
 export function legendHeight(names: string[], width: number): number {
   let rows = 1;
   let used = 0;
   for (const name of names) {
-    const needed = LEGEND_MARK + name.length * LETTER;
+    const needed = LEGEND_SYMBOL_WIDTH + name.length * LETTER_WIDTH;
     if (used > 0 && used + needed > width) {
       rows += 1;
       used = 0;
     }
     used += needed;
   }
-  return rows * LEGEND_ROW;
+  return rows * LEGEND_ROW_HEIGHT;
 }
 
 /** Width of a chart that takes half of the page, or all of a narrow one. */
-export const half = (): number => Math.min(540, innerWidth - 40);
+export const halfPageWidth = (): number => Math.min(540, innerWidth - 40);
 
 /** Height of the frame in which a long chart scrolls, px. */
-export const FRAME = 620;
+export const FRAME_HEIGHT = 620;
 
 /** Whether a chart is too long to be shown at once. */
-export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME + 2 * chart.rows.height;
+export const isLong = (chart: Chart): boolean => chart.rows !== undefined && chart.height > FRAME_HEIGHT + 2 * chart.rows.height;
 
 /** The rows of a long chart that are in its frame at this scroll position. */
-export function partAt(chart: Chart, scrolled: number): Part | undefined {
+export function visibleRange(chart: Chart, scrolled: number): RowRange | undefined {
   if (!chart.rows || !isLong(chart)) return undefined;
-  const { count, height, around } = chart.rows;
-  const fit = Math.floor((FRAME - around) / height);
+  const { count, height, margin } = chart.rows;
+  const fit = Math.floor((FRAME_HEIGHT - margin) / height);
   const from = Math.max(0, Math.min(count - fit, Math.round(scrolled / height)));
   return { from, to: Math.min(count, from + fit) };
 }

@@ -1,8 +1,8 @@
 // The cost of throughput: CPU time per request against throughput, with memory as the size.
 
 import { idOf, positionOf, type Row, type Services } from "../data.ts";
-import { human, inUnit, unitFor } from "../format.ts";
-import { MOST_LINES } from "../theme.ts";
+import { humanize, inUnit, unitFor } from "../format.ts";
+import { MAX_LINES } from "../theme.ts";
 import { axis, base, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 export function cost(rows: Row[], services: Services): Chart | null {
@@ -33,7 +33,7 @@ export function cost(rows: Row[], services: Services): Chart | null {
         one.name,
         inUnit(one.throughput, { symbol: "/s", factor: 1 }),
         inUnit(one.cpu, unit),
-        one.memory === null ? "not known" : human(one.memory, "bytes"),
+        one.memory === null ? "not known" : humanize(one.memory, "bytes"),
       ]),
     },
     option: (theme) => ({
@@ -45,10 +45,10 @@ export function cost(rows: Row[], services: Services): Chart | null {
         formatter: (hovered: Hovered) => {
           const one = shown[hovered.dataIndex]!;
           const lines: [string, string][] = [
-            ["throughput", human(one.throughput, "rate")],
-            ["CPU per request", human(one.cpu, "time")],
+            ["throughput", humanize(one.throughput, "rate")],
+            ["CPU per request", humanize(one.cpu, "time")],
           ];
-          if (one.memory !== null) lines.push(["memory, peak", human(one.memory, "bytes")]);
+          if (one.memory !== null) lines.push(["memory, peak", humanize(one.memory, "bytes")]);
           return tip(one.name, lines);
         },
       },
@@ -68,7 +68,7 @@ export function cost(rows: Row[], services: Services): Chart | null {
             // Names of points near the right edge are to the left of them.
             color: theme.text,
             fontSize: 12,
-            formatter: ({ dataIndex }: Hovered) => (dataIndex < 2 * MOST_LINES ? (shown[dataIndex]?.name ?? "") : ""),
+            formatter: ({ dataIndex }: Hovered) => (dataIndex < 2 * MAX_LINES ? (shown[dataIndex]?.name ?? "") : ""),
           },
           labelLayout: { hideOverlap: true, moveOverlap: "shiftY" },
         },

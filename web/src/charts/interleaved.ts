@@ -1,13 +1,15 @@
-// An interleaved ranking: the CPU time per request of each service in each cycle, and the cycles that neighbours
-// disturbed.
+// An interleaved ranking: the CPU time per request of each service in each cycle, with the cycles that neighbours
+// disturbed, and the ratio of each service to the best one.
 
-import { idOf, type Row, type Services, type Window } from "../data.ts";
-import { human, inUnit, percent, unitFor } from "../format.ts";
-import { DASHES, MOST_LINES, SYMBOLS, type Theme } from "../theme.ts";
-import { axis, base, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { comparisonsOf } from "../comparisons.ts";
+import { idOf, type Group, type Row, type Services, type Window } from "../data.ts";
+import { humanize, inUnit, percent, ratio, unitFor } from "../format.ts";
+import { metricName } from "../metrics.ts";
+import { DASHES, MAX_LINES, SYMBOLS, type Theme } from "../theme.ts";
+import { axis, base, FONT, legend, legendHeight, logBase, nameAxis, tip, tooltip, type Chart, type Hovered, type RenderApi } from "./chart.ts";
 
 /** Share of the machine above which a cycle is marked: the limit at which prony itself considers a trial disturbed. */
-const DISTURBED = 0.05;
+const DISTURBED_SHARE = 0.05;
 
 interface Line {
   name: string;
@@ -46,10 +48,10 @@ function cyclesOf(windows: Window[], cpus: number): Cycle[] {
 }
 
 /** Adjacent cycles that neighbours disturbed, as ranges of positions. */
-function disturbed(cycles: Cycle[]): [number, number][] {
+function disturbedRanges(cycles: Cycle[]): [number, number][] {
   const ranges: [number, number][] = [];
   cycles.forEach(({ others }, place) => {
-    if (others === null || others <= DISTURBED) return;
+    if (others === null || others <= DISTURBED_SHARE) return;
     const last = ranges.at(-1);
     if (last && last[1] === place - 1) last[1] = place;
     else ranges.push([place, place]);
@@ -58,45 +60,45 @@ function disturbed(cycles: Cycle[]): [number, number][] {
 }
 
 export function interleaved(rows: Row[], services: Services, cpus: number): Chart | null {
-  const taking = rows.filter((row) => (row.details?.interleaved?.length ?? 0) > 0);
-  if (taking.length === 0) return null;
-  const cycles = cyclesOf(taking.flatMap((row) => row.details!.interleaved!), cpus);
+  const participants = rows.filter((row) => (row.details?.interleaved?.length ?? 0) > 0);
+  if (participants.length === 0) return null;
+  const cycles = cyclesOf(participants.flatMap((row) => row.details!.interleaved!), cpus);
   const places = new Map(cycles.map((cycle, place) => [keyOf(cycle), place]));
-  const lines = taking.map((row): Line => {
+  const lines = participants.map((row): Line => {
     const points = row.details!.interleaved!.flatMap((window): [number, number][] =>
       window.cpu_ns_per_request === null ? [] : [[places.get(keyOf(window))!, window.cpu_ns_per_request]],
     );
     return { name: services.name(idOf(row)), points, usual: median(points.map(([, cost]) => cost)) ?? 0 };
   });
-  const known = lines.filter((line) => line.points.length > 0);
-  if (known.length === 0) return null;
-  const marked = disturbed(cycles);
-  const noisy = marked.reduce((sum, [from, to]) => sum + to - from + 1, 0);
-  const usual = median(cycles.flatMap(({ others }) => (others === null || others <= DISTURBED ? [] : [others])));
-  const unit = unitFor("time", known.map((line) => line.usual));
-  const told =
-    noisy === 0
+  const measured = lines.filter((line) => line.points.length > 0);
+  if (measured.length === 0) return null;
+  const ranges = disturbedRanges(cycles);
+  const disturbedCycles = ranges.reduce((sum, [from, to]) => sum + to - from + 1, 0);
+  const usual = median(cycles.flatMap(({ others }) => (others === null || others <= DISTURBED_SHARE ? [] : [others])));
+  const unit = unitFor("time", measured.map((line) => line.usual));
+  const disturbance =
+    disturbedCycles === 0
       ? "No cycle was disturbed."
-      : `Shaded: the ${noisy} of ${cycles.length} cycles in which neighbours used more than a twentieth of the machine (usually ${percent(usual ?? 0)}).`;
+      : `Shaded: the ${disturbedCycles} of ${cycles.length} cycles in which neighbours used more than a twentieth of the machine (usually ${percent(usual ?? 0)}).`;
   return {
     id: "interleaved",
     title: `CPU time per request in each cycle, ${unit.symbol}`,
-    reading: `Each point is a window. Movement that all lines share comes from the machine; only the distances between them are compared. ${told}`,
-    height: 380 + legendHeight(known.slice(0, MOST_LINES).map((line) => line.name), 1080),
+    reading: `Each point is a window. Movement that all lines share comes from the machine; only the distances between them are compared. ${disturbance}`,
+    height: 380 + legendHeight(measured.slice(0, MAX_LINES).map((line) => line.name), 1080),
     table: {
       head: ["Service", `CPU per request, ${unit.symbol}, median window`, "Replies per second of CPU", "Windows"],
-      rows: known.map((line) => [
+      rows: measured.map((line) => [
         line.name,
         inUnit(line.usual, unit),
-        human(1e9 / line.usual, "rate"),
+        humanize(1e9 / line.usual, "rate"),
         String(line.points.length),
       ]),
     },
-    option: (theme, width) => optionOf(theme, width, known.slice(0, MOST_LINES), cycles, marked),
+    option: (theme, width) => optionOf(theme, width, measured.slice(0, MAX_LINES), cycles, ranges),
   };
 }
 
-function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], marked: [number, number][]) {
+function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], ranges: [number, number][]) {
   const costs = lines.flatMap((line) => line.points.map(([, cost]) => cost));
   const unit = unitFor("time", lines.map((line) => line.usual));
   const { height, legend: names } = legend(theme, lines.map((line) => line.name), width);
@@ -114,7 +116,7 @@ function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], m
         const cycle = cycles[place];
         const costs = hovered.map((one): [string, string] => [
           one.seriesName ?? "",
-          human((one.value as [number, number])[1] * unit.factor, "time"),
+          humanize((one.value as [number, number])[1] * unit.factor, "time"),
         ]);
         const others: [string, string][] = cycle?.others == null ? [] : [["neighbours, of the machine", percent(cycle.others)]];
         return tip(cycle ? `round ${cycle.round + 1}, cycle ${cycle.cycle + 1}` : "", [...costs, ...others]);
@@ -134,7 +136,7 @@ function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], m
         markArea: {
           silent: true,
           itemStyle: { color: theme.shade },
-          data: marked.map(([from, to]) => [{ xAxis: from - 0.5 }, { xAxis: to + 0.5 }]),
+          data: ranges.map(([from, to]) => [{ xAxis: from - 0.5 }, { xAxis: to + 0.5 }]),
         },
         markLine: {
           silent: true,
@@ -145,5 +147,109 @@ function optionOf(theme: Theme, width: number, lines: Line[], cycles: Cycle[], m
         },
       }),
     })),
+  };
+}
+
+interface RatioLine {
+  name: string;
+  point: number;
+  low: number;
+  high: number;
+}
+
+const ROW_HEIGHT = 26;
+const MARGIN = 66;
+
+function ratioMark(theme: Theme, lines: RatioLine[]) {
+  return (_: unknown, api: RenderApi) => {
+    const line = lines[api.value(1)]!;
+    const [x, y] = api.coord([line.point, api.value(1)]);
+    const [left] = api.coord([line.low, api.value(1)]);
+    const [right] = api.coord([line.high, api.value(1)]);
+    return {
+      type: "group",
+      children: [
+        { type: "line", shape: { x1: left, y1: y, x2: right, y2: y }, style: { stroke: theme.whisker, lineWidth: 1.5 } },
+        { type: "circle", shape: { cx: x, cy: y, r: 4.5 }, style: { fill: theme.accent } },
+        {
+          type: "text",
+          x: right + 8,
+          y,
+          style: { text: ratioText(line), fill: theme.muted, fontSize: 12, fontFamily: FONT, verticalAlign: "middle" },
+        },
+      ],
+    };
+  };
+}
+
+const ratioText = (line: RatioLine): string => (line.low === line.high ? "1" : `${ratio(line.low)}–${ratio(line.high)} ×`);
+
+export function ratios(group: Group, rows: Row[], services: Services): Chart | null {
+  const comparisons = comparisonsOf(group);
+  const ranked = rows.filter((row) => row.rank !== null && comparisons.has(idOf(row)));
+  const best = group.services.find((row) => row.rank !== null && comparisons.has(idOf(row)));
+  if (!best || ranked.length < 2) return null;
+  const name = services.name(idOf(best));
+  const shown = ranked.flatMap((row): RatioLine[] => {
+    const id = idOf(row);
+    const pairRatio = comparisons.ratio(id, idOf(best));
+    if (pairRatio) return [{ name: services.name(id), ...pairRatio }];
+    return row === best ? [{ name: services.name(id), point: 1, low: 1, high: 1 }] : [];
+  });
+  const ends = shown.flatMap((line) => [line.point, Math.min(line.high, 1.6 * line.point), Math.max(line.low, line.point / 1.6)]);
+  const [from, to] = [Math.min(0.95, ...ends), Math.max(1.05, ...ends)];
+  const metric = metricName(group.ranked_by);
+  return {
+    id: "ratios",
+    title: `${metric}, times that of ${name}`,
+    reading: "The line at 1 is the first of the ranking. A service whose interval reaches 1 is statistically tied with it. The scale is logarithmic: twice and half are equally far from 1.",
+    height: MARGIN + shown.length * ROW_HEIGHT,
+    rows: { count: shown.length, height: ROW_HEIGHT, margin: MARGIN },
+    table: {
+      head: ["Service", `${metric}, times that of ${name}`, "low", "high"],
+      rows: shown.map((line) => [line.name, ratio(line.point), ratio(line.low), ratio(line.high)]),
+    },
+    option: (theme, width, range) => {
+      const visible = range ? shown.slice(range.from, range.to) : shown;
+      const nameWidth = Math.min(Math.max(90, width * 0.3), 230);
+      return {
+        ...base(theme),
+        grid: { left: nameWidth, right: 96, top: 24, bottom: 42 },
+        tooltip: {
+          ...tooltip(theme),
+          trigger: "item",
+          formatter: (hovered: Hovered) => {
+            const line = visible[hovered.dataIndex]!;
+            return tip(line.name, [["ratio", ratio(line.point)], ["interval", ratioText(line)]]);
+          },
+        },
+        xAxis: {
+          ...axis(theme, `times ${name}`),
+          type: "log",
+          logBase: to / from > 30 ? 10 : 2,
+          min: from,
+          max: to,
+          nameGap: 26,
+          axisLabel: { color: theme.muted, fontSize: 12, hideOverlap: true, formatter: (value: number) => ratio(value) },
+        },
+        yAxis: nameAxis(theme, visible.map((line) => line.name), nameWidth),
+        series: [
+          {
+            type: "custom",
+            clip: false,
+            renderItem: ratioMark(theme, visible),
+            encode: { x: 0, y: 1 },
+            data: visible.map((line, index) => [line.point, index]),
+            markLine: {
+              silent: true,
+              symbol: "none",
+              lineStyle: { color: theme.text, type: "dashed", width: 1.5 },
+              label: { position: "start", color: theme.text, fontSize: 12, formatter: "1" },
+              data: [{ xAxis: 1 }],
+            },
+          },
+        ],
+      };
+    },
   };
 }

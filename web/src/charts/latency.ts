@@ -1,12 +1,11 @@
 // Response times of whole distributions: percentiles to p99.99, and density.
 
 import { idOf, type Row, type Services } from "../data.ts";
-import { human, inUnit, percent, unitFor } from "../format.ts";
-import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, half, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { humanize, inUnit, percent, unitFor } from "../format.ts";
+import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
+import { axis, base, halfPageWidth, legend, legendHeight, logBase, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
-/** Percentiles that the table lists. */
-const LISTED = [0.5, 0.9, 0.99, 0.999, 0.9999];
+const TABLE_PERCENTILES = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /** Nines: 0.9 is 1, 0.99 is 2. Spreads the tail, which users notice. */
 const nines = (share: number): number => -Math.log10(1 - share);
@@ -19,27 +18,27 @@ const withCurve = (rows: Row[]): Row[] =>
   rows.filter((row) => (row.details?.response_time_curve.length ?? 0) > 1);
 
 export function percentiles(rows: Row[], services: Services): Chart | null {
-  const shown = withCurve(rows).slice(0, MOST_LINES);
+  const shown = withCurve(rows).slice(0, MAX_LINES);
   if (shown.length === 0) return null;
   const curves = shown.map((row) => ({
     name: services.name(idOf(row)),
     points: row.details!.response_time_curve.filter(([share]) => share > 0 && share < 1),
   }));
   const unit = unitFor("time", curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
-  const base10or2 = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
+  const yBase = logBase(curves.flatMap((curve) => curve.points.map(([, ns]) => ns)));
   const at = (points: [number, number][], share: number): string => {
-    const found = points.find(([reached]) => reached >= share - 1e-9);
-    return found ? inUnit(found[1], unit) : "too few requests";
+    const point = points.find(([reached]) => reached >= share - 1e-9);
+    return point ? inUnit(point[1], unit) : "too few requests";
   };
   return {
     id: "percentiles",
     title: `Response time by percentile, ${unit.symbol}`,
     reading:
       "Lower is better. The further right, the rarer and slower the replies: at p99, one request in a hundred took longer. Both axes are logarithmic.",
-    height: 360 + legendHeight(curves.map((curve) => curve.name), half()),
+    height: 360 + legendHeight(curves.map((curve) => curve.name), halfPageWidth()),
     table: {
-      head: ["Service", ...LISTED.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
-      rows: curves.map((curve) => [curve.name, ...LISTED.map((share) => at(curve.points, share))]),
+      head: ["Service", ...TABLE_PERCENTILES.map((share) => `${percentileName(nines(share))}, ${unit.symbol}`)],
+      rows: curves.map((curve) => [curve.name, ...TABLE_PERCENTILES.map((share) => at(curve.points, share))]),
     },
     option: (theme, width) => {
       const key = legend(theme, curves.map((curve) => curve.name), width);
@@ -57,7 +56,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
           const lines = hovered
             .map((one): [string, number] => [one.seriesName ?? "", (one.value as [number, number])[1] * unit.factor])
             .sort((left, right) => left[1] - right[1])
-            .map(([name, ns]): [string, string] => [name, human(ns, "time")]);
+            .map(([name, ns]): [string, string] => [name, humanize(ns, "time")]);
           return tip(percentileName(first[0]), lines);
         },
       },
@@ -70,7 +69,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
         nameGap: 30,
         axisLabel: { color: theme.muted, formatter: (value: number) => percentileName(value) },
       },
-      yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: base10or2, nameGap: 46 },
+      yAxis: { ...axis(theme, unit.symbol), type: "log", logBase: yBase, nameGap: 46 },
       series: curves.map((curve, index) => ({
         type: "line",
         name: curve.name,
@@ -88,7 +87,7 @@ export function percentiles(rows: Row[], services: Services): Chart | null {
 }
 
 export function density(rows: Row[], services: Services): Chart | null {
-  const shown = rows.filter((row) => (row.details?.response_time_density.length ?? 0) > 0).slice(0, MOST_LINES);
+  const shown = rows.filter((row) => (row.details?.response_time_density.length ?? 0) > 0).slice(0, MAX_LINES);
   if (shown.length === 0) return null;
   const shapes = shown.map((row) => ({ name: services.name(idOf(row)), bins: row.details!.response_time_density }));
   const unit = unitFor("time", shapes.flatMap((shape) => shape.bins.map(([low]) => low)));
@@ -97,7 +96,7 @@ export function density(rows: Row[], services: Services): Chart | null {
     title: `Response time density, share of the requests by ${unit.symbol}`,
     reading:
       "The distribution of response times. One narrow hill is a steady service; a second hill to the right is a second kind of request, such as one hit by a garbage collection.",
-    height: 360 + legendHeight(shapes.map((shape) => shape.name), half()),
+    height: 360 + legendHeight(shapes.map((shape) => shape.name), halfPageWidth()),
     table: {
       head: ["Service", `most often, ${unit.symbol}`, "share of the requests there"],
       rows: shapes.map((shape) => {
@@ -149,7 +148,7 @@ export function density(rows: Row[], services: Services): Chart | null {
         lineStyle: { width: 2, type: DASHES[index] },
         areaStyle: { opacity: 0.07 },
         emphasis: { focus: "series" },
-        data: hill(shape.bins).map(([ns, share]) => [ns / unit.factor, share]),
+        data: curveOf(shape.bins).map(([ns, share]) => [ns / unit.factor, share]),
       })),
       };
     },
@@ -157,7 +156,7 @@ export function density(rows: Row[], services: Services): Chart | null {
 }
 
 /** The middle of each bin, and the baseline on both sides. */
-function hill(bins: [number, number, number][]): [number, number][] {
+function curveOf(bins: [number, number, number][]): [number, number][] {
   const first = bins[0]!;
   const last = bins.at(-1)!;
   const middle = bins.map(([low, high, share]): [number, number] => [Math.sqrt(low * high), share]);

@@ -1,84 +1,84 @@
 // One workload under several loads, in ascending order: a line per service.
 
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
-import { human, inUnit, unitFor } from "../format.ts";
+import { humanize, inUnit, unitFor } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
-import { DASHES, MOST_LINES, SYMBOLS } from "../theme.ts";
-import { axis, base, half, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
+import { DASHES, MAX_LINES, SYMBOLS } from "../theme.ts";
+import { axis, base, halfPageWidth, legend, legendHeight, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
 /** The loads of a chart and how to present them. */
-interface Steps {
+interface LoadSteps {
   id: string;
   groups: Group[];
   /** Position of a group on the axis. */
   at: (group: Group) => number;
   axis: string;
   /** A position on the axis in words. */
-  named: (at: number) => string;
+  label: (at: number) => string;
   /** Whether the axis has only the positions of loads, at equal distances. */
   even: boolean;
   reading: string;
   /** Metrics that tooltips show in addition to the drawn one. */
-  beside: Metric[];
+  extra: Metric[];
   /** Width of the figure, px. */
   width: number;
 }
 
 /** The properties of a closed load apart from its connections; null for other loads. */
-function rest(group: Group): string | null {
+function withoutConnections(group: Group): string | null {
   if (group.load["kind"] !== "closed" || typeof group.load["connections"] !== "number") return null;
   return JSON.stringify([group.contract, group.workload, { ...group.load, connections: 0 }]);
 }
 
 /** `metric` against connections; null if the workload was loaded with a single number of them. */
 export function levels(groups: Group[], group: Group, rows: Row[], services: Services, metric: Metric): Chart | null {
-  const alike = rest(group);
-  const steps: Steps = {
+  const load = withoutConnections(group);
+  const steps: LoadSteps = {
     id: `levels-${metric}`,
-    groups: alike === null ? [] : groups.filter((other) => rest(other) === alike),
+    groups: load === null ? [] : groups.filter((other) => withoutConnections(other) === load),
     at: (step) => step.load["connections"] as number,
     axis: "connections",
-    named: (at) => `${at} connections`,
+    label: (at) => `${at} connections`,
     even: true,
     reading:
       METRIC[metric].dimension === "rate"
         ? "Higher is better. Where a line stops rising, more connections bring no more replies; where it falls, they cost some."
         : "Lower is better. Under more connections than a service can answer at once, requests queue and the line rises.",
-    beside: [],
-    width: half(),
+    extra: [],
+    width: halfPageWidth(),
   };
-  return lines(steps, rows, services, metric);
+  return loadChart(steps, rows, services, metric);
 }
 
 /** p99 against the offered load; null if the workload was loaded at a single rate. */
 export function capacity(groups: Group[], group: Group, rows: Row[], services: Services): Chart | null {
-  const steps: Steps = {
+  const steps: LoadSteps = {
     id: "capacity",
     groups: groups.filter((other) => other.contract === group.contract && other.workload === group.workload && other.offered_per_s !== null),
     at: (step) => step.offered_per_s!,
     axis: "offered load, /s",
-    named: (at) => `${human(at, "rate")} offered`,
+    label: (at) => `${humanize(at, "rate")} offered`,
     even: false,
     reading: "Level is good. Where a line turns upwards, the service has reached its capacity and requests begin to queue.",
-    beside: ["goodput_per_s"],
-    width: 2 * half(),
+    extra: ["goodput_per_s"],
+    width: 2 * halfPageWidth(),
   };
-  return lines(steps, rows, services, "response_time_ns_p99");
+  return loadChart(steps, rows, services, "response_time_ns_p99");
 }
 
-function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): Chart | null {
+function loadChart(steps: LoadSteps, rows: Row[], services: Services, metric: Metric): Chart | null {
   const groups = [...steps.groups].sort((left, right) => steps.at(left) - steps.at(right));
   const places = [...new Set(groups.map(steps.at))];
   if (places.length < 2) return null;
   const shown = rows
-    .slice(0, MOST_LINES)
+    .slice(0, MAX_LINES)
     .map((row) => ({
       name: services.name(idOf(row)),
       points: groups.flatMap((group) => {
-        const found = group.services.find((other) => idOf(other) === idOf(row));
-        const value = positionOf(found?.[metric]);
-        const beside = steps.beside.map((one) => ({ metric: one, value: positionOf(found?.[one]) }));
-        return value === null ? [] : [{ at: steps.at(group), value, beside }];
+        const measured = group.services.find((other) => idOf(other) === idOf(row));
+        const value = positionOf(measured?.[metric]);
+        const extra = steps.extra.map((one) => ({ metric: one, value: positionOf(measured?.[one]) }));
+        return value === null ? [] : [{ at: steps.at(group), value, extra }];
       }),
     }))
     .filter((line) => line.points.length > 0);
@@ -93,7 +93,7 @@ function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): C
     reading: steps.reading,
     height: 340 + legendHeight(names, steps.width),
     table: {
-      head: ["Service", ...places.map((at) => `${title}, ${steps.named(at)}`)],
+      head: ["Service", ...places.map((at) => `${title}, ${steps.label(at)}`)],
       rows: shown.map((line) => [
         line.name,
         ...places.map((at) => {
@@ -115,9 +115,9 @@ function lines(steps: Steps, rows: Row[], services: Services, metric: Metric): C
           formatter: (hovered: Hovered) => {
             const point = shown[hovered.seriesIndex ?? 0]?.points[hovered.dataIndex];
             if (!point) return "";
-            const known = [{ metric, value: point.value }, ...point.beside];
-            const told = known.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), human(one.value, METRIC[one.metric].dimension)]]));
-            return tip(hovered.seriesName ?? "", [["load", steps.named(point.at)], ...told]);
+            const values = [{ metric, value: point.value }, ...point.extra];
+            const lines = values.flatMap((one): [string, string][] => (one.value === null ? [] : [[metricName(one.metric), humanize(one.value, METRIC[one.metric].dimension)]]));
+            return tip(hovered.seriesName ?? "", [["load", steps.label(point.at)], ...lines]);
           },
         },
         xAxis: { ...axis(theme, steps.axis), ...(steps.even ? { type: "category", data: places.map(String) } : { type: "value", min: 0 }), nameGap: 30 },

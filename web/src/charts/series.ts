@@ -2,7 +2,7 @@
 // shaded.
 
 import { type Row } from "../data.ts";
-import { howLong, human, inUnit, unitFor, words, type Dimension, type Unit } from "../format.ts";
+import { formatDuration, humanize, inUnit, unitFor, words, type Dimension, type Unit } from "../format.ts";
 import { DASHES, SYMBOLS, type Theme } from "../theme.ts";
 import { axis, base, legend, tip, tooltip, type Chart, type Hovered } from "./chart.ts";
 
@@ -20,8 +20,8 @@ function tracksOf(row: Row): Track[] {
   if (!series) return [];
   const keep = <T>(items: T[], at: (item: T) => number, value: (item: T) => number | null): [number, number][] =>
     items.flatMap((item) => {
-      const found = value(item);
-      return found === null ? [] : [[at(item), found] as [number, number]];
+      const known = value(item);
+      return known === null ? [] : [[at(item), known] as [number, number]];
     });
   const tracks: Track[] = [
     { title: "Throughput", dimension: "rate", points: keep(series.intervals, (one) => one.at_s, (one) => one.throughput_per_s) },
@@ -37,7 +37,7 @@ function tableOf(tracks: Track[]) {
   const range = (track: Track, warm: boolean): string => {
     const values = track.points.filter(([at]) => at < 0 === warm).map(([, value]) => value);
     if (values.length === 0) return "none";
-    return `${human(Math.min(...values), track.dimension)} – ${human(Math.max(...values), track.dimension)}`;
+    return `${humanize(Math.min(...values), track.dimension)} – ${humanize(Math.max(...values), track.dimension)}`;
   };
   return {
     head: ["Metric", "during the warm-up", "during the measurement"],
@@ -51,7 +51,7 @@ export function overTime(row: Row, name: string): Chart | null {
   if (!series || tracks.length === 0) return null;
   const begin = Math.min(0, ...tracks.flatMap((track) => track.points.map(([at]) => at)));
   const verdict = series.classification === null ? "" : ` Warm-up: ${words(series.classification)}.`;
-  const warmUp = series.warm_up_s === null ? "" : ` after ${howLong(series.warm_up_s)} of warm-up (shaded)`;
+  const warmUp = series.warm_up_s === null ? "" : ` after ${formatDuration(series.warm_up_s)} of warm-up (shaded)`;
   return {
     id: "over-time",
     title: `${name} over time, s`,
@@ -63,7 +63,7 @@ export function overTime(row: Row, name: string): Chart | null {
 }
 
 /** Two services overlaid, each with its median trial. */
-export function overEachOther(rows: [Row, Row], names: [string, string]): Chart | null {
+export function overTimeOfTwo(rows: [Row, Row], names: [string, string]): Chart | null {
   const both = rows.map(tracksOf);
   const titles = both[0]!.map((track) => track.title).filter((title) => both[1]!.some((track) => track.title === title));
   if (titles.length === 0) return null;
@@ -76,21 +76,21 @@ export function overEachOther(rows: [Row, Row], names: [string, string]): Chart 
     id: "over-each-other",
     title: `${names[0]} and ${names[1]} over time, s`,
     reading: "The median trial of each, aligned so that both measurements start at 0. They ran one after the other.",
-    height: 28 + KEY + titles.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
+    height: 28 + LEGEND_HEIGHT + titles.length * (TRACK_HEIGHT + TRACK_GAP) + 16,
     table: {
       head: ["Service", ...tables[0]!.head],
       rows: tables.flatMap((table, index) => table.rows.map((cells) => [names[index]!, ...cells])),
     },
-    option: (theme, width) => twoOf(theme, width, tracks, names, begin, end),
+    option: (theme, width) => optionOfTwo(theme, width, tracks, names, begin, end),
   };
 }
 
 /** Height of the legend of two services, px. */
-const KEY = 30;
+const LEGEND_HEIGHT = 30;
 
-function twoOf(theme: Theme, width: number, tracks: Track[][], names: [string, string], begin: number, end: number) {
+function optionOfTwo(theme: Theme, width: number, tracks: Track[][], names: [string, string], begin: number, end: number) {
   const units = tracks.map((pair) => unitFor(pair[0]!.dimension, pair.flatMap((track) => track.points.map(([, value]) => value))));
-  const frame = frameOf(theme, tracks.map((pair) => pair[0]!), units, begin, end, KEY);
+  const frame = frameOf(theme, tracks.map((pair) => pair[0]!), units, begin, end, LEGEND_HEIGHT);
   return {
     ...frame,
     color: theme.lines,
@@ -102,7 +102,7 @@ function twoOf(theme: Theme, width: number, tracks: Track[][], names: [string, s
         const lines = hovered.map((one): [string, string] => {
           const at = Math.floor((one.seriesIndex ?? 0) / 2);
           const track = tracks[at]![0]!;
-          return [`${track.title}, ${one.seriesName}`, human((one.value as [number, number])[1] * units[at]!.factor, track.dimension)];
+          return [`${track.title}, ${one.seriesName}`, humanize((one.value as [number, number])[1] * units[at]!.factor, track.dimension)];
         });
         return tip(seconds(hovered), lines);
       },

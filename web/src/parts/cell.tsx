@@ -3,28 +3,28 @@
 import { hasNoBound, isEstimate, isLowerBound, noBound, positionOf, type Group, type Metric, type Row } from "../data.ts";
 import { warningsOf } from "../warnings.ts";
 import { inUnit, percent, shownInterval, unitFor, words, type Unit } from "../format.ts";
-import { METRIC, toBase } from "../metrics.ts";
+import { METRIC, toBaseUnit } from "../metrics.ts";
 
 export interface Scale {
   unit: Unit;
-  most: number;
+  max: number;
 }
 
 export function scaleOf(rows: Row[], metric: Metric): Scale {
   const values: number[] = [];
-  let most = 0;
+  let max = 0;
   let point = 0;
   for (const row of rows) {
     const quantity = row[metric];
     const position = positionOf(quantity);
     if (position === null) continue;
-    values.push(toBase(metric, position));
-    point = Math.max(point, toBase(metric, position));
-    most = Math.max(most, toBase(metric, isEstimate(quantity) ? quantity.high : position));
+    values.push(toBaseUnit(metric, position));
+    point = Math.max(point, toBaseUnit(metric, position));
+    max = Math.max(max, toBaseUnit(metric, isEstimate(quantity) ? quantity.high : position));
   }
   // An unbounded interval must not flatten all bars.
-  most = Math.min(most, 1.6 * point);
-  return { unit: unitFor(METRIC[metric].dimension, values), most };
+  max = Math.min(max, 1.6 * point);
+  return { unit: unitFor(METRIC[metric].dimension, values), max };
 }
 
 /** The value of each trial. For interleaved services the estimate is over windows, which have a chart of their own. */
@@ -39,9 +39,9 @@ export function bestOf(group: Group): number | null {
 }
 
 /** Minimum width of an interval, px, so that it is visible. */
-const LEAST = 2;
+const MIN_INTERVAL_WIDTH = 2;
 
-const pieces = (left: string, right: string, colour: string) => `linear-gradient(90deg, #0000 ${left}, ${colour} ${left} ${right}, #0000 ${right})`;
+const segment = (left: string, right: string, colour: string) => `linear-gradient(90deg, #0000 ${left}, ${colour} ${left} ${right}, #0000 ${right})`;
 
 /**
  * Bar, interval and dots as backgrounds: otherwise 400 rows would have 12,000 elements, all of which are laid out at
@@ -52,8 +52,8 @@ function Track(props: { at: (value: number) => string; point: number; low: numbe
   const low = at(props.low);
   const layers = [
     ...trials.map((trial) => `radial-gradient(circle at ${at(trial)} 10px, var(--text) 1.5px, #0000 2.1px)`),
-    `${pieces(low, `max(${at(props.high)}, ${low} + ${LEAST}px)`, "var(--interval)")} 0 0 / 100% 9px no-repeat`,
-    `${pieces("0%", at(props.point), "var(--fill)")} 0 1.5px / 100% 6px no-repeat`,
+    `${segment(low, `max(${at(props.high)}, ${low} + ${MIN_INTERVAL_WIDTH}px)`, "var(--interval)")} 0 0 / 100% 9px no-repeat`,
+    `${segment("0%", at(props.point), "var(--fill)")} 0 1.5px / 100% 6px no-repeat`,
     "linear-gradient(var(--raised)) 0 1.5px / 100% 6px no-repeat",
   ];
   return <span class="track" data-trials={trials.length} aria-hidden="true" style={{ background: layers.join(", ") }} />;
@@ -65,8 +65,8 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
   const position = positionOf(quantity);
   if (hasNoBound(quantity)) return <span title="More requests than the percentile leaves out had no valid reply">{noBound(quantity)}</span>;
   if (quantity == null || position === null) return <span class="quiet">not known</span>;
-  const at = (value: number) => `${Math.min(100, (100 * toBase(metric, value)) / scale.most).toFixed(1)}%`;
-  const least = isLowerBound(row, metric) ? "≥ " : "";
+  const at = (value: number) => `${Math.min(100, (100 * toBaseUnit(metric, value)) / scale.max).toFixed(1)}%`;
+  const atLeast = isLowerBound(row, metric) ? "≥ " : "";
   const doubts = warningsOf(group, row, metric);
   const mark = doubts.length > 0 && (
     <span class="sign" title={doubts.map((warning) => warning.text).join("; ")}>
@@ -75,12 +75,12 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
     </span>
   );
   const share = best !== null && best > 0 && metric === group.ranked_by && row.rank !== null && <small class="share">{percent(position / best)} of the best</small>;
-  const show = (value: number) => inUnit(toBase(metric, value), scale.unit);
-  const said = isEstimate(quantity) ? shownInterval(quantity, show) : { value: show(position), half: "" };
+  const show = (value: number) => inUnit(toBaseUnit(metric, value), scale.unit);
+  const text = isEstimate(quantity) ? shownInterval(quantity, show) : { value: show(position), half: "" };
   const number = (
     <>
-      {least}
-      <span class={doubts.length > 0 ? "doubted" : ""}>{said.value}</span>
+      {atLeast}
+      <span class={doubts.length > 0 ? "doubted" : ""}>{text.value}</span>
       {mark}
     </>
   );
@@ -92,10 +92,10 @@ export function Cell(props: { group: Group; row: Row; metric: Metric; scale: Sca
       </span>
     );
   }
-  const range = `${inUnit(toBase(metric, quantity.low), scale.unit)} to ${inUnit(toBase(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
+  const range = `${inUnit(toBaseUnit(metric, quantity.low), scale.unit)} to ${inUnit(toBaseUnit(metric, quantity.high), scale.unit)} ${scale.unit.symbol}`;
   return (
-    <span class="number" title={least ? `The generator was the limit: at least ${range}` : range}>
-      {number} <small>{said.half}</small>
+    <span class="number" title={atLeast ? `The generator was the limit: at least ${range}` : range}>
+      {number} <small>{text.half}</small>
       <Track at={at} point={quantity.point} low={quantity.low} high={quantity.high} trials={trialsOf(row, metric)} />
       {share}
     </span>

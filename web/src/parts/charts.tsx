@@ -6,12 +6,12 @@ import { bars } from "../charts/bars.ts";
 import { cost } from "../charts/cost.ts";
 import { density, percentiles } from "../charts/latency.ts";
 import { capacity, levels } from "../charts/levels.ts";
-import { ratios } from "../charts/ratios.ts";
+import { interleaved, ratios } from "../charts/interleaved.ts";
 import { overTime } from "../charts/series.ts";
-import { interleaved } from "../charts/interleaved.ts";
 import { idOf, type Group, type Metric, type Report, type Row, type Services } from "../data.ts";
 import { metricName } from "../metrics.ts";
-import { MOST_LINES } from "../theme.ts";
+import { MAX_LINES } from "../theme.ts";
+import { ServiceSelect } from "./elements.tsx";
 import { Figure } from "./figure.tsx";
 
 const BAR_METRICS: Metric[] = [
@@ -43,9 +43,8 @@ interface Props {
 }
 
 function Bars(props: Props) {
-  const { group, rows, services, choose } = props;
-  const wanted = props.metric;
-  const metric = wanted !== null && rows.some((row) => row[wanted] != null) ? wanted : group.ranked_by;
+  const { group, rows, services, metric: selected, choose } = props;
+  const metric = selected !== null && rows.some((row) => row[selected] != null) ? selected : group.ranked_by;
   const chart = useMemo(() => bars(group, rows, metric, services), [group, rows, metric, services]);
   if (!chart) return null;
   return (
@@ -66,23 +65,14 @@ function Bars(props: Props) {
 
 function OverTime(props: Props) {
   const { rows, services } = props;
-  const able = rows.filter((row) => row.details?.series);
-  const [wanted, setWanted] = useState("");
-  const row = able.find((one) => idOf(one) === wanted) ?? able[0];
+  const rowsWithSeries = rows.filter((row) => row.details?.series);
+  const [selected, setSelected] = useState("");
+  const row = rowsWithSeries.find((one) => idOf(one) === selected) ?? rowsWithSeries[0];
   const chart = useMemo(() => (row ? overTime(row, services.name(idOf(row))) : null), [row, services]);
   if (!chart || !row) return null;
   return (
     <Figure chart={chart} wide>
-      <label class="field inline">
-        <span>Service</span>
-        <select value={idOf(row)} onChange={(event) => setWanted(event.currentTarget.value)}>
-          {able.map((one) => (
-            <option key={idOf(one)} value={idOf(one)}>
-              {services.name(idOf(one))}
-            </option>
-          ))}
-        </select>
-      </label>
+      <ServiceSelect label="Service" class="field inline" rows={rowsWithSeries} value={idOf(row)} services={services} choose={setSelected} />
     </Figure>
   );
 }
@@ -108,9 +98,9 @@ export function Charts(props: Props) {
   return (
     <section aria-labelledby="charts">
       <h2 id="charts">Charts</h2>
-      {rows.length > MOST_LINES && (
+      {rows.length > MAX_LINES && (
         <p class="quiet">
-          Charts with lines show the first {MOST_LINES} services of the table: sort or filter it to see others.
+          Charts with lines show the first {MAX_LINES} services of the table: sort or filter it to see others.
         </p>
       )}
       <div class="chart-grid">

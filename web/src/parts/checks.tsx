@@ -69,15 +69,14 @@ function nameOf(check: ServiceCheck, services: Services): string {
   return check.protocol === undefined || check.protocol === "http" ? name : `${name} (${check.protocol})`;
 }
 
-/** A table with more cells than this is collapsed until it is opened. */
-const MANY = 1500;
+const MAX_OPEN_CELLS = 1500;
 
-/** A long table is drawn when it is opened. */
-function Folded(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
+/** A long table is collapsed, and drawn only when it is opened. */
+function CollapsibleMatrix(props: { contract: string; checks: ServiceCheck[]; services: Services }) {
   const { contract, checks } = props;
   const [open, setOpen] = useState(false);
   const cells = checks.length * Math.max(...checks.map((check) => check.cases.length + check.failures.length));
-  if (cells <= MANY) return <Matrix {...props} />;
+  if (cells <= MAX_OPEN_CELLS) return <Matrix {...props} />;
   return (
     <details class="folded" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
@@ -89,13 +88,13 @@ function Folded(props: { contract: string; checks: ServiceCheck[]; services: Ser
 }
 
 /** The findings for each service: failures, or warnings, which fail no check. */
-function Findings(props: { title: string; found: { name: string; parts: ComponentChildren[] }[] }) {
-  if (props.found.length === 0) return null;
+function Findings(props: { title: string; items: { name: string; parts: ComponentChildren[] }[] }) {
+  if (props.items.length === 0) return null;
   return (
     <>
       <h3>{props.title}</h3>
       <ul class="findings">
-        {props.found.map(({ name, parts }) => (
+        {props.items.map(({ name, parts }) => (
           <li key={name}>
             <b>{name}</b>
             <ul>
@@ -114,11 +113,11 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
   const { checks, services } = props;
   if (checks.length === 0) return null;
   const contracts = [...new Set(checks.map((check) => check.contract))];
-  const named = (check: ServiceCheck) => `${nameOf(check, services)}, ${check.contract}`;
+  const title = (check: ServiceCheck) => `${nameOf(check, services)}, ${check.contract}`;
   const failures = checks
     .filter((check) => check.failures.length > 0)
     .map((check) => ({
-      name: named(check),
+      name: title(check),
       parts: check.failures.map((failure) => (
         <>
           {failure.case}: expected <code>{failure.expected}</code>, got <code>{failure.got}</code>
@@ -127,16 +126,16 @@ export function Checks(props: { checks: ServiceCheck[]; services: Services }) {
     }));
   const warnings = checks
     .filter((check) => check.warnings.length > 0)
-    .map((check) => ({ name: named(check), parts: check.warnings as ComponentChildren[] }));
+    .map((check) => ({ name: title(check), parts: check.warnings as ComponentChildren[] }));
   return (
     <section aria-labelledby="checks">
       <h2 id="checks">Contract checks</h2>
       <p class="quiet">Before a service is loaded, each case of its contract is sent once and the reply is compared with the expected one.</p>
       {contracts.map((contract) => (
-        <Folded key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
+        <CollapsibleMatrix key={contract} contract={contract} checks={checks.filter((check) => check.contract === contract)} services={services} />
       ))}
-      <Findings title="Failures" found={failures} />
-      <Findings title="Warnings, which fail no check" found={warnings} />
+      <Findings title="Failures" items={failures} />
+      <Findings title="Warnings, which fail no check" items={warnings} />
     </section>
   );
 }

@@ -2,13 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useContext, useEffect, useRef, useState } from "preact/hooks";
-import { FRAME, isLong, partAt, type Chart } from "../charts/chart.ts";
+import { FRAME_HEIGHT, isLong, visibleRange, type Chart } from "../charts/chart.ts";
 import { draw, svgOf, type EChartsType } from "../charts/echarts.ts";
-import { Heads } from "./heads.tsx";
+import { ScrollTable } from "./elements.tsx";
 import { ThemeContext } from "../theme.ts";
 
 /** Distance below the screen at which a chart is already drawn, so that it is ready when it is scrolled to. */
-const AHEAD = "400px";
+const PRELOAD_MARGIN = "400px";
 const EXPORT_WIDTH = 960;
 
 function save(name: string, content: Blob): void {
@@ -20,67 +20,62 @@ function save(name: string, content: Blob): void {
 }
 
 /** Draws the chart when it comes near the screen, and keeps it at the size of its frame. */
-function useDrawn(chart: Chart) {
+function useChart(chart: Chart) {
   const theme = useContext(ThemeContext);
   const frame = useRef<HTMLDivElement>(null);
   const instance = useRef<EChartsType | null>(null);
   const [near, setNear] = useState(false);
   const [width, setWidth] = useState(0);
   const [scrolled, setScrolled] = useState(0);
-  const part = partAt(chart, scrolled);
-  const [from, to] = [part?.from, part?.to];
+  const visible = visibleRange(chart, scrolled);
+  const [from, to] = [visible?.from, visible?.to];
   useEffect(() => {
-    const observer = new IntersectionObserver((seen) => seen.some((one) => one.isIntersecting) && setNear(true), { rootMargin: AHEAD });
+    const observer = new IntersectionObserver((entries) => entries.some((one) => one.isIntersecting) && setNear(true), { rootMargin: PRELOAD_MARGIN });
     observer.observe(frame.current!);
-    const all = () => setNear(true);
-    addEventListener("beforeprint", all);
+    const drawAll = () => setNear(true);
+    addEventListener("beforeprint", drawAll);
     return () => {
       observer.disconnect();
-      removeEventListener("beforeprint", all);
+      removeEventListener("beforeprint", drawAll);
     };
   }, []);
   useEffect(() => {
     if (!near) return;
-    const drawn = draw(frame.current!);
-    instance.current = drawn;
+    const echart = draw(frame.current!);
+    instance.current = echart;
     const resize = new ResizeObserver(([entry]) => setWidth(Math.round(entry?.contentRect.width ?? 0)));
     resize.observe(frame.current!);
     setWidth(frame.current!.clientWidth);
     return () => {
       resize.disconnect();
-      drawn.dispose();
+      echart.dispose();
       instance.current = null;
     };
   }, [near]);
   useEffect(() => {
     if (!near || width === 0) return;
-    const seen = from === undefined || to === undefined ? undefined : { from, to };
-    instance.current?.resize({ width, height: seen ? FRAME : chart.height });
-    instance.current?.setOption(chart.option(theme, width, seen), { notMerge: true });
+    const range = from === undefined || to === undefined ? undefined : { from, to };
+    instance.current?.resize({ width, height: range ? FRAME_HEIGHT : chart.height });
+    instance.current?.setOption(chart.option(theme, width, range), { notMerge: true });
     frame.current!.dataset["drawn"] = theme.mode;
   }, [near, chart, theme, width, from, to]);
   return { frame, instance, theme, setScrolled };
 }
 
-function Numbers(props: { chart: Chart }) {
+function NumbersTable(props: { chart: Chart }) {
   const [open, setOpen] = useState(false);
   const { head, rows } = props.chart.table;
   return (
     <details class="numbers" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>The same as a table</summary>
       {open && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={`${props.chart.title}, as a table`}>
-          <table class="plain">
-            <Heads of={head} />
-            <tbody>
-              {rows.map((row, index) => (
-                <tr key={index}>
-                  {row.map((cell, column) => (column === 0 ? <th key={0} scope="row">{cell}</th> : <td key={column}>{cell}</td>))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <ScrollTable label={`${props.chart.title}, as a table`} columns={head}>
+          {rows.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, column) => (column === 0 ? <th key={0} scope="row">{cell}</th> : <td key={column}>{cell}</td>))}
+            </tr>
+          ))}
+        </ScrollTable>
       )}
     </details>
   );
@@ -88,7 +83,7 @@ function Numbers(props: { chart: Chart }) {
 
 export function Figure(props: { chart: Chart; wide?: boolean; children?: ComponentChildren }) {
   const { chart } = props;
-  const { frame, instance, theme, setScrolled } = useDrawn(chart);
+  const { frame, instance, theme, setScrolled } = useChart(chart);
   const long = isLong(chart);
   const label = `Chart: ${chart.title}. The same numbers are in the table below.`;
   const png = () => {
@@ -108,16 +103,16 @@ export function Figure(props: { chart: Chart; wide?: boolean; children?: Compone
       {/* One element in both cases, since the drawing stays in it. */}
       <div
         class={long ? "long" : ""}
-        style={long ? { height: `${FRAME}px` } : {}}
+        style={long ? { height: `${FRAME_HEIGHT}px` } : {}}
         onScroll={(event) => setScrolled(event.currentTarget.scrollTop)}
         {...(long && { tabIndex: 0, role: "region", "aria-label": `${chart.title}: scroll for all ${chart.rows?.count} rows` })}
       >
         <div class="length" style={{ height: `${chart.height}px` }}>
-          <div class="canvas" ref={frame} style={{ height: `${long ? FRAME : chart.height}px` }} role="img" aria-label={label} />
+          <div class="canvas" ref={frame} style={{ height: `${long ? FRAME_HEIGHT : chart.height}px` }} role="img" aria-label={label} />
         </div>
       </div>
       <div class="chart-foot">
-        <Numbers chart={chart} />
+        <NumbersTable chart={chart} />
         <span class="exports">
           <button type="button" onClick={png} aria-label={`Save “${chart.title}” as PNG`}>
             PNG

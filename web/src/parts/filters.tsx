@@ -10,9 +10,9 @@ export interface Filter {
   variant: string;
 }
 
-export const EMPTY: Filter = { text: "", language: "", class: "", variant: "" };
+export const NO_FILTER: Filter = { text: "", language: "", class: "", variant: "" };
 
-export function passes(row: Row, filter: Filter, services: Services): boolean {
+export function matchesFilter(row: Row, filter: Filter, services: Services): boolean {
   const info = services.info(idOf(row));
   if (filter.language && info?.language !== filter.language) return false;
   if (filter.class && info?.class !== filter.class) return false;

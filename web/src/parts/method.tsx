@@ -1,27 +1,28 @@
 // Where and how the run was measured, in plain words.
 
 import type { Environment, TestbedHost, Report } from "../data.ts";
-import { human, plural, when } from "../format.ts";
+import { formatTime, humanize, plural } from "../format.ts";
+import { Facts, type Fact } from "./elements.tsx";
 
-function facts(environment: Environment): [string, string][] {
+function environmentFacts(environment: Environment): Fact[] {
   const { cpu } = environment;
-  const yes = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
-  const size = (count: number | null | undefined) => (count == null ? null : human(count, "bytes"));
+  const flagText = (flag: boolean | null | undefined, on: string, off: string) => (flag == null ? null : flag ? on : off);
+  const size = (count: number | null | undefined) => (count == null ? null : humanize(count, "bytes"));
   const limit = size(environment.memory_limit_bytes);
-  const found: [string, string | null | undefined][] = [
+  const facts: [string, string | null | undefined][] = [
     ["prony", [environment.prony, environment.commit].filter(Boolean).join(", commit ")],
     ["System", environment.os],
     ["Kernel", environment.kernel],
     ["CPU", cpu.model],
-    ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (yes(cpu.smt, ", two threads a core", "") ?? "")],
-    ["Frequency", [cpu.governor && `governor ${cpu.governor}`, yes(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
+    ["CPUs usable", String(cpu.online) + (cpu.cores ? ` on ${plural(cpu.cores, "core")}` : "") + (flagText(cpu.smt, ", two threads a core", "") ?? "")],
+    ["Frequency", [cpu.governor && `governor ${cpu.governor}`, flagText(cpu.turbo, "turbo on", "turbo off")].filter(Boolean).join(", ")],
     ["Memory", [size(environment.memory_bytes), limit && `of which prony may use ${limit}`].filter(Boolean).join(", ")],
     ["Virtualisation", environment.virtualisation],
     ["Control groups", environment.cgroup],
     ["Load average before", environment.load_average?.toFixed(2)],
     ...Object.entries(environment.runtimes ?? {}),
   ];
-  return found.filter((fact): fact is [string, string] => Boolean(fact[1]));
+  return facts.filter((fact): fact is [string, string] => Boolean(fact[1]));
 }
 
 /** The hosts of a testbed, each with its roles and its machine. */
@@ -29,7 +30,7 @@ function Hosts(props: { environment: Environment }) {
   const hosts = Object.entries(props.environment.hosts ?? {});
   const links = props.environment.links ?? [];
   if (hosts.length === 0) return null;
-  const told = ({ roles, address, cpus, environment }: TestbedHost) =>
+  const description = ({ roles, address, cpus, environment }: TestbedHost) =>
     [
       `${roles.join(" and ")} at ${address}`,
       plural(cpus.length, "CPU") + (environment.cpu.model ? ` of ${environment.cpu.model}` : ""),
@@ -40,24 +41,12 @@ function Hosts(props: { environment: Environment }) {
   return (
     <>
       <h3>Hosts</h3>
-      <dl class="pairs-list">
-        {hosts.map(([name, host]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>{told(host)}</dd>
-          </div>
-        ))}
-        {links.map((link) => (
-          <div key={`${link.from} ${link.to}`}>
-            <dt>
-              {link.from} to {link.to}
-            </dt>
-            <dd>
-              {(link.bits_per_s / 1e9).toFixed(2)} Gbit/s, round trip {human(link.round_trip_ns, "time")}
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Facts
+        facts={[
+          ...hosts.map(([name, host]): Fact => [name, description(host)]),
+          ...links.map((link): Fact => [`${link.from} to ${link.to}`, `${(link.bits_per_s / 1e9).toFixed(2)} Gbit/s, round trip ${humanize(link.round_trip_ns, "time")}`]),
+        ]}
+      />
     </>
   );
 }
@@ -91,19 +80,12 @@ export function Method(props: { report: Report }) {
         </div>
         <div>
           <h3>Machine</h3>
-          <dl class="pairs-list">
-            {facts(report.environment).map(([name, value]) => (
-              <div key={name}>
-                <dt>{name}</dt>
-                <dd>{value}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts facts={environmentFacts(report.environment)} />
           <Hosts environment={report.environment} />
         </div>
       </div>
       <p class="quiet">
-        Run <code>{report.run}</code>, begun {when(report.started_at)}, seed <code>{report.seed}</code>.
+        Run <code>{report.run}</code>, begun {formatTime(report.started_at)}, seed <code>{report.seed}</code>.
       </p>
     </section>
   );

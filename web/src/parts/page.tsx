@@ -2,23 +2,23 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { groupKey, useView } from "../address.ts";
 import { Services, type Group, type Report, type Row } from "../data.ts";
+import { formatDuration, formatTime, nonBreaking, plural } from "../format.ts";
 import { applyChoice, onSystemChange, storedChoice, ThemeContext, themeOf, type Choice } from "../theme.ts";
+import { groupKey, useView } from "../view.ts";
+import { setMetricTable } from "../warnings.ts";
 import { Charts } from "./charts.tsx";
 import { Checks } from "./checks.tsx";
-import { Duel } from "./duel.tsx";
-import { Filters, passes } from "./filters.tsx";
-import { Answer, Masthead } from "./masthead.tsx";
+import { repositoryOf } from "./details.tsx";
+import { Warnings } from "./elements.tsx";
+import { Filters, matchesFilter } from "./filters.tsx";
 import { Method } from "./method.tsx";
-import { Pairs } from "./pairs.tsx";
+import { Pairs, SideBySide } from "./pairs.tsx";
 import { Published } from "./published.tsx";
 import { Ranking, sortRows } from "./ranking.tsx";
-import { repositoryOf } from "./source.tsx";
-import { takeMetrics } from "../warnings.ts";
 
 /** Skips to the report without changing the URL, which holds the view. */
-function skip(event: Event): void {
+function skipToMain(event: Event): void {
   event.preventDefault();
   document.getElementById("main")?.focus();
 }
@@ -48,7 +48,7 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
   }, [props.title]);
   return (
     <ThemeContext.Provider value={themeOf(mode)}>
-      <a class="skip" href="#main" onClick={skip}>
+      <a class="skip" href="#main" onClick={skipToMain}>
         Skip to the report
       </a>
       <header class="bar">
@@ -69,6 +69,36 @@ export function Shell(props: { title: string; back?: ComponentChildren; children
         {props.children}
       </main>
     </ThemeContext.Provider>
+  );
+}
+
+/** The suite, the facts of the run, and what concerns all groups. */
+function Masthead(props: { report: Report }) {
+  const { report } = props;
+  const cpu = report.environment.cpu;
+  const hosts = Object.entries(report.environment.hosts ?? {});
+  const services = new Set(report.groups.flatMap((group) => group.services.map((row) => `${row.service}/${row.variant}`)));
+  const duration_s = report.ended_at ? (Date.parse(report.ended_at) - Date.parse(report.started_at)) / 1000 : null;
+  const facts = [
+    formatTime(report.started_at) + (duration_s === null ? "" : `, ${formatDuration(duration_s)}`),
+    plural(services.size, "service"),
+    `${report.trials} of ${plural(report.planned_trials, "trial")}`,
+    `${cpu.model ?? "unknown CPU"}, ${plural(cpu.online, "CPU")}`,
+    ...(hosts.length > 0 ? [`${plural(hosts.length, "host")}: ${hosts.map(([name, host]) => `${name} (${host.roles.join(" and ")})`).join(", ")}`] : []),
+  ];
+  return (
+    <header class="masthead">
+      <h1>
+        <span class="kicker">Suite</span> {report.label ? `${report.suite}: ${report.label}` : report.suite}
+      </h1>
+      <p class="facts">
+        {facts.map((fact) => (
+          <span key={fact}>{fact}</span>
+        ))}
+        {report.state !== "ended" && <span class="state">{report.state}</span>}
+      </p>
+      <Warnings warnings={report.warnings} />
+    </header>
   );
 }
 
@@ -111,6 +141,19 @@ function GroupChoice(props: { groups: Group[]; chosen: number; choose: (index: n
   );
 }
 
+/** The result of a group in a sentence. */
+function Finding(props: { group: Group }) {
+  const { group } = props;
+  return (
+    <div class="answer" role="note" aria-label="The result in a sentence">
+      <p>{nonBreaking(group.finding)}</p>
+      <p class="quiet">{group.load_text}</p>
+      {group.ceiling_text && <p class="quiet">{group.ceiling_text}</p>}
+      <Warnings warnings={group.warnings} />
+    </div>
+  );
+}
+
 /** The same value one frame later: the table responds to a click at once, the charts follow. */
 function useAfterPaint<T>(value: T): T {
   const [later, setLater] = useState(value);
@@ -123,7 +166,7 @@ function useAfterPaint<T>(value: T): T {
 
 export function ReportPage(props: { report: Report }) {
   const { report } = props;
-  takeMetrics(report.metrics);
+  setMetricTable(report.metrics);
   const services = useMemo(() => new Services(report.services, report.site?.services), [report.services, report.site]);
   const repository = useMemo(() => repositoryOf(report.environment), [report.environment]);
   const [view, change] = useView();
@@ -131,25 +174,25 @@ export function ReportPage(props: { report: Report }) {
   const group = report.groups.find((one) => groupKey(one) === view.group) ?? report.groups[0];
   const choose = (index: number) => change({ group: index === 0 ? "" : groupKey(report.groups[index]!) });
   const rows: Row[] = useMemo(
-    () => (group ? sortRows(group.services.filter((row) => passes(row, filter, services)), sort, services) : []),
+    () => (group ? sortRows(group.services.filter((row) => matchesFilter(row, filter, services)), sort, services) : []),
     [group, filter, sort, services],
   );
-  const charted = useAfterPaint(rows);
+  const chartRows = useAfterPaint(rows);
   return (
     <>
       <Masthead report={report} />
       {group ? (
         <>
           <GroupChoice groups={report.groups} chosen={report.groups.indexOf(group)} choose={choose} />
-          <Answer group={group} />
+          <Finding group={group} />
           <section aria-labelledby="ranking">
             <h2 id="ranking">Ranking</h2>
             <Filters rows={group.services} services={services} filter={filter} change={(filter) => change({ filter })} shown={rows.length} />
             <Ranking group={group} rows={rows} services={services} sort={sort} change={(sort) => change({ sort })} confidence={report.confidence} repository={repository} />
           </section>
-          <Charts report={report} group={group} rows={charted} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
-          <Pairs group={group} rows={charted} services={services} confidence={report.confidence} />
-          <Duel group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
+          <Charts report={report} group={group} rows={chartRows} services={services} metric={view.metric} choose={(metric) => change({ metric })} />
+          <Pairs group={group} rows={chartRows} services={services} confidence={report.confidence} />
+          <SideBySide group={group} services={services} confidence={report.confidence} pair={view.pair} change={(pair) => change({ pair })} />
         </>
       ) : (
         <p class="answer">No trial has ended yet.</p>

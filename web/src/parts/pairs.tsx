@@ -1,29 +1,32 @@
-// Every two services side by side: "A is 1.32–1.41 × B".
+// Services compared with each other: all pairs ("A is 1.32–1.41 × B"), and two that the reader picks.
 
-import { useState } from "preact/hooks";
-import { comparisonsOf } from "../comparisons.ts";
-import { idOf, type Group, type Row, type Services, type Verdict } from "../data.ts";
-import { percent, ratio } from "../format.ts";
-import { metricName } from "../metrics.ts";
+import { useMemo, useState } from "preact/hooks";
+import { overTimeOfTwo } from "../charts/series.ts";
+import { comparisonsOf, type PairRatio } from "../comparisons.ts";
+import { idOf, isEstimate, METRICS, positionOf, type Group, type Metric, type Row, type Services, type Verdict } from "../data.ts";
+import { percent, ratio, unitFor, withUnit } from "../format.ts";
+import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
+import { ScrollTable, ServiceSelect } from "./elements.tsx";
+import { Figure } from "./figure.tsx";
 
-/** An interval whose ends differ by this factor is meaningless. */
-const VAGUE = 4;
+/** An inconclusive interval whose ends differ by more than this factor is not worth showing. */
+const MAX_SPREAD = 4;
 
 /** Services that the table shows initially, and at most: 400 would make 160,000 cells. */
-const AT_FIRST = 10;
-const AT_MOST = 40;
+const INITIAL_SERVICES = 10;
+const MAX_SERVICES = 40;
 
-const said: Record<Verdict, string> = { faster: "better", slower: "worse", same: "the same", cannot_tell: "tie" };
+const WORD: Record<Verdict, string> = { faster: "better", slower: "worse", same: "the same", cannot_tell: "tie" };
 
 export function Pairs(props: { group: Group; rows: Row[]; services: Services; confidence: number }) {
   const { group, services } = props;
   const [all, setAll] = useState(false);
-  const known = comparisonsOf(group);
-  if (!known.some) return null;
+  const comparisons = comparisonsOf(group);
+  if (!comparisons.hasPairs) return null;
   const shown = new Set(props.rows.map(idOf));
   const ranked = group.services.filter((row) => row.rank !== null && shown.has(idOf(row))).map(idOf);
   if (ranked.length < 2) return null;
-  const ids = ranked.slice(0, all ? AT_MOST : AT_FIRST);
+  const ids = ranked.slice(0, all ? MAX_SERVICES : INITIAL_SERVICES);
   const metric = metricName(group.ranked_by).toLowerCase();
   return (
     <section aria-labelledby="pairs">
@@ -49,15 +52,14 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
               <tr key={row}>
                 <th scope="row">{services.name(row)}</th>
                 {ids.map((column) => {
-                  const side = known.of(row, column);
-                  if (!side) return <td key={column} class="self" />;
-                  const range = `${ratio(side.low)}–${ratio(side.high)}`;
-                  // An interval this wide is not worth showing.
-                  const vague = side.verdict === "cannot_tell" && side.high > VAGUE * side.low;
+                  const pairRatio = comparisons.ratio(row, column);
+                  if (!pairRatio) return <td key={column} class="self" />;
+                  const range = `${ratio(pairRatio.low)}–${ratio(pairRatio.high)}`;
+                  const vague = pairRatio.verdict === "cannot_tell" && pairRatio.high > MAX_SPREAD * pairRatio.low;
                   return (
-                    <td key={column} class={side.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${said[side.verdict]}`}>
+                    <td key={column} class={pairRatio.verdict} title={`${services.name(row)} is ${range} × ${services.name(column)}: ${WORD[pairRatio.verdict]}`}>
                       {vague ? "?" : range}
-                      <small>{said[side.verdict]}</small>
+                      <small>{WORD[pairRatio.verdict]}</small>
                     </td>
                   );
                 })}
@@ -66,12 +68,109 @@ export function Pairs(props: { group: Group; rows: Row[]; services: Services; co
           </tbody>
         </table>
       </div>
-      {ranked.length > AT_FIRST && (
+      {ranked.length > INITIAL_SERVICES && (
         <button type="button" class="plain-button" onClick={() => setAll(!all)}>
-          {all ? `Only the first ${AT_FIRST}` : ranked.length > AT_MOST ? `The first ${AT_MOST}` : `All ${ranked.length}`}
+          {all ? `Only the first ${INITIAL_SERVICES}` : ranked.length > MAX_SERVICES ? `The first ${MAX_SERVICES}` : `All ${ranked.length}`}
         </button>
       )}
-      {ranked.length > AT_MOST && <p class="quiet">The table shows only the first {AT_MOST} of {ranked.length} services. Filter the ranking, or pick any two below.</p>}
+      {ranked.length > MAX_SERVICES && <p class="quiet">The table shows only the first {MAX_SERVICES} of {ranked.length} services. Filter the ranking, or pick any two below.</p>}
+    </section>
+  );
+}
+
+const SENTENCE: Record<Verdict, string> = {
+  faster: "is better",
+  slower: "is worse",
+  same: "is equally good: the difference is too small to matter",
+  cannot_tell: "is statistically tied with it: the interval contains 1",
+};
+
+/** The ratio on a logarithmic line with 1 in the middle. */
+function RatioLine(props: { pairRatio: PairRatio }) {
+  const { point, low, high } = props.pairRatio;
+  const range = 1.1 * Math.max(0.05, ...[low, high].map((end) => Math.abs(Math.log(end))));
+  const at = (value: number) => Math.round(500 * (1 + Math.max(-1, Math.min(1, Math.log(value) / range))));
+  return (
+    <svg class="ratio-line" viewBox="0 0 1000 30" preserveAspectRatio="none" aria-hidden="true">
+      <path class="ground" d="M0 15H1000" />
+      <path class="one" d="M500 0V30" />
+      <path class="interval" d={`M${at(low)} 15H${Math.max(at(high), at(low) + 8)}`} />
+      <path class="dots" d={`M${at(point)} 15h0`} />
+    </svg>
+  );
+}
+
+function NumbersTable(props: { rows: [Row, Row]; names: [string, string] }) {
+  const { rows, names } = props;
+  const lines = METRICS.flatMap((metric: Metric) => {
+    const [a, b] = rows.map((row) => positionOf(row[metric]));
+    if (a == null || b == null) return [];
+    const unit = unitFor(METRIC[metric].dimension, [toBaseUnit(metric, a)]);
+    const show = (row: Row, value: number) => {
+      const quantity = row[metric];
+      return isEstimate(quantity) ? estimateWithUnit(metric, quantity, unit) : withUnit(toBaseUnit(metric, value), unit);
+    };
+    return [[metricName(metric), show(rows[0], a), show(rows[1], b), b > 0 ? ratio(a / b) : "–"]];
+  });
+  return (
+    <ScrollTable label="The numbers of both" columns={["Metric", names[0], names[1], `${names[0]} ÷ ${names[1]}`]}>
+      {lines.map(([metric, ...cells]) => (
+        <tr key={metric}>
+          <th scope="row">{metric}</th>
+          {cells.map((cell, index) => (
+            <td key={index}>{cell}</td>
+          ))}
+        </tr>
+      ))}
+    </ScrollTable>
+  );
+}
+
+/** Two services: their ratio with its interval, their numbers, and both over time. */
+export function SideBySide(props: { group: Group; services: Services; confidence: number; pair: [string, string]; change: (pair: [string, string]) => void }) {
+  const { group, services, pair, change } = props;
+  const measured = group.services.filter((row) => row.excluded === null);
+  const find = (id: string, not: string) => measured.find((row) => idOf(row) === id) ?? measured.find((row) => idOf(row) !== not);
+  const first = measured.find((row) => idOf(row) === pair[0]) ?? measured.find((row) => idOf(row) !== pair[1]);
+  const second = first && find(pair[1] === idOf(first) ? "" : pair[1], idOf(first));
+  const chart = useMemo(
+    () => (first && second ? overTimeOfTwo([first, second], [services.name(idOf(first)), services.name(idOf(second))]) : null),
+    [first, second, services],
+  );
+  if (!first || !second) return null;
+  const [a, b] = [idOf(first), idOf(second)];
+  const names: [string, string] = [services.name(a), services.name(b)];
+  const pairRatio = comparisonsOf(group).ratio(a, b);
+  const metric = metricName(group.ranked_by).toLowerCase();
+  return (
+    <section aria-labelledby="duel">
+      <h2 id="duel">Two side by side</h2>
+      <div class="picks">
+        <ServiceSelect label="First" rows={measured} value={a} services={services} choose={(id) => change([id, id === b ? a : b])} />
+        <ServiceSelect label="Second" rows={measured} value={b} services={services} choose={(id) => change([id === a ? b : a, id])} />
+      </div>
+      <div class="duel" role="status">
+        {pairRatio ? (
+          <>
+            <p>
+              The {metric} of {names[0]} is{" "}
+              <b>
+                {ratio(pairRatio.low)}–{ratio(pairRatio.high)} ×
+              </b>{" "}
+              that of {names[1]}, most likely {ratio(pairRatio.point)} ×: {names[0]} {SENTENCE[pairRatio.verdict]}.
+            </p>
+            <RatioLine pairRatio={pairRatio} />
+            <p class="quiet">
+              The line is at 1. This interval and those of all other pairs of this ranking hold together with {percent(props.confidence)} confidence.
+            </p>
+          </>
+        ) : (
+          <p>There is no interval for the ratio of these two: it takes two services with a rank.</p>
+        )}
+      </div>
+      <NumbersTable rows={[first, second]} names={names} />
+      <p class="quiet">The last column is the ratio of the two values, without an interval.</p>
+      {chart && <Figure chart={chart} wide />}
     </section>
   );
 }

@@ -2,14 +2,13 @@
 
 import { Component } from "preact";
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import type { Sort } from "../address.ts";
+import type { Sort } from "../view.ts";
 import { idOf, positionOf, type Group, type Metric, type Row, type Services } from "../data.ts";
 import { levelOf, ownWarnings } from "../warnings.ts";
 import { percent, plural } from "../format.ts";
 import { METRIC, metricName } from "../metrics.ts";
 import { bestOf, Cell, scaleOf, trialsOf, type Scale } from "./cell.tsx";
-import { RowDetails } from "./details.tsx";
-import type { Repository } from "./source.tsx";
+import { RowDetails, type Repository } from "./details.tsx";
 
 interface Column {
   metric: Metric;
@@ -45,46 +44,46 @@ const COLUMNS: Record<"closed" | "open" | "users", Column[]> = {
 };
 
 /** CPU time of backing services is shown next to that of the service itself. */
-const BACKING_SERVICES = "backing_service_cpu_ns_per_request";
+const BACKING_SERVICE_CPU = "backing_service_cpu_ns_per_request";
 
 const withCompanions = (group: Group, columns: Metric[]): Metric[] =>
-  group.services.some((row) => row[BACKING_SERVICES] != null)
-    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, BACKING_SERVICES] : [metric]))
+  group.services.some((row) => row[BACKING_SERVICE_CPU] != null)
+    ? columns.flatMap((metric): Metric[] => (metric === "cpu_ns_per_request" ? [metric, BACKING_SERVICE_CPU] : [metric]))
     : columns;
 
 /** For streams, metrics of their messages say more than the time of the last message. */
 const MESSAGES: Metric[] = ["messages_per_s", "first_message_ns_p50", "first_message_ns_p99"];
 
-const messagesOf = (group: Group, on: Screen): Metric[] =>
-  MESSAGES.slice(0, on === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
+const messagesOf = (group: Group, screen: Screen): Metric[] =>
+  MESSAGES.slice(0, screen === "phone" ? 1 : undefined).filter((metric) => group.services.some((row) => row[metric] != null));
 
 const labelOf = (group: Group, metric: Metric): string =>
-  metric === BACKING_SERVICES && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : METRIC[metric].title;
+  metric === BACKING_SERVICE_CPU && group.backing_services ? `${group.backing_services.join(" + ")} CPU per request` : METRIC[metric].title;
 
 const TABLET = matchMedia("(min-width: 701px)");
 const WIDE = matchMedia("(min-width: 1001px)");
 
 type Screen = Column["from"];
 
-const screen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
+const currentScreen = (): Screen => (WIDE.matches ? "wide" : TABLET.matches ? "tablet" : "phone");
 
 /** Number of columns that fit on a screen in a ranking of streams. */
-const MOST: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
+const MAX_COLUMNS: Record<Screen, number> = { phone: 2, tablet: 4, wide: 7 };
 
-function columnsOf(group: Group, on: Screen): Metric[] {
+function columnsOf(group: Group, screen: Screen): Metric[] {
   const kind = group.load["kind"] === "users" ? "users" : group.load["kind"] === "open" ? "open" : "closed";
-  const fits = ({ from }: Column) => from === "phone" || on === "wide" || from === on;
+  const fits = ({ from }: Column) => from === "phone" || screen === "wide" || from === screen;
   const own = COLUMNS[kind].filter(fits).map(({ metric }) => metric);
-  const messages = messagesOf(group, on);
-  const columns = firstOf(group, on, kind, [...messages, ...withCompanions(group, own)]);
-  return messages.length > 0 ? columns.slice(0, MOST[on]) : columns;
+  const messages = messagesOf(group, screen);
+  const columns = withRankedFirst(group, screen, kind, [...messages, ...withCompanions(group, own)]);
+  return messages.length > 0 ? columns.slice(0, MAX_COLUMNS[screen]) : columns;
 }
 
 /** The columns, preceded by the metrics that services are compared by. */
-function firstOf(group: Group, on: Screen, kind: string, columns: Metric[]): Metric[] {
+function withRankedFirst(group: Group, screen: Screen, kind: string, columns: Metric[]): Metric[] {
   // An interleaved ranking uses CPU time per request: that comes first, and goodput follows.
   if (group.ranked_by === "cpu_ns_per_request") {
-    const second: Metric[] = on === "phone" ? [] : ["goodput_per_s"];
+    const second: Metric[] = screen === "phone" ? [] : ["goodput_per_s"];
     return [group.ranked_by, ...second, ...columns.filter((metric) => metric !== group.ranked_by)];
   }
   if (kind !== "closed") return columns;
@@ -94,49 +93,49 @@ function firstOf(group: Group, on: Screen, kind: string, columns: Metric[]): Met
 
 /** The columns that fit the screen. */
 function useColumns(group: Group): Metric[] {
-  const [on, setScreen] = useState(screen);
+  const [screen, setScreen] = useState(currentScreen);
   useEffect(() => {
-    const changed = () => setScreen(screen());
-    for (const query of [TABLET, WIDE]) query.addEventListener("change", changed);
+    const onChange = () => setScreen(currentScreen());
+    for (const query of [TABLET, WIDE]) query.addEventListener("change", onChange);
     return () => {
-      for (const query of [TABLET, WIDE]) query.removeEventListener("change", changed);
+      for (const query of [TABLET, WIDE]) query.removeEventListener("change", onChange);
     };
   }, []);
-  return useMemo(() => columnsOf(group, on), [group, on]);
+  return useMemo(() => columnsOf(group, screen), [group, screen]);
 }
 
-const NAMES = new Intl.Collator();
+const COLLATOR = new Intl.Collator();
 
 /** Sorted rows; rows without a value come last, whatever the direction. */
 export function sortRows(rows: Row[], sort: Sort, services: Services): Row[] {
   if (sort.key === "service") {
-    const named = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
-    const sorted = named.sort((left, right) => NAMES.compare(left.name, right.name)).map(({ row }) => row);
-    return sort.down ? sorted.reverse() : sorted;
+    const entries = rows.map((row) => ({ row, name: services.name(idOf(row)) }));
+    const sorted = entries.sort((left, right) => COLLATOR.compare(left.name, right.name)).map(({ row }) => row);
+    return sort.descending ? sorted.reverse() : sorted;
   }
   const metric = sort.key;
   const place = new Map(rows.map((row, index) => [row, index]));
-  // A service that the generator kept from its rank may be the best.
+  // A service without a rank because the generator was the limit may be the best.
   const rank = (row: Row) => row.rank ?? (row.generator_bound && row.excluded === null ? 0 : null);
   const value = (row: Row) => (metric === "rank" ? rank(row) : positionOf(row[metric]));
   return rows.slice().sort((left, right) => {
     const [a, b] = [value(left), value(right)];
     if (a === null || b === null) return a === b ? place.get(left)! - place.get(right)! : a === null ? 1 : -1;
-    return (sort.down ? b - a : a - b) || place.get(left)! - place.get(right)!;
+    return (sort.descending ? b - a : a - b) || place.get(left)! - place.get(right)!;
   });
 }
 
-function Head(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; firstDown?: boolean }) {
+function SortableHead(props: { label: string; unit?: string; of: Sort["key"]; sort: Sort; change: (sort: Sort) => void; class?: string; descendingFirst?: boolean }) {
   const active = props.sort.key === props.of;
-  const next: Sort = { key: props.of, down: active ? !props.sort.down : (props.firstDown ?? false) };
-  const direction = active ? (props.sort.down ? "descending" : "ascending") : "none";
+  const next: Sort = { key: props.of, descending: active ? !props.sort.descending : (props.descendingFirst ?? false) };
+  const direction = active ? (props.sort.descending ? "descending" : "ascending") : "none";
   return (
     <th scope="col" class={props.class} aria-sort={direction}>
       <button type="button" onClick={() => props.change(next)}>
         {props.label}
         {props.unit && <small>{props.unit}</small>}
         <span class="arrow" aria-hidden="true">
-          {active ? (props.sort.down ? "▼" : "▲") : ""}
+          {active ? (props.sort.descending ? "▼" : "▲") : ""}
         </span>
       </button>
     </th>
@@ -177,7 +176,7 @@ function ServiceName(props: { row: Row; services: Services }) {
 }
 
 /** Number of rows that are drawn initially: 400 take a quarter of a second at each sort. */
-const AT_FIRST = 60;
+const INITIAL_ROWS = 60;
 
 interface RowProps {
   group: Group;
@@ -277,7 +276,7 @@ export function Ranking(props: {
     addEventListener("beforeprint", print);
     return () => removeEventListener("beforeprint", print);
   }, []);
-  const shown = all || rows.length <= AT_FIRST ? rows : rows.slice(0, AT_FIRST);
+  const shown = all || rows.length <= INITIAL_ROWS ? rows : rows.slice(0, INITIAL_ROWS);
   const columns = useColumns(group);
   const scales = useMemo(() => columns.map((metric) => scaleOf(group.services, metric)), [group, columns]);
   const best = useMemo(() => bestOf(group), [group]);
@@ -288,7 +287,7 @@ export function Ranking(props: {
     <div class="table-frame">
       <table class="ranking">
         <caption>
-          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it down: 2–5 means
+          Ranked by {metricName(group.ranked_by).toLowerCase()}. A rank is a range if the data cannot narrow it descending: 2–5 means
           that the service may be anything from second to fifth. ± is the half-width of the {percent(confidence)} confidence interval, over fresh starts of the service; a wide interval shows its
           two ends, and one wider than the value itself is “unknown”.
           {dots && " Each dot under a bar is one trial."}
@@ -300,10 +299,10 @@ export function Ranking(props: {
         </caption>
         <thead>
           <tr>
-            <Head label="Rank" of="rank" sort={sort} change={change} class="rank" />
-            <Head label="Service" of="service" sort={sort} change={change} />
+            <SortableHead label="Rank" of="rank" sort={sort} change={change} class="rank" />
+            <SortableHead label="Service" of="service" sort={sort} change={change} />
             {columns.map((metric, index) => (
-              <Head
+              <SortableHead
                 key={metric}
                 label={labelOf(group, metric)}
                 unit={scales[index]!.unit.symbol}
@@ -311,7 +310,7 @@ export function Ranking(props: {
                 sort={sort}
                 change={change}
                 class="figure"
-                firstDown={METRIC[metric].better === "higher"}
+                descendingFirst={METRIC[metric].better === "higher"}
               />
             ))}
             <th scope="col" class="more">
@@ -348,7 +347,7 @@ export function Ranking(props: {
           <button type="button" class="plain-button" onClick={() => setAll(true)}>
             Show all {rows.length} services
           </button>{" "}
-          <span class="quiet">These are the first {AT_FIRST} in this order. Search, filters, sorting and charts cover all services.</span>
+          <span class="quiet">These are the first {INITIAL_ROWS} in this order. Search, filters, sorting and charts cover all services.</span>
         </p>
       )}
     </div>

@@ -1,35 +1,24 @@
 // Two runs side by side: the changes, with their intervals.
 
-import { Services, type Estimate, type Metric } from "../data.ts";
-import { intervalWithUnit, percent, ratio, unitFor, when, type Unit } from "../format.ts";
-import { METRIC, metricName, toBase } from "../metrics.ts";
-import { ask, runPath, type Change, type Compared, type ComparedRun, type GroupChange } from "./api.ts";
-import { Heads } from "../parts/heads.tsx";
-import { Shown, useAnswer } from "./served.tsx";
+import { Services } from "../data.ts";
+import { formatTime, percent, ratio, unitFor, type Unit } from "../format.ts";
+import { estimateWithUnit, METRIC, metricName, toBaseUnit } from "../metrics.ts";
+import { getJson, Loaded, runPath, useRequest, type Change, type ComparedRun, type GroupChange, type RunComparison } from "./api.tsx";
+import { ScrollTable } from "../parts/elements.tsx";
 
-const SAID = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
+const WORD = { faster: "better", slower: "worse", same: "the same", cannot_tell: "cannot tell" };
 
-function Value(props: { estimate: Estimate; metric: Metric; unit: Unit }) {
-  const { estimate, metric, unit } = props;
-  const [point, low, high] = [estimate.point, estimate.low, estimate.high].map((value) => toBase(metric, value)) as [number, number, number];
-  return <>{intervalWithUnit({ point, low, high }, unit)}</>;
-}
-
-function Cells(props: { change: Change }) {
+function ChangeCells(props: { change: Change }) {
   const { change } = props;
-  const base = toBase(change.metric, change.base.point);
+  const base = toBaseUnit(change.metric, change.base.point);
   const unit: Unit = unitFor(METRIC[change.metric]?.dimension ?? "count", [base]);
   return (
     <>
       <td class="metric">{metricName(change.metric)}</td>
-      <td>
-        <Value estimate={change.base} metric={change.metric} unit={unit} />
-      </td>
-      <td>
-        <Value estimate={change.new} metric={change.metric} unit={unit} />
-      </td>
+      <td>{estimateWithUnit(change.metric, change.base, unit)}</td>
+      <td>{estimateWithUnit(change.metric, change.new, unit)}</td>
       <td class={change.verdict}>
-        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{SAID[change.verdict]}</small>
+        {ratio(change.ratio.low)}–{ratio(change.ratio.high)} × <small>{WORD[change.verdict]}</small>
       </td>
     </>
   );
@@ -42,25 +31,24 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
       <h2>
         {group.workload === group.contract ? group.contract : `${group.contract} · ${group.workload}`} <span class="kicker">· {props.load}</span>
       </h2>
-      <div class="scroll" tabIndex={0} role="region" aria-label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}>
-        <table class="plain changes">
-          <Heads of={["Service", "Metric", "Base", "New", "New ÷ base"]} />
-          <tbody>
-            {group.services.map(({ service, changes }) =>
-              changes.map((change, index) => (
-                <tr key={`${service} ${change.metric}`} class={index === 0 ? "first" : ""}>
-                  {index === 0 && (
-                    <th scope="rowgroup" rowSpan={changes.length}>
-                      {services.name(service)}
-                    </th>
-                  )}
-                  <Cells change={change} />
-                </tr>
-              )),
-            )}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable
+        label={`What changed in ${group.contract}, ${group.workload}, ${props.load}`}
+        class="plain changes"
+        columns={["Service", "Metric", "Base", "New", "New ÷ base"]}
+      >
+        {group.services.map(({ service, changes }) =>
+          changes.map((change, index) => (
+            <tr key={`${service} ${change.metric}`} class={index === 0 ? "first" : ""}>
+              {index === 0 && (
+                <th scope="rowgroup" rowSpan={changes.length}>
+                  {services.name(service)}
+                </th>
+              )}
+              <ChangeCells change={change} />
+            </tr>
+          )),
+        )}
+      </ScrollTable>
     </section>
   );
 }
@@ -68,22 +56,22 @@ function GroupTable(props: { group: GroupChange; load: string; services: Service
 function RunLink(props: { label: string; run: ComparedRun }) {
   return (
     <span>
-      {props.label} <a href={runPath(props.run.id)}>{props.run.id}</a> of {when(props.run.started_at)}
+      {props.label} <a href={runPath(props.run.id)}>{props.run.id}</a> of {formatTime(props.run.started_at)}
     </span>
   );
 }
 
-function tally(compared: Compared): string {
+function summary(compared: RunComparison): string {
   const changes = compared.groups.flatMap((group) => group.services.flatMap((service) => service.changes));
   const count = (verdict: string) => changes.filter((change) => change.verdict === verdict).length;
   return `${count("slower")} worse, ${count("faster")} better, ${count("same")} the same, ${count("cannot_tell")} inconclusive, of ${changes.length} figures.`;
 }
 
 export function Comparison(props: { a: string; b: string }) {
-  const asked = new URLSearchParams({ a: props.a, b: props.b }).toString();
-  const answer = useAnswer(() => ask<Compared>(`/api/compare?${asked}`), asked);
+  const query = new URLSearchParams({ a: props.a, b: props.b }).toString();
+  const request = useRequest(() => getJson<RunComparison>(`/api/compare?${query}`), query);
   return (
-    <Shown answer={answer}>
+    <Loaded request={request}>
       {(compared) => (
         <>
           <h1>What changed</h1>
@@ -92,7 +80,7 @@ export function Comparison(props: { a: string; b: string }) {
             <RunLink label="New" run={compared.new} />
           </p>
           <div class="answer">
-            <p>{tally(compared)}</p>
+            <p>{summary(compared)}</p>
             <p class="quiet">
               The ratios of the ranking metrics hold together with {percent(compared.confidence)} confidence, and so do all others. The runs
               were made at different times: the intervals do not include how the machine varies from run to run.
@@ -125,6 +113,6 @@ export function Comparison(props: { a: string; b: string }) {
           )}
         </>
       )}
-    </Shown>
+    </Loaded>
   );
 }

@@ -2,34 +2,33 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { TestbedHost, Report } from "../data.ts";
-import { howLong, human, words } from "../format.ts";
-import { Heads } from "../parts/heads.tsx";
+import { formatDuration, humanize, words } from "../format.ts";
+import { TableHead } from "../parts/elements.tsx";
 import { ReportPage } from "../parts/page.tsx";
-import { ask, type News, type Progress } from "./api.ts";
-import { Shown, useAnswer } from "./served.tsx";
+import { getJson, Loaded, useRequest, type Progress, type RunEvent } from "./api.tsx";
 
 /** Points of a sparkline: about a minute. */
-const KEPT = 60;
+const SPARKLINE_POINTS = 60;
 
 /** Receives the progress of the run until it ends. */
-function useNews(run: string): News | null {
-  const [news, setNews] = useState<News | null>(null);
+function useRunEvents(run: string): RunEvent | null {
+  const [event, setEvent] = useState<RunEvent | null>(null);
   useEffect(() => {
     const source = new EventSource(`/api/runs/${encodeURIComponent(run)}/events`);
-    source.addEventListener("progress", (event) => {
-      const heard = JSON.parse((event as MessageEvent<string>).data) as News;
-      setNews(heard);
-      if (!heard.running) source.close();
+    source.addEventListener("progress", (message) => {
+      const event = JSON.parse((message as MessageEvent<string>).data) as RunEvent;
+      setEvent(event);
+      if (!event.running) source.close();
     });
     return () => source.close();
   }, [run]);
-  return news;
+  return event;
 }
 
 function Sparkline(props: { values: number[]; label: string; text: string }) {
   const { values } = props;
   const most = Math.max(...values, 1e-9);
-  const points = values.map((value, index) => `${(index / Math.max(1, KEPT - 1)) * 160},${36 - (value / most) * 32}`).join(" ");
+  const points = values.map((value, index) => `${(index / Math.max(1, SPARKLINE_POINTS - 1)) * 160},${36 - (value / most) * 32}`).join(" ");
   return (
     <div class="spark">
       <span class="quiet">{props.label}</span>
@@ -45,7 +44,7 @@ function Sparkline(props: { values: number[]; label: string; text: string }) {
 function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress | null }) {
   const { hosts, progress } = props;
   const workers = new Map(progress?.workers.map((worker) => [worker.name, worker]));
-  const doing = ([name, host]: [string, TestbedHost]) => {
+  const stateOf = ([name, host]: [string, TestbedHost]) => {
     const worker = workers.get(name);
     return worker ? words(worker.state) : workers.size > 0 && host.roles.includes("service") ? "runs the service" : "–";
   };
@@ -54,14 +53,14 @@ function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress |
       {progress?.lost && <p role="alert">{progress.lost}</p>}
       <table class="plain">
         <caption>Each host</caption>
-        <Heads of={["Host", "Roles", "State", "Throughput"]} />
+        <TableHead columns={["Host", "Roles", "State", "Throughput"]} />
         <tbody>
           {Object.entries(hosts).map(([name, host]) => (
             <tr key={name}>
               <th scope="row">{name}</th>
               <td>{host.roles.join(" and ") || "–"}</td>
-              <td>{doing([name, host])}</td>
-              <td>{workers.get(name)?.throughput_per_s == null ? "–" : human(workers.get(name)!.throughput_per_s!, "rate")}</td>
+              <td>{stateOf([name, host])}</td>
+              <td>{workers.get(name)?.throughput_per_s == null ? "–" : humanize(workers.get(name)!.throughput_per_s!, "rate")}</td>
             </tr>
           ))}
         </tbody>
@@ -70,20 +69,20 @@ function Hosts(props: { hosts: Record<string, TestbedHost>; progress: Progress |
   );
 }
 
-function Now(props: { news: News; planned: number; hosts: Record<string, TestbedHost> }) {
-  const { progress, trials } = props.news;
-  const [seen, setSeen] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
+function CurrentState(props: { event: RunEvent; planned: number; hosts: Record<string, TestbedHost> }) {
+  const { progress, trials } = props.event;
+  const [history, setHistory] = useState<{ throughput: number[]; p99: number[] }>({ throughput: [], p99: [] });
   const last = useRef("");
   useEffect(() => {
     if (!progress || progress.at === last.current) return;
     last.current = progress.at;
-    const add = (values: number[], value: number | null) => (value === null ? values : [...values, value].slice(-KEPT));
-    setSeen({ throughput: add(seen.throughput, progress.throughput_per_s), p99: add(seen.p99, progress.response_time_ns_p99) });
+    const add = (values: number[], value: number | null) => (value === null ? values : [...values, value].slice(-SPARKLINE_POINTS));
+    setHistory({ throughput: add(history.throughput, progress.throughput_per_s), p99: add(history.p99, progress.response_time_ns_p99) });
   }, [progress]);
   const now = progress?.service ? `${progress.service.service}/${progress.service.variant}` : null;
   const step = words(progress?.step ?? progress?.phase ?? "");
   // A workload often has the name of its contract.
-  const doing = [...new Set([now, progress?.contract, progress?.workload, step])].filter(Boolean).join(" · ");
+  const position = [...new Set([now, progress?.contract, progress?.workload, step])].filter(Boolean).join(" · ");
   return (
     <section class="now" aria-label="Current state">
       <div>
@@ -91,13 +90,13 @@ function Now(props: { news: News; planned: number; hosts: Record<string, Testbed
           <b>
             {trials} of {props.planned} trials
           </b>
-          {progress?.eta_s != null && <span class="quiet"> about {howLong(progress.eta_s)} left</span>}
+          {progress?.eta_s != null && <span class="quiet"> about {formatDuration(progress.eta_s)} left</span>}
         </p>
         <progress max={props.planned} value={trials} aria-label="Ended trials" />
-        <p class="quiet">{doing || "between two trials"}</p>
+        <p class="quiet">{position || "between two trials"}</p>
       </div>
-      {progress?.throughput_per_s != null && <Sparkline values={seen.throughput} label="Throughput" text={human(progress.throughput_per_s, "rate")} />}
-      {progress?.response_time_ns_p99 != null && <Sparkline values={seen.p99} label="p99" text={human(progress.response_time_ns_p99, "time")} />}
+      {progress?.throughput_per_s != null && <Sparkline values={history.throughput} label="Throughput" text={humanize(progress.throughput_per_s, "rate")} />}
+      {progress?.response_time_ns_p99 != null && <Sparkline values={history.p99} label="p99" text={humanize(progress.response_time_ns_p99, "time")} />}
       {Object.keys(props.hosts).length > 0 && <Hosts hosts={props.hosts} progress={progress} />}
     </section>
   );
@@ -105,18 +104,18 @@ function Now(props: { news: News; planned: number; hosts: Record<string, Testbed
 
 export function LiveRun(props: { run: string }) {
   const { run } = props;
-  const news = useNews(run);
+  const event = useRunEvents(run);
   // A trial that has ended, and the end of the run, change the report.
-  const key = news ? `${news.sequence} ${news.running}` : "";
-  const answer = useAnswer(() => ask<Report>(`/api/runs/${encodeURIComponent(run)}`), `${run} ${key}`);
+  const key = event ? `${event.sequence} ${event.running}` : "";
+  const request = useRequest(() => getJson<Report>(`/api/runs/${encodeURIComponent(run)}`), `${run} ${key}`);
   return (
-    <Shown answer={answer}>
+    <Loaded request={request}>
       {(report) => (
         <>
-          {news?.running && <Now news={news} planned={report.planned_trials} hosts={report.environment.hosts ?? {}} />}
+          {event?.running && <CurrentState event={event} planned={report.planned_trials} hosts={report.environment.hosts ?? {}} />}
           <ReportPage report={report} />
         </>
       )}
-    </Shown>
+    </Loaded>
   );
 }

@@ -3,27 +3,27 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../format.ts";
-import { change, type ListedRun } from "./api.ts";
+import { send, type ListedRun } from "./api.tsx";
 
 /** Maximum length of a label in the store. */
-const LONGEST = 80;
+const MAX_LABEL_LENGTH = 80;
 
-/** Asks the server for a change, and shows the reason if it refuses. */
-function useChange(asked: () => Promise<void>, done: () => void) {
+/** Sends a change to the server, and holds the reason if it refuses. */
+function useChange(request: () => Promise<void>, done: () => void) {
   const [busy, setBusy] = useState(false);
-  const [refused, setRefused] = useState<string | null>(null);
+  const [refusal, setRefusal] = useState<string | null>(null);
   const act = async () => {
     setBusy(true);
-    setRefused(null);
+    setRefusal(null);
     try {
-      await asked();
+      await request();
       done();
     } catch (error) {
-      setRefused((error as Error).message);
+      setRefusal((error as Error).message);
       setBusy(false);
     }
   };
-  return { busy, refused, act };
+  return { busy, refusal, act };
 }
 
 /** Takes the focus when it appears, before the next key press. */
@@ -35,20 +35,20 @@ function useFocus<T extends HTMLElement>() {
 
 const address = (run: ListedRun): string => `/api/runs/${encodeURIComponent(run.id)}`;
 
-interface Asked {
+interface ActionProps {
   run: ListedRun;
   done: () => void;
   leave: () => void;
 }
 
-function Refused(props: { reason: string | null }) {
+function Refusal(props: { reason: string | null }) {
   return props.reason === null ? null : <p role="alert">{props.reason}</p>;
 }
 
-function Label(props: Asked) {
+function Label(props: ActionProps) {
   const { run, done, leave } = props;
   const [text, setText] = useState(run.label ?? "");
-  const { busy, refused, act } = useChange(() => change("PUT", `${address(run)}/label`, { label: text }), done);
+  const { busy, refusal, act } = useChange(() => send("PUT", `${address(run)}/label`, { label: text }), done);
   const field = useFocus<HTMLInputElement>();
   const save = (event: Event) => {
     event.preventDefault();
@@ -58,7 +58,7 @@ function Label(props: Asked) {
     <form class="act" onSubmit={save}>
       <label class="field">
         <span>Label of {run.id}; empty for none</span>
-        <input ref={field} value={text} maxLength={LONGEST} onInput={(event) => setText(event.currentTarget.value)} />
+        <input ref={field} value={text} maxLength={MAX_LABEL_LENGTH} onInput={(event) => setText(event.currentTarget.value)} />
       </label>
       <button type="submit" class="plain-button" disabled={busy}>
         Save
@@ -66,27 +66,27 @@ function Label(props: Asked) {
       <button type="button" class="plain-button" onClick={leave}>
         Cancel
       </button>
-      <Refused reason={refused} />
+      <Refusal reason={refusal} />
     </form>
   );
 }
 
-function Delete(props: Asked) {
+function Delete(props: ActionProps) {
   const { run, done, leave } = props;
-  const { busy, refused, act } = useChange(() => change("DELETE", address(run)), done);
-  const keep = useFocus<HTMLButtonElement>();
+  const { busy, refusal, act } = useChange(() => send("DELETE", address(run)), done);
+  const cancel = useFocus<HTMLButtonElement>();
   return (
     <div class="act" role="group" aria-label={`Delete ${run.id}?`}>
       <p>
         Delete <b>{run.label ?? run.id}</b> with its {plural(run.trials, "trial")}? This cannot be undone.
       </p>
-      <button type="button" class="plain-button" ref={keep} onClick={leave}>
+      <button type="button" class="plain-button" ref={cancel} onClick={leave}>
         Keep it
       </button>
       <button type="button" class="plain-button danger" disabled={busy} onClick={() => void act()}>
         Delete {run.id}
       </button>
-      <Refused reason={refused} />
+      <Refusal reason={refusal} />
     </div>
   );
 }
@@ -106,14 +106,14 @@ export function Manage(props: { run: ListedRun; changed: () => void }) {
     else document.getElementById("main")?.focus();
     changed();
   };
-  const ways: ["label" | "delete", string][] = [["label", "Label"], ...(run.running ? [] : ([["delete", "Delete"]] as ["delete", string][]))];
-  const asked: Record<"label" | "delete", () => ComponentChildren> = {
+  const actions: ["label" | "delete", string][] = [["label", "Label"], ...(run.running ? [] : ([["delete", "Delete"]] as ["delete", string][]))];
+  const forms: Record<"label" | "delete", () => ComponentChildren> = {
     label: () => <Label run={run} done={done("label")} leave={leave} />,
     delete: () => <Delete run={run} done={done("delete")} leave={leave} />,
   };
   return (
     <div class="acts" onKeyDown={(event) => event.key === "Escape" && open !== null && leave()}>
-      {ways.map(([what, word]) => (
+      {actions.map(([what, word]) => (
         <button
           key={what}
           type="button"
@@ -128,7 +128,7 @@ export function Manage(props: { run: ListedRun; changed: () => void }) {
           {word}
         </button>
       ))}
-      {open !== null && asked[open]()}
+      {open !== null && forms[open]()}
     </div>
   );
 }

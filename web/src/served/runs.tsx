@@ -1,11 +1,10 @@
 // All runs, and the way to label and delete them, to compare two of them or to follow one service.
 
 import { useEffect, useState } from "preact/hooks";
-import { plural, unbroken, when } from "../format.ts";
-import { ask, runPath, servicePath, type Known, type ListedRun, type Rights, type RunAnswer } from "./api.ts";
-import { Heads } from "../parts/heads.tsx";
+import { formatTime, nonBreaking, plural } from "../format.ts";
+import { getJson, Loaded, runPath, servicePath, useRequest, type ListedRun, type Permissions, type RunAnswer, type ServiceKey } from "./api.tsx";
+import { TableHead } from "../parts/elements.tsx";
 import { Manage } from "./manage.tsx";
-import { Shown, useAnswer } from "./served.tsx";
 
 function stateOf(run: ListedRun): string {
   if (run.running) return "running";
@@ -13,33 +12,33 @@ function stateOf(run: ListedRun): string {
 }
 
 /** The result of each run, requested one after the other: computing it takes the server a while. */
-function useAnswers(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
-  const [answers, setAnswers] = useState<ReadonlyMap<string, RunAnswer>>(new Map());
+function useFindings(runs: ListedRun[]): ReadonlyMap<string, RunAnswer> {
+  const [findings, setFindings] = useState<ReadonlyMap<string, RunAnswer>>(new Map());
   useEffect(() => {
-    let wanted = true;
+    let current = true;
     void (async () => {
       for (const run of runs) {
-        const answer = await ask<RunAnswer>(`/api/runs/${encodeURIComponent(run.id)}/answer`).catch(() => null);
-        if (!wanted) return;
-        if (answer?.answer) setAnswers((before) => new Map(before).set(run.id, answer));
+        const answer = await getJson<RunAnswer>(`/api/runs/${encodeURIComponent(run.id)}/answer`).catch(() => null);
+        if (!current) return;
+        if (answer?.answer) setFindings((before) => new Map(before).set(run.id, answer));
       }
     })();
     return () => {
-      wanted = false;
+      current = false;
     };
   }, [runs]);
-  return answers;
+  return findings;
 }
 
-function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => void }) {
-  const answers = useAnswers(props.runs);
+function RunTable(props: { runs: ListedRun[]; permissions: Permissions; changed: () => void }) {
+  const findings = useFindings(props.runs);
   const [text, setText] = useState("");
-  const wanted = text.toLowerCase().trim();
-  const shown = props.runs.filter((run) => [run.id, run.label, run.suite, run.compared, answers.get(run.id)?.answer].join(" ").toLowerCase().includes(wanted));
-  const [marked, setMarked] = useState<string[]>([]);
+  const query = text.toLowerCase().trim();
+  const shown = props.runs.filter((run) => [run.id, run.label, run.suite, run.compared, findings.get(run.id)?.answer].join(" ").toLowerCase().includes(query));
+  const [selection, setSelection] = useState<string[]>([]);
   // Only the last two marks count: a third replaces the first.
-  const mark = (id: string) => setMarked(marked.includes(id) ? marked.filter((other) => other !== id) : [...marked, id].slice(-2));
-  const [a, b] = props.runs.filter((run) => marked.includes(run.id)).map((run) => run.id).reverse();
+  const toggle = (id: string) => setSelection(selection.includes(id) ? selection.filter((other) => other !== id) : [...selection, id].slice(-2));
+  const [a, b] = props.runs.filter((run) => selection.includes(run.id)).map((run) => run.id).reverse();
   return (
     <>
       <div class="filters" role="search" aria-label="Filter the runs">
@@ -52,24 +51,24 @@ function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => voi
         </p>
       </div>
       <table class="plain runs">
-        <Heads of={["Run", "Started", "Trials", "State", "Compare"]} />
+        <TableHead columns={["Run", "Started", "Trials", "State", "Compare"]} />
         <tbody>
           {shown.map((run) => (
             <tr key={run.id}>
               <th scope="row">
                 <a href={runPath(run.id)}>{run.label ?? run.id}</a>
                 <span class="about">{[run.label && run.id, run.suite, run.compared].filter(Boolean).join(" · ")}</span>
-                <Told answer={answers.get(run.id)} />
-                {props.rights.change && <Manage run={run} changed={props.changed} />}
+                <Finding answer={findings.get(run.id)} />
+                {props.permissions.change && <Manage run={run} changed={props.changed} />}
               </th>
-              <td>{when(run.started_at)}</td>
+              <td>{formatTime(run.started_at)}</td>
               <td>
                 {run.trials} of {run.planned_trials}
                 {run.excluded_trials > 0 && <small> {plural(run.excluded_trials, "failed", "failed")}</small>}
               </td>
               <td class={run.running ? "state" : ""}>{stateOf(run)}</td>
               <td>
-                <input type="checkbox" aria-label={`Compare ${run.id}`} checked={marked.includes(run.id)} onChange={() => mark(run.id)} />
+                <input type="checkbox" aria-label={`Compare ${run.id}`} checked={selection.includes(run.id)} onChange={() => toggle(run.id)} />
               </td>
             </tr>
           ))}
@@ -88,19 +87,19 @@ function RunTable(props: { runs: ListedRun[]; rights: Rights; changed: () => voi
   );
 }
 
-function Told(props: { answer: RunAnswer | undefined }) {
+function Finding(props: { answer: RunAnswer | undefined }) {
   if (!props.answer) return null;
   const { answer, more } = props.answer;
   return (
     <span class="told">
-      {unbroken(answer ?? "")}
+      {nonBreaking(answer ?? "")}
       {more > 0 && <small> and {plural(more, "more ranking")}</small>}
     </span>
   );
 }
 
-function ServiceList(props: { services: Known[] }) {
-  const contracts = [...new Set(props.services.map((known) => known.contract))];
+function ServiceList(props: { services: ServiceKey[] }) {
+  const contracts = [...new Set(props.services.map((service) => service.contract))];
   return (
     <section aria-labelledby="services">
       <h2 id="services">History of a service</h2>
@@ -108,10 +107,10 @@ function ServiceList(props: { services: Known[] }) {
         <p key={contract} class="links">
           <b>{contract}</b>
           {props.services
-            .filter((known) => known.contract === contract)
-            .map((known) => (
-              <a key={servicePath(known)} href={servicePath(known)}>
-                {known.service}/{known.variant}
+            .filter((service) => service.contract === contract)
+            .map((service) => (
+              <a key={servicePath(service)} href={servicePath(service)}>
+                {service.service}/{service.variant}
               </a>
             ))}
         </p>
@@ -122,16 +121,16 @@ function ServiceList(props: { services: Known[] }) {
 
 export function Runs() {
   const [changes, setChanges] = useState(0);
-  const answer = useAnswer(() => Promise.all([ask<ListedRun[]>("/api/runs"), ask<Known[]>("/api/services"), ask<Rights>("/api/rights")]), changes);
+  const request = useRequest(() => Promise.all([getJson<ListedRun[]>("/api/runs"), getJson<ServiceKey[]>("/api/services"), getJson<Permissions>("/api/rights")]), changes);
   return (
-    <Shown answer={answer}>
-      {([runs, services, rights]) => (
+    <Loaded request={request}>
+      {([runs, services, permissions]) => (
         <>
           <h1>Runs</h1>
-          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} rights={rights} changed={() => setChanges((before) => before + 1)} />}
+          {runs.length === 0 ? <p>The store is empty: `prony run` fills it.</p> : <RunTable runs={runs} permissions={permissions} changed={() => setChanges((before) => before + 1)} />}
           {services.length > 0 && <ServiceList services={services} />}
         </>
       )}
-    </Shown>
+    </Loaded>
   );
 }

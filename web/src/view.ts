@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { METRICS, type Group, type Metric } from "./data.ts";
-import { EMPTY, type Filter } from "./parts/filters.tsx";
+import { NO_FILTER, type Filter } from "./parts/filters.tsx";
 
 export interface Sort {
   key: "rank" | "service" | Metric;
-  down: boolean;
+  descending: boolean;
 }
 
-export interface View {
+interface View {
   /** Key of the group; empty for the first one. */
   group: string;
   filter: Filter;
@@ -20,77 +20,77 @@ export interface View {
   pair: [string, string];
 }
 
-const FIRST: View = { group: "", filter: EMPTY, sort: { key: "rank", down: false }, metric: null, pair: ["", ""] };
+const DEFAULT: View = { group: "", filter: NO_FILTER, sort: { key: "rank", descending: false }, metric: null, pair: ["", ""] };
 
 /** Browsers refuse a page that changes its URL too often. */
-const PAUSE = 250;
+const UPDATE_DELAY_MS = 250;
 
-/** Distinguishes a group from all others of its report. */
+/** Unique in a report. */
 export const groupKey = (group: Group): string => [group.contract, group.workload, group.load_text].join("/");
 
 const isMetric = (text: string | null): text is Metric => (METRICS as readonly string[]).includes(text ?? "");
 
 /** Reads the part of a URL after `#`; parts that are missing or invalid get their defaults. */
-export function readView(hash: string): View {
-  const said = new URLSearchParams(hash.replace(/^#/, ""));
+function readView(hash: string): View {
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
   const filter: Filter = {
-    text: said.get("find") ?? "",
-    language: said.get("language") ?? "",
-    class: said.get("class") ?? "",
-    variant: said.get("variant") ?? "",
+    text: params.get("find") ?? "",
+    language: params.get("language") ?? "",
+    class: params.get("class") ?? "",
+    variant: params.get("variant") ?? "",
   };
-  const sort = said.get("sort") ?? "rank";
+  const sort = params.get("sort") ?? "rank";
   const key = sort.replace(/^-/, "");
-  const metric = said.get("metric");
+  const metric = params.get("metric");
   return {
-    group: said.get("group") ?? "",
+    group: params.get("group") ?? "",
     filter,
-    sort: key === "rank" || key === "service" || isMetric(key) ? { key, down: sort.startsWith("-") } : FIRST.sort,
+    sort: key === "rank" || key === "service" || isMetric(key) ? { key, descending: sort.startsWith("-") } : DEFAULT.sort,
     metric: isMetric(metric) ? metric : null,
-    pair: [said.get("a") ?? "", said.get("b") ?? ""],
+    pair: [params.get("a") ?? "", params.get("b") ?? ""],
   };
 }
 
 /** The inverse of `readView`, without defaults. */
-export function writeView(view: View): string {
-  const said = new URLSearchParams();
-  const add = (key: string, value: string) => value && said.set(key, value);
+function writeView(view: View): string {
+  const params = new URLSearchParams();
+  const add = (key: string, value: string) => value && params.set(key, value);
   add("group", view.group);
   add("find", view.filter.text);
   add("language", view.filter.language);
   add("class", view.filter.class);
   add("variant", view.filter.variant);
-  const sort = `${view.sort.down ? "-" : ""}${view.sort.key}`;
+  const sort = `${view.sort.descending ? "-" : ""}${view.sort.key}`;
   add("sort", sort === "rank" ? "" : sort);
   add("metric", view.metric ?? "");
   add("a", view.pair[0]);
   add("b", view.pair[1]);
-  return said.toString();
+  return params.toString();
 }
 
 /** The view in the URL, and a function that changes parts of it. */
 export function useView(): [View, (part: Partial<View>) => void] {
   const [view, setView] = useState(() => readView(location.hash));
-  const told = useRef(writeView(view));
+  const urlHash = useRef(writeView(view));
   useEffect(() => {
     const text = writeView(view);
-    if (text === told.current) return;
+    if (text === urlHash.current) return;
     const timer = setTimeout(() => {
-      told.current = text;
+      urlHash.current = text;
       history.replaceState(history.state, "", text ? `#${text}` : location.pathname + location.search);
-    }, PAUSE);
+    }, UPDATE_DELAY_MS);
     return () => clearTimeout(timer);
   }, [view]);
   useEffect(() => {
     // A link to a section of the page contains no view.
-    const changed = () => {
+    const onHashChange = () => {
       if (!location.hash.includes("=")) return;
       const next = readView(location.hash);
-      told.current = writeView(next);
+      urlHash.current = writeView(next);
       setView(next);
     };
-    addEventListener("hashchange", changed);
-    return () => removeEventListener("hashchange", changed);
+    addEventListener("hashchange", onHashChange);
+    return () => removeEventListener("hashchange", onHashChange);
   }, []);
   return [view, (part) => setView((before) => ({ ...before, ...part }))];
 }

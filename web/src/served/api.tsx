@@ -1,5 +1,7 @@
-// The requests of a served page to its server.
+// The requests of a served page to its server, and their state while the page waits for them.
 
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import type { Estimate, Metric, Quantity, ServiceInfo, Verdict } from "../data.ts";
 
 export interface ListedRun {
@@ -22,8 +24,7 @@ export interface RunAnswer {
   more: number;
 }
 
-/** Current state of a worker of a testbed. */
-export interface WorkerNow {
+export interface WorkerState {
   name: string;
   state: "starting" | "warm_up" | "measurement" | "drain" | "done" | "silent";
   /** `null` if it has not reported any recently. */
@@ -43,25 +44,25 @@ export interface Progress {
   throughput_per_s: number | null;
   response_time_ns_p99: number | null;
   /** Empty between two loads, and without a testbed. */
-  workers: WorkerNow[];
+  workers: WorkerState[];
   /** Why a host of the testbed is lost, until the load starts again. */
   lost: string | null;
 }
 
-export interface News {
+export interface RunEvent {
   running: boolean;
   trials: number;
   sequence: number;
   progress: Progress | null;
 }
 
-export interface Known {
+export interface ServiceKey {
   service: string;
   variant: string;
   contract: string;
 }
 
-export interface Past {
+export interface HistoryPoint {
   run: string;
   started_at: string;
   trials: number;
@@ -80,10 +81,10 @@ export interface ChangePoint {
   ratio: Estimate | null;
 }
 
-export interface Line {
+export interface HistoryLine {
   workload: string;
   load_text: string;
-  runs: Past[];
+  runs: HistoryPoint[];
   changes: ChangePoint[];
 }
 
@@ -108,7 +109,7 @@ export interface GroupChange {
   services: { service: string; changes: Change[] }[];
 }
 
-export interface Compared {
+export interface RunComparison {
   base: ComparedRun;
   new: ComparedRun;
   confidence: number;
@@ -121,8 +122,7 @@ export interface Compared {
   services: ServiceInfo[];
 }
 
-/** The permissions of this page. */
-export interface Rights {
+export interface Permissions {
   change: boolean;
 }
 
@@ -137,23 +137,54 @@ async function reasonOf(reply: Response): Promise<string> {
 }
 
 /** Requests JSON; a refusal becomes an error with the server's own words. */
-export async function ask<T>(path: string): Promise<T> {
+export async function getJson<T>(path: string): Promise<T> {
   const reply = await fetch(path);
   if (!reply.ok) throw new Error(await reasonOf(reply));
   return (await reply.json()) as T;
 }
 
 /**
- * Asks the server to change something. The server checks the origin of this page, which the browser sends in the
- * default mode.
+ * Requests a change. The server checks the origin of this page, which the browser sends in the default mode.
  */
-export async function change(method: "PUT" | "DELETE", path: string, body?: unknown): Promise<void> {
-  const told = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-  const reply = await fetch(path, { method, ...told });
+export async function send(method: "PUT" | "DELETE", path: string, body?: unknown): Promise<void> {
+  const content = body === undefined ? {} : { headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  const reply = await fetch(path, { method, ...content });
   if (!reply.ok) throw new Error(await reasonOf(reply));
 }
 
 export const runPath = (run: string): string => `/run/${encodeURIComponent(run)}`;
 
-export const servicePath = (known: Known): string =>
-  `/service/${[known.service, known.variant, known.contract].map(encodeURIComponent).join("/")}`;
+export const servicePath = (key: ServiceKey): string =>
+  `/service/${[key.service, key.variant, key.contract].map(encodeURIComponent).join("/")}`;
+
+type RequestState<T> = { state: "loading" } | { state: "failed"; reason: string } | { state: "loaded"; value: T };
+
+/** Requests once, and again whenever `key` changes; the previous value stays until the new one arrives. */
+export function useRequest<T>(load: () => Promise<T>, key: unknown): RequestState<T> {
+  const [request, setRequest] = useState<RequestState<T>>({ state: "loading" });
+  useEffect(() => {
+    let current = true;
+    load().then(
+      (value) => current && setRequest({ state: "loaded", value }),
+      (error: Error) => current && setRequest({ state: "failed", reason: error.message }),
+    );
+    return () => {
+      current = false;
+    };
+  }, [key]);
+  return request;
+}
+
+/** Shows the value, or that it is loading, or why there is none. */
+export function Loaded<T>(props: { request: RequestState<T>; children: (value: T) => ComponentChildren }) {
+  const { request } = props;
+  if (request.state === "loading") return <p class="quiet" role="status">Loading …</p>;
+  if (request.state === "failed")
+    return (
+      <>
+        <h1>This cannot be shown</h1>
+        <p role="alert">{request.reason}</p>
+      </>
+    );
+  return <>{props.children(request.value)}</>;
+}

@@ -1,0 +1,93 @@
+// Elements that several sections of the page share.
+
+import type { ComponentChildren } from "preact";
+import { idOf, type Row, type Services, type Warning } from "../data.ts";
+import { words } from "../format.ts";
+import { affectedFigures, byLevel, levelOf } from "../warnings.ts";
+
+export function TableHead(props: { columns: string[] }) {
+  return (
+    <thead>
+      <tr>
+        {props.columns.map((column) => (
+          <th key={column} scope="col">
+            {column}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  );
+}
+
+/** A table in a frame that scrolls, also by keyboard; `children` are its rows. */
+export function ScrollTable(props: { label: string; class?: string; caption?: string; columns: string[]; children: ComponentChildren }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={props.label}>
+      <table class={props.class ?? "plain"}>
+        {props.caption && <caption>{props.caption}</caption>}
+        <TableHead columns={props.columns} />
+        <tbody>{props.children}</tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Name and value. */
+export type Fact = [string, ComponentChildren];
+
+export function Facts(props: { facts: Fact[] }) {
+  return (
+    <dl class="pairs-list">
+      {props.facts.map(([name, value]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+/** A choice among services; `choose` gets the id of a row. */
+export function ServiceSelect(props: { label: string; class?: string; rows: Row[]; value: string; services: Services; choose: (id: string) => void }) {
+  return (
+    <label class={props.class ?? "field"}>
+      <span>{props.label}</span>
+      <select value={props.value} onChange={(event) => props.choose(event.currentTarget.value)}>
+        {props.rows.map((row) => (
+          <option key={idOf(row)} value={idOf(row)}>
+            {props.services.name(idOf(row))}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Warnings first, with the numbers that they affect; then notes. */
+export function Warnings(props: { warnings: Warning[] }) {
+  if (props.warnings.length === 0) return null;
+  return (
+    <ul class="warnings">
+      {byLevel(props.warnings).map((warning, index) => {
+        const doubt = levelOf(warning) !== "note";
+        return (
+          <li key={index} class={doubt ? "doubt" : "note-level"}>
+            <span class="sign" aria-hidden="true">
+              {doubt ? "⚠" : "i"}
+            </span>
+            <span>
+              <b>
+                {doubt ? "" : "note: "}
+                {words(warning.kind)}
+              </b>
+              : {warning.text}
+              {warning.advice && <span> → {warning.advice}</span>}
+              {doubt && <span class="quiet"> Affects {affectedFigures(warning)}.</span>}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
