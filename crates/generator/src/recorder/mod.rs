@@ -264,7 +264,7 @@ impl Recorder {
     }
 
     /// Called when a message is delivered to a member of a room, `ns` after it was sent.
-    pub(crate) fn delivered(&mut self, epoch: Epoch, ns: u64) {
+    pub(crate) fn delivery(&mut self, epoch: Epoch, ns: u64) {
         if epoch == self.epoch
             && let Some(messages) = &mut self.tally.messages
         {
@@ -274,7 +274,7 @@ impl Recorder {
 
     /// Called when the deliveries of a message are final: it reached `reached` of the `expected` members, the last
     /// one `last_ns` after it was sent if it reached all of them.
-    pub(crate) fn reached(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
+    pub(crate) fn coverage(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
         let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
             return;
         };

@@ -119,7 +119,7 @@ impl PartBuilder {
                 encoded_bytes: decoded.encoded_bytes,
                 decoded_bytes: decoded.decoded_bytes,
             },
-            sample: totals.sample.kept,
+            sample: totals.sample.entries,
             answered,
         });
         let noted = ThreadPart {
@@ -147,14 +147,14 @@ impl PartBuilder {
     }
 
     /// The whole part, once every thread has ended.
-    pub(super) fn finish(mut self, job: &Job, reached: &ResolvedTarget, end: End) -> Part {
+    pub(super) fn finish(mut self, job: &Job, resolved: &ResolvedTarget, end: End) -> Part {
         // An interval may have begun before the end of the measurement was known.
         let length = self.part.length_ns();
         self.part.intervals.retain(|_, one| one.begin_ns < length);
         for one in self.part.intervals.values_mut() {
             one.end_ns = one.end_ns.min(length);
         }
-        self.part.addresses = addresses(job, reached, &self.begun);
+        self.part.addresses = addresses(job, resolved, &self.begun);
         self.part.transports.insert(end.transport.to_owned());
         self.part.clock_step_ns = end.clock_step_ns;
         self.part.interrupted = end.interrupted;
@@ -178,13 +178,13 @@ pub(super) struct End {
     pub(super) begun: MeasurementStart,
 }
 
-fn addresses(job: &Job, reached: &ResolvedTarget, begun: &[u64]) -> BTreeMap<String, AddressPart> {
-    let used = reached.route.peers.iter().enumerate().map(|(peer, used)| {
+fn addresses(job: &Job, resolved: &ResolvedTarget, begun: &[u64]) -> BTreeMap<String, AddressPart> {
+    let used = resolved.route.peers.iter().enumerate().map(|(peer, used)| {
         let connections = begun.get(peer).copied().unwrap_or(0);
         (used, connections, None)
     });
     let thread = job.first_thread();
-    let left_out = reached.left_out.iter().map(|(peer, text)| {
+    let left_out = resolved.left_out.iter().map(|(peer, text)| {
         let text = text.clone();
         (peer, 0, Some(LowestThreadValue { thread, text }))
     });

@@ -8,7 +8,7 @@ use prony_protocols::request_values::mix;
 #[derive(Debug)]
 pub(crate) struct Sample {
     key: u64,
-    pub(crate) kept: WrongSample,
+    pub(crate) entries: WrongSample,
 }
 
 impl Sample {
@@ -16,20 +16,20 @@ impl Sample {
     pub(crate) const fn new(room: u32, seed: u64, thread: u32) -> Self {
         Self {
             key: mix(seed ^ (thread as u64).rotate_left(32)),
-            kept: WrongSample::new(room),
+            entries: WrongSample::new(room),
         }
     }
 
     /// The key of the next unexpected reply, if it would be kept: only then is it worth describing.
     pub(crate) fn draw(&mut self) -> Option<u64> {
         self.key = mix(self.key);
-        self.kept.wants(self.key).then_some(self.key)
+        self.entries.wants(self.key).then_some(self.key)
     }
 
     /// Keeps an unexpected reply under the key that [`Sample::draw`] returned.
     pub(crate) fn keep(&mut self, key: u64, operation: u16, mismatch: Mismatch) {
         let Mismatch { what, expected, got } = mismatch;
-        self.kept.keep(SampleEntry {
+        self.entries.keep(SampleEntry {
             key,
             operation,
             what,
@@ -39,6 +39,6 @@ impl Sample {
     }
 
     pub(crate) fn clear(&mut self) {
-        self.kept.clear();
+        self.entries.clear();
     }
 }

@@ -162,12 +162,12 @@ impl SimulatedServer<'_> {
 
     /// Handles everything that is due by now.
     fn step(&mut self) {
-        self.core.keep_timers(self.now);
+        self.core.handle_timers(self.now);
         self.settle();
         if self.core.policy.next_due() <= self.now {
             self.core.take_arrivals(self.now);
             self.core.send_waiting(self.now);
-            self.core.let_users_in(self.now);
+            self.core.admit_users(self.now);
             self.settle();
         }
         while let Some(&Reverse((at, _, event))) = self.events.peek()
@@ -179,7 +179,7 @@ impl SimulatedServer<'_> {
                 Event::Connected(number) => self.core.connected(number, now),
                 Event::Refused(number) => {
                     let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-                    self.core.could_not_connect(number, &refused, now);
+                    self.core.connect_failed(number, &refused, now);
                 }
                 Event::Replied(number, made, bytes) if made == self.made[number as usize] => {
                     self.core.received(number, bytes, now);
@@ -242,7 +242,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     world.step();
     world.core.begin_phase(Phase::WarmUp, (begin, u64::MAX), None);
     for number in 0..world.core.connections() {
-        world.core.make_use_of(number, begin);
+        world.core.use_connection(number, begin);
         world.act();
     }
     world.step();

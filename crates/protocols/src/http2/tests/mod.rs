@@ -224,7 +224,7 @@ fn hello(token: u32) -> Vec<SinkEvent> {
 #[test]
 fn the_preface_comes_first_and_requests_wait_for_settings() {
     let mut bench = HttpBench::silent(32);
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     assert!(bench.sent.starts_with(frame::PREFACE));
     let opening = frames(&bench.sent[frame::PREFACE.len()..]);
     assert_eq!(
@@ -235,7 +235,7 @@ fn the_preface_comes_first_and_requests_wait_for_settings() {
     let mut settings = Vec::new();
     frame::write_settings(&[(setting::MAX_CONCURRENT_STREAMS, 3)], &mut settings);
     bench.receive(&settings).expect("settings");
-    assert_eq!(bench.connection.places(), 3);
+    assert_eq!(bench.connection.free_slots(), 3);
     assert_eq!(bench.connection.stream_limit(), Some(3));
     let receipt = bench.take_sent();
     assert_eq!((receipt[0].kind, receipt[0].flags), (kind::SETTINGS, flag::ACK));
@@ -299,7 +299,7 @@ fn replies_come_in_any_order_and_free_their_places() {
     let mut bench = HttpBench::open(2, &[]);
     bench.start(10, &request("GET", "/", None));
     bench.start(11, &request("GET", "/", None));
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     let script = Script::default()
         .headers(3, 0, OK)
         .headers(1, 0, OK)
@@ -307,7 +307,7 @@ fn replies_come_in_any_order_and_free_their_places() {
         .data(1, 0, b"Hello, ")
         .data(1, flag::END_STREAM, b"World!");
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.connection.places(), 2);
+    assert_eq!(bench.connection.free_slots(), 2);
     let of = |wanted: u32| -> Vec<SinkEvent> {
         let told = bench.told.0.iter();
         told.filter(|told| {
@@ -509,7 +509,7 @@ fn a_broken_connection_is_told_as_such() {
         bench.start(1, &request("GET", "/", None));
         bench.sent.clear();
         bench.receive(&script.0).expect_err(name);
-        assert_eq!(bench.connection.places(), 0, "{name}");
+        assert_eq!(bench.connection.free_slots(), 0, "{name}");
         let last = bench.take_sent().pop().map(|frame| frame.kind);
         assert_eq!(last, Some(kind::GOAWAY), "{name}");
     }
@@ -629,7 +629,7 @@ fn reset_and_goaway_fail_their_streams() {
     bench.receive(&script.0).expect("frames");
     assert_eq!(bench.told.0[0], SinkEvent::Failed(1, Failure::Reset(2)));
     assert_eq!(bench.told.0[1], SinkEvent::Failed(4, Failure::Unprocessed));
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     assert!(!bench.connection.is_spent());
     bench
         .receive(&Script::default().headers(5, flag::END_STREAM, OK).0)
