@@ -25,7 +25,7 @@ pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
     ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, evaluate_formulas, excerpt,
 };
 pub use job::{
     Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,

@@ -385,10 +385,10 @@ pub(crate) mod tests {
             check(&job).map_err(|error| error.to_string())
         };
         for (connections, in_flight) in [(1, u32::MAX), (3, 2_000_000_000), (u32::MAX, u32::MAX)] {
-            let told = load(connections, in_flight).expect_err("too many");
+            let error = load(connections, in_flight).expect_err("too many");
             assert!(
-                told.contains("--in-flight") && told.contains("16777216"),
-                "{told}"
+                error.contains("--in-flight") && error.contains("16777216"),
+                "{error}"
             );
         }
         assert_eq!(load(1 << 12, 1 << 12), Ok(()));
@@ -412,7 +412,10 @@ pub(crate) mod tests {
             choose_transport(&auto(1, 1), none).expect("epoll"),
             TransportKind::Epoll
         );
-        let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
-        assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
+        let requested = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
+        assert!(
+            matches!(requested, Err(EngineError::NoIoUring(_))),
+            "{requested:?}"
+        );
     }
 }

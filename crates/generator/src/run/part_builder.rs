@@ -122,7 +122,7 @@ impl PartBuilder {
             sample: totals.sample.entries,
             answered,
         });
-        let noted = ThreadPart {
+        let part = ThreadPart {
             open_at_begin: measured.open_at_begin,
             most_open: totals.most_open,
             cpu_ns: measured.used.cpu_ns,
@@ -133,7 +133,7 @@ impl PartBuilder {
             connected_ns: measured.connected_ns,
             paused_ns: measured.paused_ns,
         };
-        self.part.threads.insert(thread, noted);
+        self.part.threads.insert(thread, part);
         self.noticed_ns = self.noticed_ns.max(measured.noticed);
         self.begun.resize(self.begun.len().max(network.begun.len()), 0);
         for (sum, begun) in self.begun.iter_mut().zip(network.begun) {

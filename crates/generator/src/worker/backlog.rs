@@ -285,8 +285,8 @@ mod tests {
             assert!(shares[thread].put(due(intended)).is_ok());
         }
         assert!(shares[1].put(due(9)).is_err(), "the capacity is three");
-        let taken = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
-        assert_eq!(taken.collect::<Vec<_>>(), [3, 5, 7]);
+        let arrivals = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
+        assert_eq!(arrivals.collect::<Vec<_>>(), [3, 5, 7]);
     }
 
     #[test]

@@ -171,18 +171,18 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = self.ledger.slots.get(number);
         let (operation, wants_headers) = (slot.operation, slot.wants_headers);
         let events = self.operations[usize::from(operation)].expectation.events();
-        let judged = match (&slot.live, events) {
+        let result = match (&slot.live, events) {
             (Some(live), Some(events)) => live.stream.judge(events),
             _ => Ok(()),
         };
-        let judged = judged.and_then(|()| {
+        let result = result.and_then(|()| {
             if wants_headers {
                 self.judge(number, None)
             } else {
                 Ok(())
             }
         });
-        if let Err(mismatch) = judged {
+        if let Err(mismatch) = result {
             self.show(operation, || mismatch);
             return Outcome::Unexpected;
         }
@@ -207,7 +207,7 @@ impl<P: Protocol> Sink<'_, P> {
             first_ns: first.saturating_sub(slot.intended),
             lasted_ns: slot.last_message.saturating_sub(first),
             events: slot.messages,
-            usage: live.stream.told().usage,
+            usage: live.stream.answer().usage,
             is_cut,
         };
         let epoch = slot.epoch;
@@ -218,7 +218,11 @@ impl<P: Protocol> Sink<'_, P> {
     fn note_error(&mut self, number: u32) {
         let slot = self.ledger.slots.get(number);
         let epoch = slot.epoch;
-        if slot.live.as_ref().is_some_and(|live| live.stream.told().is_error) {
+        if slot
+            .live
+            .as_ref()
+            .is_some_and(|live| live.stream.answer().is_error)
+        {
             self.ledger.recorder.error_in_answer(epoch);
         }
     }

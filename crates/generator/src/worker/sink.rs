@@ -81,7 +81,7 @@ impl<P: Protocol> Sink<'_, P> {
         expectation.push_json(&mut partial.json, piece, memory, |index, out| {
             values.append(index, out);
         });
-        if let Err(excess) = partial.charge(partial.json.held(), self.budget) {
+        if let Err(excess) = partial.charge(partial.json.buffered_bytes(), self.budget) {
             slot.check = BodyCheck::Excess(excess);
             partial.clear(self.budget);
         }
@@ -112,9 +112,9 @@ impl<P: Protocol> Sink<'_, P> {
             headers: &headers,
             body,
         };
-        let taken = self.captured.get(number as usize);
+        let captures = self.captured.get(number as usize);
         let values = self.parameters.values(slot.number);
-        let values = values.at_step(slot.step).with_captured(taken);
+        let values = values.at_step(slot.step).with_captured(captures);
         let memory = &mut self.memories[usize::from(slot.operation)];
         let value = |index: usize, out: &mut Vec<u8>| values.append(index, out);
         if slot.check == BodyCheck::Walk {
@@ -123,7 +123,7 @@ impl<P: Protocol> Sink<'_, P> {
             operation.expectation.judge_with(memory, &reply, value)?;
         }
         if let Some(bag) = self.captured.get_mut(number as usize) {
-            operation.expectation.give(memory, bag);
+            operation.expectation.pass_captures(memory, bag);
         }
         Ok(())
     }

@@ -355,7 +355,7 @@ impl Ledger {
             Resend::Unprocessed => slot.refusals += 1,
             Resend::Retry => {
                 slot.retried = true;
-                self.recorder.retried(slot.epoch);
+                self.recorder.record_retry(slot.epoch);
             }
         }
         slot.resend = Some(why);

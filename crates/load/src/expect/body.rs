@@ -209,11 +209,11 @@ fn judge_meaning(
     equal: impl FnOnce(&[u8], &[u8]) -> Result<(), Mismatch>,
 ) -> Result<(), Mismatch> {
     let wanted = memory.wanted.as_slice();
-    if (wanted == body && !body.is_empty()) || memory.equal.holds(place, wanted, body) {
+    if (wanted == body && !body.is_empty()) || memory.equal.contains(place, wanted, body) {
         return Ok(());
     }
     equal(wanted, body)?;
-    memory.equal.remember(place, wanted, body);
+    memory.equal.insert(place, wanted, body);
     Ok(())
 }
 

@@ -18,18 +18,18 @@ pub(super) struct JsonSchema(Arc<Schema>);
 impl JsonSchema {
     /// Compiles the schema, or takes it from the cache.
     pub(super) fn compile(schema: &Value) -> Result<Self, ExpectationError> {
-        let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, compiled)) = known.iter().find(|(one, _)| one == schema) {
+        let mut cache = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, compiled)) = cache.iter().find(|(one, _)| one == schema) {
             return Ok(Self(Arc::clone(compiled)));
         }
         let compiled = Schema::compile(schema).map_err(|error| ExpectationError::JsonSchema {
             reason: error.to_string(),
         })?;
         let compiled = Arc::new(compiled);
-        if known.len() == MOST {
-            known.clear();
+        if cache.len() == MOST {
+            cache.clear();
         }
-        known.push((schema.clone(), Arc::clone(&compiled)));
+        cache.push((schema.clone(), Arc::clone(&compiled)));
         Ok(Self(compiled))
     }
 

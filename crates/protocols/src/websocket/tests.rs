@@ -172,8 +172,8 @@ impl TestConnection {
 
     /// The reply to the handshake, with additional headers.
     fn switching(&self, more: &str) -> Vec<u8> {
-        let asked = String::from_utf8(self.out.clone()).expect("text");
-        let key = asked
+        let opening = String::from_utf8(self.out.clone()).expect("text");
+        let key = opening
             .lines()
             .find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
         let accept = derive_accept_key(key.expect("a key").as_bytes());
@@ -231,20 +231,20 @@ fn wrong(bytes: &[u8], reason: &str, code: u16) {
 
 fn wrong_within(requests: &[Request], limits: &Limits, bytes: &[u8], reason: &str, code: u16) {
     let (lines, result, sent) = judged(requests, limits, bytes);
-    let told = result.expect_err("a fault").to_string();
-    assert!(told.contains(reason), "{told}");
-    assert_eq!(lines.last(), Some(&format!("0 failed: {told}")));
+    let error = result.expect_err("a fault").to_string();
+    assert!(error.contains(reason), "{error}");
+    assert_eq!(lines.last(), Some(&format!("0 failed: {error}")));
     assert_eq!(sent.last(), Some(&(CLOSE, code.to_be_bytes().to_vec())));
 }
 
 #[test]
 fn the_handshake_asks_for_a_web_socket() {
-    let mut asked = request("TEXT", b"");
-    asked.headers = vec![Header {
+    let mut opening = request("TEXT", b"");
+    opening.headers = vec![Header {
         name: "Origin".into(),
         value: Template::literal("http://h"),
     }];
-    let bench = TestConnection::new(&asked, &Limits::default());
+    let bench = TestConnection::new(&opening, &Limits::default());
     let text = String::from_utf8(bench.out.clone()).expect("text");
     let (front, key) = text.split_once("Sec-WebSocket-Key: ").expect("a key");
     assert_eq!(
@@ -254,7 +254,7 @@ fn the_handshake_asks_for_a_web_socket() {
     );
     // Sixteen bytes in base64.
     assert_eq!((key.len(), &key[22..]), (28, "==\r\n\r\n"));
-    let other = TestConnection::new(&asked, &Limits::default());
+    let other = TestConnection::new(&opening, &Limits::default());
     assert_ne!(other.out, bench.out, "each connection has a key of its own");
 }
 
@@ -315,8 +315,8 @@ fn a_handshake_that_does_not_switch_is_told() {
     ];
     for (reply, reason) in cases {
         let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
-        let told = bench.receive(&reply).expect_err("no handshake").to_string();
-        assert!(told.contains(reason), "{told}");
+        let error = bench.receive(&reply).expect_err("no handshake").to_string();
+        assert!(error.contains(reason), "{error}");
         assert!(!bench.connection.is_ready());
     }
     for (more, reason) in [
@@ -325,19 +325,19 @@ fn a_handshake_that_does_not_switch_is_told() {
     ] {
         let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         let reply = bench.switching(more);
-        let told = bench.receive(&reply).expect_err("no handshake").to_string();
-        assert!(told.contains(reason), "{told}");
+        let error = bench.receive(&reply).expect_err("no handshake").to_string();
+        assert!(error.contains(reason), "{error}");
     }
 }
 
 #[test]
 fn a_subprotocol_may_be_chosen_of_those_that_were_offered() {
-    let mut asked = request("TEXT", b"");
-    asked.headers = vec![Header {
+    let mut opening = request("TEXT", b"");
+    opening.headers = vec![Header {
         name: "sec-websocket-protocol".into(),
         value: Template::literal("chat, soap"),
     }];
-    let mut bench = TestConnection::new(&asked, &Limits::default());
+    let mut bench = TestConnection::new(&opening, &Limits::default());
     let reply = bench.switching("Sec-WebSocket-Protocol: soap\r\n");
     assert_eq!(bench.receive(&reply), Ok(()));
 }

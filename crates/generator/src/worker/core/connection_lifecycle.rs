@@ -48,10 +48,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.since = now;
         let mut layer = match L::new(&self.layer_config) {
             Ok(layer) => layer,
-            Err(error) => return self.refused(number, error, now),
+            Err(error) => return self.handle_refusal(number, error, now),
         };
         if let Err(error) = layer.open(&mut self.output.wire) {
-            return self.refused(number, error, now);
+            return self.handle_refusal(number, error, now);
         }
         let protocol = P::new(&mut self.shared, self.settings.depth);
         let established = layer.is_established();
@@ -141,7 +141,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The service, or a proxy in front of it, rejected the connection.
-    pub(super) fn refused(
+    pub(super) fn handle_refusal(
         &mut self,
         number: u32,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -186,7 +186,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
                 let ended = format!("the server closed the connection{how} {during}");
-                return self.refused(number, ended, now);
+                return self.handle_refusal(number, ended, now);
             }
             State::Open | State::Draining => {}
             _ => return,

@@ -157,10 +157,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     None
                 };
                 if let Some(due) = left_over {
-                    self.lost(due, outcome, now);
+                    self.record_loss(due, outcome, now);
                 } else if at.is_loading && self.source.claim() {
                     let due = self.source.arrival(now, 0);
-                    self.lost(due, outcome, now);
+                    self.record_loss(due, outcome, now);
                 }
             }
             // While other connections are open, on this thread or another one, waiting requests can use them.
@@ -187,10 +187,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Drops all requests that wait for a connection.
     pub(super) fn lose_waiting(&mut self, outcome: Outcome, now: u64) {
         while let Some(due) = self.left_over.pop_front() {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
         }
         while let Some(due) = self.policy.take_waiting(&mut self.source) {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
         }
     }
 
@@ -200,12 +200,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         };
         while let Some(due) = self.left_over.pop_front_if(|due| due.intended <= limit) {
-            self.lost(due, Outcome::Timeout, now);
+            self.record_loss(due, Outcome::Timeout, now);
         }
         while let Policy::Open(open) = &mut self.policy
             && let Some(due) = open.take_due_by(limit, &mut self.source)
         {
-            self.lost(due, Outcome::Timeout, now);
+            self.record_loss(due, Outcome::Timeout, now);
         }
     }
 
@@ -217,8 +217,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn user_too_late(&mut self, number: u32, due: DueRequest, now: u64) {
         if let Policy::Users(users) = &mut self.policy {
             let (left, intended) = users.abandon(number, now);
-            let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
-            self.visit_lost((left + 1 - count, intended), Outcome::Timeout, now);
+            let count = self.record_losses(left + 1, due, Outcome::Timeout, now);
+            self.record_lost_visit((left + 1 - count, intended), Outcome::Timeout, now);
         }
         self.end(number, Reason::Left, now);
     }
@@ -229,30 +229,30 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let Policy::Users(users) = &mut self.policy else {
             return;
         };
-        let (mut left, intended, next) = users.refused(number, at);
+        let (mut left, intended, next) = users.remove_refused(number, at);
         if let Some(due) = next {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
             left -= 1;
         }
-        self.visit_lost((left, intended), outcome, now);
+        self.record_lost_visit((left, intended), outcome, now);
     }
 
     /// Records `left` requests of a user that are never sent.
-    pub(super) fn visit_lost(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
+    pub(super) fn record_lost_visit(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
         while left > 0 {
             let due = self.source.arrival(intended, 0);
-            left -= self.lost_up_to(left, due, outcome, now);
+            left -= self.record_losses(left, due, outcome, now);
         }
     }
 
     /// Records a request that was due and is not sent, or not sent again; the only place that does. With the first
     /// request of an arrival, all further ones are lost.
-    pub(super) fn lost(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
-        self.lost_up_to(u32::MAX, due, outcome, now);
+    pub(super) fn record_loss(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
+        self.record_losses(u32::MAX, due, outcome, now);
     }
 
     /// The same for at most `most` requests; returns their number.
-    fn lost_up_to(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
+    fn record_losses(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
         if let Some(resend_state) = due.resend_state {
             let outcome = if outcome == Outcome::Dropped {
@@ -260,7 +260,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             } else {
                 outcome
             };
-            recorder.lost(
+            recorder.record_loss(
                 (due.operation, due.intended),
                 Some(resend_state.epoch),
                 outcome,
@@ -269,12 +269,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return 1;
         }
         let mut count = 1;
-        recorder.lost((due.operation, due.intended), None, outcome, now);
+        recorder.record_loss((due.operation, due.intended), None, outcome, now);
         while due.step == 0
             && count < most
             && let Some(operation) = self.source.step(count as u16)
         {
-            recorder.lost((operation, due.intended), None, outcome, now);
+            recorder.record_loss((operation, due.intended), None, outcome, now);
             count += 1;
         }
         count

@@ -294,10 +294,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         while let Some(pacer) = self.policy.pacer()
             && let Some((intended, waits)) = pacer.advance(now)
         {
-            self.ledger.recorder.arrived(intended);
+            self.ledger.recorder.record_arrival(intended);
             if !waits {
                 let due = self.source.arrival(intended, 0);
-                self.lost(due, Outcome::Dropped, now);
+                self.record_loss(due, Outcome::Dropped, now);
             }
         }
     }
@@ -309,7 +309,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             match users.admit() {
                 None => return,
                 Some((_, Some(number))) => self.request_connection(number),
-                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::Dropped, now),
+                Some((arrived, None)) => self.record_lost_visit((requests, arrived), Outcome::Dropped, now),
             }
         }
     }

@@ -21,10 +21,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let settings = &self.settings;
         let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
         if due.starts_arrival {
-            self.ledger.recorder.started();
+            self.ledger.recorder.record_start();
         }
         let resend = due.resend_state.unwrap_or_else(|| ResendState {
-            epoch: self.ledger.recorder.sent(due.operation, due.intended),
+            epoch: self.ledger.recorder.record_sent(due.operation, due.intended),
             refusals: 0,
             retried: false,
         });
@@ -169,7 +169,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         ) {
             self.end(number, Reason::Lost, now);
         } else {
-            self.refused(number, error, now);
+            self.handle_refusal(number, error, now);
         }
     }
 
@@ -230,7 +230,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         };
         // Notify the peer of the error; if that fails, the original error still counts.
         let _ = self.seal_and_send(number);
-        self.refused(number, error, now);
+        self.handle_refusal(number, error, now);
     }
 
     /// Ends a connection that receives nothing more, after its received replies are handled.
@@ -368,7 +368,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             && let Some(left) = open.pass_on(&mut self.source)
         {
             if let Err(due) = left {
-                self.lost(due, Outcome::Dropped, now);
+                self.record_loss(due, Outcome::Dropped, now);
             }
         }
     }

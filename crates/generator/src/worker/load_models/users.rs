@@ -130,7 +130,7 @@ impl Users {
     /// A user without a connection leaves. Returns the number of remaining requests, when the next one is due, and
     /// the request itself if it is known. If the user pauses, the next one counts as due now. If the load is over, no
     /// other request follows one that is sent again.
-    pub(in crate::worker) fn refused(
+    pub(in crate::worker) fn remove_refused(
         &mut self,
         connection: u32,
         at: DecisionTime,

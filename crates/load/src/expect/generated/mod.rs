@@ -5,7 +5,7 @@ mod list;
 mod uploaded;
 
 pub(super) use formula::Formula;
-pub use formula::work_out;
+pub use formula::evaluate_formulas;
 pub(super) use list::CompiledList;
 pub use list::List;
 pub(super) use uploaded::Upload;

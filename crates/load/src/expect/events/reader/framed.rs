@@ -8,7 +8,7 @@ pub struct LengthPrefixedReader {
     longest: u64,
     keeps: bool,
     length: u64,
-    held: Vec<u8>,
+    allocated: Vec<u8>,
 }
 
 impl LengthPrefixedReader {
@@ -17,7 +17,7 @@ impl LengthPrefixedReader {
             longest,
             keeps,
             length: 0,
-            held: Vec::new(),
+            allocated: Vec::new(),
         }
     }
 
@@ -26,8 +26,8 @@ impl LengthPrefixedReader {
         self.clear();
     }
 
-    pub(super) const fn held(&self) -> usize {
-        self.held.capacity()
+    pub(super) const fn allocated(&self) -> usize {
+        self.allocated.capacity()
     }
 
     /// Takes the next piece of the message.
@@ -37,7 +37,7 @@ impl LengthPrefixedReader {
             return Err(EventFault::TooLong);
         }
         if self.keeps {
-            self.held.extend_from_slice(piece);
+            self.allocated.extend_from_slice(piece);
         }
         Ok(())
     }
@@ -46,7 +46,7 @@ impl LengthPrefixedReader {
     pub(super) fn complete(&mut self, each: impl FnOnce(&Message<'_>)) {
         each(&Message {
             name: UNNAMED,
-            data: &self.held,
+            data: &self.allocated,
             id: None,
         });
         self.clear();
@@ -54,7 +54,7 @@ impl LengthPrefixedReader {
 
     fn clear(&mut self) {
         self.length = 0;
-        self.held.clear();
-        self.held.shrink_to(KEPT);
+        self.allocated.clear();
+        self.allocated.shrink_to(KEPT);
     }
 }

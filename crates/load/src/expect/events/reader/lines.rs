@@ -25,7 +25,7 @@ impl JsonLinesReader {
         self.begun.clear();
     }
 
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn allocated(&self) -> usize {
         self.begun.capacity()
     }
 

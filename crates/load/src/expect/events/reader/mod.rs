@@ -113,11 +113,11 @@ impl Reader {
     }
 
     /// Allocated memory, bytes.
-    pub const fn held(&self) -> usize {
+    pub const fn allocated(&self) -> usize {
         match self {
-            Self::Sse(sse) => sse.held(),
-            Self::Lines(lines) => lines.held(),
-            Self::Messages(framed) => framed.held(),
+            Self::Sse(sse) => sse.allocated(),
+            Self::Lines(lines) => lines.allocated(),
+            Self::Messages(framed) => framed.allocated(),
         }
     }
 }

@@ -99,7 +99,7 @@ impl Sse {
         self.retry
     }
 
-    pub(in crate::expect::events) const fn held(&self) -> usize {
+    pub(in crate::expect::events) const fn allocated(&self) -> usize {
         self.data.capacity() + self.event.capacity() + self.id.capacity() + self.coming_id.capacity()
     }
 
