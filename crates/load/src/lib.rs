@@ -15,11 +15,10 @@ mod load_model;
 mod load_text;
 mod objective;
 mod partition;
-mod rate;
 mod request;
 mod workload;
 
-pub use arrival::{Arrival, ArrivalStage, Profile, Schedule, Spacing};
+pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
 pub use bytes::Bytes;
 pub use expect::events;
 pub use expect::{
@@ -35,7 +34,6 @@ pub use load_model::{Growth, Load};
 pub use load_text::{DurationText, LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
-pub use rate::{Rate, RateError};
 pub use request::grpc;
 pub use request::{Body, GeneratedBody, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};

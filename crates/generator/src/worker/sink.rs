@@ -1,6 +1,6 @@
 //! Receives replies from a protocol, judges them, and records the outcome of each request.
 
-use super::sample::Sample;
+use super::channels::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
 use crate::partial_reply::{Budget, PartialReply, SHOWN};
 use crate::recorder::{Epoch, StreamEnd};

@@ -12,7 +12,6 @@ mod html;
 mod json;
 mod json_rules;
 mod protobuf;
-mod schema;
 mod series;
 mod template_state;
 #[cfg(test)]

@@ -11,16 +11,15 @@ pub(crate) mod handshake;
 mod prepare;
 pub(crate) mod reader;
 mod rooms;
-mod shared;
 mod utf8;
 
 pub use prepare::WebSocketMessage;
-pub use shared::WebSocketSettings;
 
 use crate::protocol::{
     Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, RoomMembership,
     Token, Version,
 };
+use crate::request_values::mix;
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
 use prony_load::events::LONGEST_EVENT;
@@ -399,6 +398,41 @@ impl Protocol for WebSocket {
     #[inline]
     fn is_spent(&self) -> bool {
         self.spent
+    }
+}
+
+/// State that the WebSocket connections of one worker share.
+#[derive(Debug)]
+pub struct WebSocketSettings {
+    /// Maximum length of a received message, bytes.
+    longest: u64,
+    /// State of the random number generator for masking keys.
+    random: u64,
+    /// Number of messages that the service sends on its own on a new connection, once that is known.
+    greetings: Option<u32>,
+    /// Present if connections are members of rooms.
+    rooms: Option<Rooms>,
+}
+
+impl WebSocketSettings {
+    fn new(longest: u64) -> Self {
+        Self {
+            longest,
+            random: rand::random(),
+            greetings: None,
+            rooms: None,
+        }
+    }
+
+    /// 64 random bits. Masks keep proxies from mistaking what a script in a browser has written for HTTP. A load has no
+    /// such content, so a fast generator with a random seed is enough.
+    const fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.random)
+    }
+
+    const fn key(&mut self) -> [u8; 4] {
+        (self.random() as u32).to_ne_bytes()
     }
 }
 

@@ -16,7 +16,6 @@ macro_rules! sink {
     };
 }
 
-mod captures;
 mod connection;
 mod connection_lifecycle;
 mod ending;
@@ -31,25 +30,23 @@ mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
-use self::captures::SequenceCaptures;
 use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
 use super::backlog::{Backlog, Share};
-use super::channels::{Pool, Totals};
+use super::channels::{Pool, Sample, Totals};
 use super::load_models::{DecisionTime, Policy};
-use super::sample::Sample;
 use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
 use crate::recorder::Recorder;
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Load, Memory, Partition};
+use prony_load::{CapturedValues, Job, Load, Memory, Partition};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_protocols::request_values::Parameters;
 use prony_records::{Outcome, Phase};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A worker without its sockets.
@@ -343,5 +340,50 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         // Arrivals of another thread may still be passed to this one.
         let is_dry = is_dry && self.policy.shared().is_none_or(Share::all_dry);
         (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
+    }
+}
+
+/// The values of each slot's sequence. Empty if no sequence captures anything.
+#[derive(Debug, Default)]
+struct SequenceCaptures {
+    values: Vec<CapturedValues>,
+    /// The values of sequences without a slot, by their number.
+    waiting: HashMap<u64, CapturedValues>,
+}
+
+impl SequenceCaptures {
+    fn new(slots: usize) -> Self {
+        Self {
+            values: vec![CapturedValues::default(); slots],
+            waiting: HashMap::new(),
+        }
+    }
+
+    /// A sequence starts in a slot.
+    fn begin(&mut self, slot: u32) {
+        if let Some(captured) = self.values.get_mut(slot as usize) {
+            captured.clear();
+        }
+    }
+
+    /// Swaps the sequences of two slots.
+    fn swap(&mut self, one: u32, other: u32) {
+        if !self.values.is_empty() {
+            self.values.swap(one as usize, other as usize);
+        }
+    }
+
+    /// Stores the values of a slot's sequence until another slot continues it.
+    fn leave(&mut self, slot: u32, number: u64) {
+        if let Some(captured) = self.values.get_mut(slot as usize) {
+            self.waiting.insert(number, std::mem::take(captured));
+        }
+    }
+
+    /// Moves the stored values of a sequence into the slot that continues it.
+    fn fetch(&mut self, slot: u32, number: u64) {
+        if let Some(captured) = self.waiting.remove(&number) {
+            self.values[slot as usize] = captured;
+        }
     }
 }

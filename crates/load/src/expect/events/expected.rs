@@ -1,7 +1,7 @@
 //! A stream whose messages are all known, judged message by message.
 
 use super::exact_stream::{Data, ExactStream, MessageRule};
-use super::message::Message;
+use super::reader::Message;
 use crate::expect::generated::Formula;
 use crate::expect::{ExpectationError, Mismatch, excerpt, json, protobuf};
 use crate::{Bytes, Part, Template};

@@ -1,6 +1,6 @@
 //! Rules for single messages.
 
-use super::message::Message;
+use super::reader::Message;
 use crate::expect::{ExpectationError, regular_expression};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
