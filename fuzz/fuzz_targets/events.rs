@@ -28,7 +28,7 @@ fn read<'a>(
     for piece in pieces {
         result = result.and_then(|()| reader.read(piece, &mut each));
         // Four kinds of values of an event, each in a buffer that may have grown to twice its need.
-        assert!(reader.held() as u64 <= 8 * longest + 4 * 16 * 1024);
+        assert!(reader.allocated() as u64 <= 8 * longest + 4 * 16 * 1024);
     }
     let result = result.and_then(|()| reader.end(&mut each));
     (found, result)
@@ -77,7 +77,7 @@ fuzz_target!(|data: &[u8]| {
         let mut pieces = stream.chunks(size);
         let read = pieces.try_for_each(|piece| answer.read_chat(&compiled, piece, || count += 1));
         let end = read.and_then(|()| answer.end_chat());
-        (count, end.is_ok(), *answer.told())
+        (count, end.is_ok(), *answer.answer())
     };
     assert_eq!(answered(1), answered(stream.len().max(1)));
 });

@@ -226,7 +226,7 @@ impl<'a> CaseClient<'a> {
         };
         let request = self.client()?.prepare(&exchange.request, framing)?;
         let parameters = Parameters::new(&[], 0);
-        let values = parameters.values(0).with_taken(Some(options.captured));
+        let values = parameters.values(0).with_captured(Some(options.captured));
         Ok(connection.start(&request, values))
     }
 

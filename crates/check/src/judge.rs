@@ -86,7 +86,7 @@ pub(super) fn judge(
         return Err(CompiledExpectation::no_stream(&judged));
     }
     judge_events(&expect, exchange, reply, captured)?;
-    expect.give(&memory, captured);
+    expect.pass_captures(&memory, captured);
     Ok(())
 }
 

@@ -152,10 +152,10 @@ mod tests {
         let mut pacer = pacer(1000.0, 10);
         pacer.begin(5_000_000, 100_000_000, u64::MAX);
         assert!(all(&mut pacer, 8_000_000).iter().all(|(_, waits)| *waits));
-        let taken: Vec<(u64, u64)> = std::iter::from_fn(|| pacer.take()).collect();
+        let arrivals: Vec<(u64, u64)> = std::iter::from_fn(|| pacer.take()).collect();
         let late = [3_000_000, 2_000_000, 1_000_000, 0];
         let due = [5_000_000, 6_000_000, 7_000_000, 8_000_000];
-        assert_eq!(taken, std::iter::zip(due, late).collect::<Vec<_>>());
+        assert_eq!(arrivals, std::iter::zip(due, late).collect::<Vec<_>>());
         assert_eq!(pacer.next_due(), 9_000_000);
     }
 
@@ -177,8 +177,8 @@ mod tests {
         all(&mut pacer, 30_000_000);
         pacer.begin(10_000_000, 20_000_000, u64::MAX);
         all(&mut pacer, 30_000_000);
-        let taken: Vec<u64> = std::iter::from_fn(|| pacer.take()).map(|(due, _)| due).collect();
-        assert_eq!(taken, (0..20).map(|k| k * 1_000_000).collect::<Vec<u64>>());
+        let arrivals: Vec<u64> = std::iter::from_fn(|| pacer.take()).map(|(due, _)| due).collect();
+        assert_eq!(arrivals, (0..20).map(|k| k * 1_000_000).collect::<Vec<u64>>());
     }
 
     #[test]

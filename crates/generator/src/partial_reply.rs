@@ -28,7 +28,7 @@ impl PartialReply {
     /// Forgets the last reply. Memory beyond a fair share is returned to the budget.
     pub(crate) fn clear(&mut self, budget: &Budget) {
         if self.charged > budget.share {
-            budget.give_back(std::mem::take(&mut self.charged));
+            budget.release(std::mem::take(&mut self.charged));
             self.body = Vec::new();
             self.json = JsonWalk::default();
         }
@@ -104,10 +104,10 @@ pub(crate) struct Budget {
 
 impl Budget {
     /// The budget of a load with this number of request slots.
-    pub(crate) fn of(places: usize) -> Self {
+    pub(crate) fn of(slots: usize) -> Self {
         Self {
             left: AtomicUsize::new(MOST_TOGETHER),
-            share: (MOST_TOGETHER / 2 / places.max(1)).min(LONGEST),
+            share: (MOST_TOGETHER / 2 / slots.max(1)).min(LONGEST),
         }
     }
 
@@ -118,7 +118,7 @@ impl Budget {
             .is_ok()
     }
 
-    fn give_back(&self, bytes: usize) {
+    fn release(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }
 }
@@ -171,13 +171,16 @@ mod tests {
         let budget = budget(1 << 20, 1 << 10);
         let mut all: Vec<PartialReply> = (0..256).map(|_| PartialReply::default()).collect();
         let piece = vec![0; 20 << 10];
-        let results: Vec<_> = all.iter_mut().map(|kept| kept.add(&piece, &budget)).collect();
+        let results: Vec<_> = all
+            .iter_mut()
+            .map(|partial| partial.add(&piece, &budget))
+            .collect();
         assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 51);
         assert!(results[51..].iter().all(|result| *result == Err(BodyLimit::Load)));
-        let held = |all: &[PartialReply]| all.iter().map(|kept| kept.body.capacity()).sum::<usize>();
+        let held = |all: &[PartialReply]| all.iter().map(|partial| partial.body.capacity()).sum::<usize>();
         assert!(held(&all) <= 1 << 20);
-        for kept in &mut all {
-            kept.clear(&budget);
+        for partial in &mut all {
+            partial.clear(&budget);
         }
         assert_eq!(held(&all), 0);
         assert_eq!(all[255].add(&piece, &budget), Ok(()));
@@ -186,22 +189,22 @@ mod tests {
     #[test]
     fn a_usual_body_keeps_its_memory_for_the_next_one() {
         let budget = budget(1 << 20, 1 << 18);
-        let mut kept = PartialReply::default();
+        let mut partial = PartialReply::default();
         for _ in 0..1_000 {
-            kept.add_begin(&[0; 100]);
-            kept.add(&[1; 6_000], &budget).expect("room");
-            kept.add(&[2; 6_000], &budget).expect("room");
-            kept.clear(&budget);
+            partial.add_begin(&[0; 100]);
+            partial.add(&[1; 6_000], &budget).expect("room");
+            partial.add(&[2; 6_000], &budget).expect("room");
+            partial.clear(&budget);
         }
-        assert_eq!(kept.body.capacity(), kept.charged);
-        assert_eq!(budget.left.load(Ordering::Relaxed), (1 << 20) - kept.charged);
+        assert_eq!(partial.body.capacity(), partial.charged);
+        assert_eq!(budget.left.load(Ordering::Relaxed), (1 << 20) - partial.charged);
     }
 
     #[test]
     fn a_body_has_a_limit_of_its_own() {
         let budget = budget(usize::MAX, 0);
-        let mut kept = PartialReply::default();
-        assert_eq!(kept.add(&vec![0; LONGEST], &budget), Ok(()));
-        assert_eq!(kept.add(&[0], &budget), Err(BodyLimit::Body));
+        let mut partial = PartialReply::default();
+        assert_eq!(partial.add(&vec![0; LONGEST], &budget), Ok(()));
+        assert_eq!(partial.add(&[0], &budget), Err(BodyLimit::Body));
     }
 }

@@ -57,7 +57,7 @@ pub(crate) struct PreparedWorkload<P: Protocol> {
     /// Whether replies are streams.
     pub(crate) streams: bool,
     /// The memory for bodies that are kept for judging.
-    pub(crate) kept: Budget,
+    pub(crate) budget: Budget,
 }
 
 /// How the next operation is chosen.
@@ -102,13 +102,13 @@ impl<P: Protocol> PreparedWorkload<P> {
                 .iter()
                 .any(|operation| !operation.expect.take.is_empty()),
             order: Arc::new(order(&job.workload.order)),
-            kept: Budget::of(places(job)),
+            budget: Budget::of(slot_count(job)),
         })
     }
 }
 
 /// Most requests that this process may have in flight.
-fn places(job: &Job) -> usize {
+fn slot_count(job: &Job) -> usize {
     let depth = match job.load {
         Load::Closed { in_flight, .. } | Load::Open { in_flight, .. } => in_flight,
         Load::Users { .. } => 1,

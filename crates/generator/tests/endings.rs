@@ -101,12 +101,12 @@ fn requests_that_idle_connections_lose_are_retried(transport: TransportChoice) {
     assert_all_valid(&recording);
     // Ten connections have four replies each; the last one has no fifth request.
     assert_eq!(recording.connections.retried, 9);
-    let told = recording
+    let reported = recording
         .warnings
         .iter()
         .find(|warning| warning.kind == WarningKind::Retried);
     assert!(
-        told.is_some_and(|warning| warning.text.contains("9 requests")),
+        reported.is_some_and(|warning| warning.text.contains("9 requests")),
         "{:?}",
         recording.warnings
     );

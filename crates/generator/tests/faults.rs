@@ -96,8 +96,11 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     assert!(recording.outcomes.timeout >= 8, "{:?}", recording.outcomes);
     assert_eq!(recording.outcomes.timeout, recording.requests.offered);
     assert_eq!(recording.valid_time_ns, None);
-    let told = recording.response_time_ns.expect("requests were due");
-    assert_eq!((told.min, told.p50, told.max), (Unbounded, Unbounded, Unbounded));
+    let measured = recording.response_time_ns.expect("requests were due");
+    assert_eq!(
+        (measured.min, measured.p50, measured.max),
+        (Unbounded, Unbounded, Unbounded)
+    );
 }
 
 fn a_reply_that_stops_in_the_middle_is_a_timeout(transport: TransportChoice) {

@@ -176,8 +176,8 @@ fn goaway_in_the_middle() {
 #[test]
 fn after_goaway_others_do_not_wait_for_the_last_stream() {
     let begun = Arc::new(AtomicU64::new(0));
-    let (tell, told) = mpsc::channel();
-    let (tell, told) = (Mutex::new(tell), Mutex::new(told));
+    let (tell, reported) = mpsc::channel();
+    let (tell, reported) = (Mutex::new(tell), Mutex::new(reported));
     let counted = Arc::clone(&begun);
     let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
@@ -197,7 +197,7 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
         if peer.answer(last, HELLO).is_none() || peer.go_away(last).is_none() {
             return;
         }
-        let answered = told.lock().expect("no panic").recv_timeout(PATIENCE);
+        let answered = reported.lock().expect("no panic").recv_timeout(PATIENCE);
         assert!(answered.is_ok(), "no request used another connection");
         if peer.answer(slow, HELLO).is_some() {
             peer.linger();
@@ -566,12 +566,12 @@ fn fewer_streams_than_asked_for_are_told() {
         );
         on_each_transport(&load, |recording| {
             assert_all_valid(recording);
-            let told: Vec<_> = recording
+            let reported: Vec<_> = recording
                 .warnings
                 .iter()
                 .filter(|warning| warning.kind == WarningKind::StreamsLimited)
                 .collect();
-            assert_eq!(told.len(), usize::from(limited), "{:?}", recording.warnings);
+            assert_eq!(reported.len(), usize::from(limited), "{:?}", recording.warnings);
             if limited {
                 assert!(warns_of(
                     recording,

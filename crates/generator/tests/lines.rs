@@ -67,7 +67,7 @@ fn note(work: impl FnOnce(&mut Memory)) {
     NOTING.set(false);
 }
 
-fn taken(pointer: *mut u8, size: usize) {
+fn count_allocation(pointer: *mut u8, size: usize) {
     let Some(worker) = worker() else { return };
     note(|memory| {
         BLOCKS[worker].fetch_add(1, Ordering::Relaxed);
@@ -99,7 +99,7 @@ unsafe impl GlobalAlloc for RecordingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller upholds the contract.
         let pointer = unsafe { System.alloc(layout) };
-        taken(pointer, layout.size());
+        count_allocation(pointer, layout.size());
         pointer
     }
 

@@ -185,13 +185,13 @@ fn what_is_left_when_the_drain_ends_has_an_outcome(transport: TransportChoice) {
         recording.outcomes
     );
     // None had timed out: each is known to take longer than its age, which is at least the length of the drain.
-    let told = recording.response_time_ns.expect("requests were due");
-    let Quantile::AtLeast(shortest) = told.min else {
-        panic!("{told:?}");
+    let measured = recording.response_time_ns.expect("requests were due");
+    let Quantile::AtLeast(shortest) = measured.min else {
+        panic!("{measured:?}");
     };
     assert!(
-        shortest >= 100 * MS && matches!(told.max, Quantile::AtLeast(ns) if ns >= 395 * MS),
-        "{told:?}"
+        shortest >= 100 * MS && matches!(measured.max, Quantile::AtLeast(ns) if ns >= 395 * MS),
+        "{measured:?}"
     );
 }
 

@@ -45,7 +45,7 @@ struct Member {
 #[derive(Default)]
 struct Room {
     members: Vec<Arc<Mutex<Member>>>,
-    said: u64,
+    send_operation: u64,
 }
 
 /// Rooms by their paths. A sender holds the lock until all members have the message.
@@ -118,7 +118,7 @@ fn attend(stream: TcpStream, shared: bool, house: &RoomsByPath, gives: &FramesFn
 }
 
 fn say(room: &mut Room, message: &Message, greets: bool, gives: &FramesFn) {
-    room.said += u64::from(!greets);
+    room.send_operation += u64::from(!greets);
     let mut cut = Vec::new();
     for (seat, one) in room.members.iter().enumerate() {
         let mut member = one.lock().expect("no panic");
@@ -126,7 +126,7 @@ fn say(room: &mut Room, message: &Message, greets: bool, gives: &FramesFn) {
         let frames = if greets {
             vec![message.clone()]
         } else {
-            gives(room.said, seat, message, held)
+            gives(room.send_operation, seat, message, held)
         };
         for message in frames {
             if message.is_close() {
@@ -147,7 +147,7 @@ fn right(_: u64, _: usize, message: &Message, _: &mut Vec<Message>) -> Vec<Messa
     vec![message.clone()]
 }
 
-fn said(kind: &str, message: Template) -> Operation {
+fn send_operation(kind: &str, message: Template) -> Operation {
     Operation {
         name: "say".into(),
         request: Request {
@@ -174,7 +174,7 @@ fn texts(
     let mut job = job(setting.server.address, transport);
     job.protocol = Protocol::WebSocket;
     let text = Template(vec![Part::Literal("\u{20ac} ".into()), Part::Value(0)]);
-    job.workload = Workload::of(said("TEXT", text));
+    job.workload = Workload::of(send_operation("TEXT", text));
     let counter = |name: &str| Parameter {
         name: name.into(),
         source: Source::Counter { start: 7 },
@@ -219,10 +219,10 @@ fn messages(recording: &Recording) -> (prony_records::Messages, Rooms) {
 /// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
     let mut warnings = recording.warnings.iter();
-    let told = warnings
+    let reported = warnings
         .find(|one| one.kind == WarningKind::ProtocolError && one.text.contains("violated the protocol"));
     assert!(
-        told.is_some_and(|warning| warning.text.contains(reason)),
+        reported.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",
         recording.warnings
     );
@@ -267,8 +267,8 @@ fn threads_have_rooms_of_their_own(transport: TransportChoice) {
     job.threads = 2;
     all_valid(&run(&job));
     job.threads = 4;
-    let told = fails(&job).to_string();
-    assert!(told.contains("4 threads for 3 rooms"), "{told}");
+    let reported = fails(&job).to_string();
+    assert!(reported.contains("4 threads for 3 rooms"), "{reported}");
 }
 
 fn an_open_load_says_at_its_rate(transport: TransportChoice) {
@@ -291,7 +291,7 @@ fn large_binary_messages_come_to_all(transport: TransportChoice) {
     let setting = rooms(false, right);
     let mut job = texts(&setting, transport, (2, 3), 1);
     let large = Template(vec![Part::Literal(vec![7_u8; 200_000].into()), Part::Value(0)]);
-    job.workload.operations = vec![said("BINARY", large)];
+    job.workload.operations = vec![send_operation("BINARY", large)];
     let recording = run(&counted(job, 24));
     let rooms = all_valid(&recording);
     assert_eq!(rooms.reached, 72);
@@ -350,8 +350,8 @@ fn another_order_for_one_is_wrong(transport: TransportChoice) {
         "{messages:?}"
     );
     assert!(recording.outcomes.unexpected >= 140, "{:?}", recording.outcomes);
-    let told = &recording.unexpected_replies[0];
-    assert!(told.got.contains("out of order"), "{told:?}");
+    let reported = &recording.unexpected_replies[0];
+    assert!(reported.got.contains("out of order"), "{reported:?}");
     assert!(rooms.reached <= rooms.expected);
 }
 
@@ -391,8 +391,8 @@ fn a_message_of_another_kind_is_wrong(transport: TransportChoice) {
     });
     let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 100));
     assert_eq!(recording.outcomes.unexpected, 100);
-    let told = &recording.unexpected_replies[0];
-    assert!(told.got.contains("a binary one was received"), "{told:?}");
+    let reported = &recording.unexpected_replies[0];
+    assert!(reported.got.contains("a binary one was received"), "{reported:?}");
 }
 
 /// The others still receive each other's messages, and the member that reconnects is a member again.
@@ -425,8 +425,8 @@ fn who_does_not_hear_itself_is_no_member(transport: TransportChoice) {
     };
     let mut job = texts(&setting, transport, (1, 2), 1);
     job.timeout_ns = 300 * MS;
-    let told = fails(&job).to_string();
-    assert!(told.contains("timeout"), "{told}");
+    let reported = fails(&job).to_string();
+    assert!(reported.contains("timeout"), "{reported}");
 }
 
 fn a_message_that_comes_to_nobody_is_a_timeout(transport: TransportChoice) {

@@ -59,7 +59,7 @@ fn serving(
 
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-fn gone() -> std::io::Error {
+fn connection_reset() -> std::io::Error {
     std::io::Error::other("the connection is to end")
 }
 
@@ -421,7 +421,7 @@ fn a_thousand_streams_at_once(transport: TransportChoice) {
         writer.write_all(chunk(&event(Some(1), "tick", "x")).as_bytes())?;
         // Until the client disconnects.
         let _ = writer.read(&mut [0]);
-        Err(gone())
+        Err(connection_reset())
     });
     let events = Events {
         for_ns: Some(300 * MS),
@@ -475,7 +475,7 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
     let until_close = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n";
     let server = serving(until_close, |writer| {
         writer.write_all(b"data: whole\n\ndata: half")?;
-        Err(gone())
+        Err(connection_reset())
     });
     let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
     all_wrong(&recording, "in the middle of an event");
@@ -484,7 +484,7 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
 fn a_connection_that_closes_in_the_middle_is_a_reset(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| {
         writer.write_all(chunk("data: whole\n\ndata: half").as_bytes())?;
-        Err(gone())
+        Err(connection_reset())
     });
     let recording = run(&counted(streaming(&server, transport, until(5)), 10));
     assert_eq!(recording.outcomes.reset, 10, "{:?}", recording.outcomes);
@@ -572,7 +572,7 @@ fn silence_is_a_timeout(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| {
         writer.write_all(chunk("data: whole\n\n").as_bytes())?;
         let _ = writer.read(&mut [0]);
-        Err(gone())
+        Err(connection_reset())
     });
     let mut job = counted(streaming(&server, transport, until(5)), 4);
     job.timeout_ns = 100 * MS;
@@ -605,11 +605,12 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         job.target.connect.connect_timeout_ns = Some(10_000 * MS);
         let recording = run(&job);
         assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
-        let told: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();
+        let reported: Vec<String> = recording.warnings.iter().map(Warning::whole).collect();
         assert!(
-            told.iter()
+            reported
+                .iter()
                 .any(|text| text.contains("--events") && text.contains("--for") && text.contains("hello")),
-            "{told:?}"
+            "{reported:?}"
         );
     }
 }

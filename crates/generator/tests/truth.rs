@@ -105,32 +105,32 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
     if spacing == Spacing::Even {
         assert_eq!(recording.requests.offered, 10_000);
     }
-    let told = recording.valid_time_ns.expect("replies");
+    let measured = recording.valid_time_ns.expect("replies");
     // In 5 s, the server freezes five times for 200 ms, whenever the measurement begins. With Poisson arrivals, the
     // number of requests in that time varies: four standard deviations are 7 % of the share of 20 %.
     let slack = if spacing == Spacing::Even { 0.99 } else { 0.9 };
-    for (name, told, truth_ms) in [
-        ("p90", told.p90, 100),
-        ("p99", told.p99, 190),
-        ("p99.9", told.p99_9, 199),
+    for (name, measured, truth_ms) in [
+        ("p90", measured.p90, 100),
+        ("p99", measured.p99, 190),
+        ("p99.9", measured.p99_9, 199),
     ] {
         let truth = (truth_ms * MS) as f64;
         println!(
             "{name}: reported {:.2} ms, truth {truth_ms} ms",
-            told as f64 / 1e6
+            measured as f64 / 1e6
         );
         assert!(
-            told as f64 >= truth * slack,
-            "{name} is {told} ns: time in which the server was frozen is missing"
+            measured as f64 >= truth * slack,
+            "{name} is {measured} ns: time in which the server was frozen is missing"
         );
         assert!(
-            (told as f64) < truth + 1e9,
-            "{name} is {told} ns: more than the server can have taken"
+            (measured as f64) < truth + 1e9,
+            "{name} is {measured} ns: more than the server can have taken"
         );
     }
     let service = recording.service_time_ns.expect("replies");
     assert!(
-        service.p90 < told.p90,
+        service.p90 < measured.p90,
         "fifty connections cannot all wait: most of the wait is before the send"
     );
 }

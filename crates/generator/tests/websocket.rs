@@ -46,7 +46,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An echo server based on the library. Reports for each connection whether it ended with a close frame.
 fn echo() -> (Server, mpsc::Receiver<bool>) {
-    let (tell, told) = mpsc::channel();
+    let (tell, reported) = mpsc::channel();
     let server = Server::new(move |stream, _| {
         let Ok(mut socket) = tungstenite::accept(stream) else {
             return;
@@ -66,7 +66,7 @@ fn echo() -> (Server, mpsc::Receiver<bool>) {
         // The test may be over.
         let _ = tell.send(ended_well);
     });
-    (server, told)
+    (server, reported)
 }
 
 /// A message sent on connect is not a reply to any request.
@@ -238,18 +238,18 @@ fn all_wrong(recording: &Recording, reason: &str) {
         recording.outcomes, recording.unexpected_replies
     );
     for wrong in &recording.unexpected_replies {
-        let told = format!("{} {} {}", wrong.what, wrong.expected, wrong.got);
-        assert!(told.contains(reason), "{told}");
+        let reported = format!("{} {} {}", wrong.what, wrong.expected, wrong.got);
+        assert!(reported.contains(reason), "{reported}");
     }
 }
 
 /// The recording reports a protocol violation with this reason.
 fn violated(recording: &Recording, reason: &str) {
-    let told = recording.warnings.iter().find(|warning| {
+    let reported = recording.warnings.iter().find(|warning| {
         warning.kind == WarningKind::ProtocolError && warning.text.contains("violated the protocol")
     });
     assert!(
-        told.is_some_and(|warning| warning.text.contains(reason)),
+        reported.is_some_and(|warning| warning.text.contains(reason)),
         "{:?}",
         recording.warnings
     );

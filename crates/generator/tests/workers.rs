@@ -194,17 +194,17 @@ fn counted_requests_of_a_closed_load_are_divided_exactly(transport: TransportCho
 }
 
 /// Runs a worker whose warm-up ends on command; `tell` creates the command at the first interval.
-fn told(job: &Job, tell: fn() -> Command) -> (Part, Vec<IntervalPart>) {
+fn measure_on_command(job: &Job, tell: fn() -> Command) -> (Part, Vec<IntervalPart>) {
     let job = job.clone();
     within(Duration::from_mins(1), move || {
         let (sender, commands): (_, Receiver<Command>) = mpsc::channel();
         let mut measured = Vec::new();
-        let mut told = false;
+        let mut measure_on_command = false;
         let mut take = |event| match event {
             Event::IntervalPart {
                 phase: Phase::WarmUp, ..
-            } if !told => {
-                told = true;
+            } if !measure_on_command => {
+                measure_on_command = true;
                 sender.send(tell()).expect("the generator listens");
             }
             Event::IntervalPart {
@@ -231,7 +231,7 @@ fn waiting(address: SocketAddr, transport: TransportChoice) -> Job {
 fn workers_begin_when_they_are_told(transport: TransportChoice) {
     let (server, _) = noting();
     let job = waiting(server.address, transport);
-    let (part, measured) = told(&job, || Command::MeasureAt {
+    let (part, measured) = measure_on_command(&job, || Command::MeasureAt {
         at_ns: monotonic_ns() + 300 * MS,
     });
     let worker = &part.workers[&1];
@@ -271,7 +271,7 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
 fn a_time_that_has_passed_means_at_once_and_is_told(transport: TransportChoice) {
     let (server, _) = noting();
     let job = waiting(server.address, transport);
-    let (part, _) = told(&job, || Command::MeasureAt {
+    let (part, _) = measure_on_command(&job, || Command::MeasureAt {
         at_ns: monotonic_ns() - 1_000 * MS,
     });
     let begun = part.workers[&1].begun;

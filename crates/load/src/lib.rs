@@ -15,17 +15,16 @@ mod load_model;
 mod load_text;
 mod objective;
 mod partition;
-mod rate;
 mod request;
 mod workload;
 
-pub use arrival::{Arrival, ArrivalStage, Profile, Schedule, Spacing};
+pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
 pub use bytes::Bytes;
 pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
     ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt, work_out,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, evaluate_formulas, excerpt,
 };
 pub use job::{
     Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,
@@ -35,7 +34,6 @@ pub use load_model::{Growth, Load};
 pub use load_text::{DurationText, LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
-pub use rate::{Rate, RateError};
 pub use request::grpc;
 pub use request::{Body, GeneratedBody, Header, Parameter, Part, Pick, Request, Source, Template};
 pub use workload::{Operation, Order, Step, Workload, WorkloadError};

@@ -159,8 +159,8 @@ mod tests {
             prop_assert_eq!(sum, 1_001);
             for part in parts {
                 for number in 0..rounds {
-                    let counted = (0..rounds).take_while(|&own| part.number(own) < number).count() as u64;
-                    prop_assert_eq!(part.below(number), counted);
+                    let before = (0..rounds).take_while(|&own| part.number(own) < number).count() as u64;
+                    prop_assert_eq!(part.below(number), before);
                 }
             }
         }

@@ -179,7 +179,7 @@ pub struct Start {
 impl Start {
     /// The next start that every worker learns of in time, unless a message takes more than four times as long as the longest
     /// observed round trip. A slower message makes its worker start late, which its part reports.
-    pub fn soon(now_ns: u64, clocks: &[Clock]) -> Self {
+    pub fn earliest(now_ns: u64, clocks: &[Clock]) -> Self {
         let longest = clocks.iter().map(|clock| clock.longest_ns).max().unwrap_or(0);
         let until = |clock: &Clock| clock.error_ns(now_ns + SOONEST_NS);
         let wrong = clocks.iter().map(until).max().unwrap_or(0);

@@ -33,16 +33,16 @@ impl LiveMerge {
             return Vec::new();
         }
         let key = (phase == Phase::Measurement, part.index);
-        let (told, sum) = self
+        let (received, sum) = self
             .open
             .entry(key)
-            .and_modify(|(told, sum)| {
-                *told += 1;
+            .and_modify(|(received, sum)| {
+                *received += 1;
                 sum.merge(&part);
             })
             .or_insert((1, part));
         let mut done = Vec::new();
-        if *told >= self.workers {
+        if *received >= self.workers {
             done.push(event(phase, sum.clone()));
             // Earlier intervals have arrived from every worker that still sends any.
             self.open.retain(|&other, _| other > key);
@@ -114,12 +114,12 @@ mod tests {
         assert!(live.take(Phase::WarmUp, part(0, &[1])).is_empty());
         assert!(live.take(Phase::WarmUp, part(1, &[1])).is_empty());
         assert!(live.take(Phase::Measurement, part(0, &[10, 10, 10])).is_empty());
-        let told = intervals(live.take(Phase::WarmUp, part(0, &[3])));
-        assert_eq!(told[0].0, Phase::WarmUp);
-        assert_eq!((told[0].1.completed, told[0].1.errors), (2, 2));
-        let told = intervals(live.take(Phase::Measurement, part(0, &[500])));
-        assert_eq!(told.len(), 1);
-        let (phase, interval) = told[0];
+        let received = intervals(live.take(Phase::WarmUp, part(0, &[3])));
+        assert_eq!(received[0].0, Phase::WarmUp);
+        assert_eq!((received[0].1.completed, received[0].1.errors), (2, 2));
+        let received = intervals(live.take(Phase::Measurement, part(0, &[500])));
+        assert_eq!(received.len(), 1);
+        let (phase, interval) = received[0];
         assert_eq!((phase, interval.completed), (Phase::Measurement, 4));
         // The median of all four, not of two medians.
         assert_eq!(interval.response_time_ns_p50, Some(10));
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_worker_that_is_silent_holds_nobody_up_for_good() {
         let mut live = LiveMerge::new(2);
-        let told: Vec<_> = (0..WAITING as u64 + 3)
+        let received: Vec<_> = (0..WAITING as u64 + 3)
             .flat_map(|index| intervals(live.take(Phase::Measurement, part(index, &[1]))))
             .map(|(_, interval)| interval.start_s)
             .collect();
-        assert_eq!(told, [0.0, 100e-9, 200e-9]);
+        assert_eq!(received, [0.0, 100e-9, 200e-9]);
     }
 }

@@ -72,7 +72,7 @@ fn interval(index: u64, times: &CompactHistogram) -> IntervalPart {
 /// The time to decode and merge one second of the intervals that workers send during a load.
 fn live(workers: usize, times: &CompactHistogram) -> Duration {
     const SECOND: u64 = 1_000_000_000 / INTERVAL_NS;
-    let told: Vec<String> = (0..SECOND)
+    let reported: Vec<String> = (0..SECOND)
         .map(|index| {
             let event = Event::IntervalPart {
                 phase: Phase::Measurement,
@@ -84,7 +84,7 @@ fn live(workers: usize, times: &CompactHistogram) -> Duration {
     let mut live = LiveMerge::new(workers);
     let mut merged = Vec::new();
     let begin = Instant::now();
-    for text in &told {
+    for text in &reported {
         for _ in 0..workers {
             let Event::IntervalPart { phase, part } = serde_json::from_str(text).expect("own text") else {
                 panic!("{text}")

@@ -160,16 +160,16 @@ fn workers_that_agree_are_left_in_peace_and_the_odd_one_is_named() {
         Vec::<&str>::new()
     );
     let slow = four([5_000, 5_050, 4_950, 3_500], 1.0);
-    let told = disagreements(&slow);
+    let reported = disagreements(&slow);
     assert!(
-        told.len() == 1 && told[0].contains("w3 (-30 %)") && !told[0].contains("w0"),
-        "{told:?}"
+        reported.len() == 1 && reported[0].contains("w3 (-30 %)") && !reported[0].contains("w0"),
+        "{reported:?}"
     );
     let far = four([5_000, 5_050, 4_950, 5_000], 1.6);
-    let told = disagreements(&far);
+    let reported = disagreements(&far);
     assert!(
-        told.len() == 1 && told[0].contains("median") && told[0].contains("w3 (+60 %)"),
-        "{told:?}"
+        reported.len() == 1 && reported[0].contains("median") && reported[0].contains("w3 (+60 %)"),
+        "{reported:?}"
     );
     // With few replies, chance causes the same differences.
     assert_eq!(disagreements(&four([30, 40, 35, 28], 1.0)), Vec::<&str>::new());
@@ -215,7 +215,7 @@ fn each_worker_has_its_row() {
 fn a_start_that_may_be_far_apart_is_told() {
     let job = job(false);
     let part = merged(&job, &parts(&job, &[2, 2], &[]));
-    let told = |bound_ns| {
+    let reported = |bound_ns| {
         let start = CommonStart {
             spread_ns: 100_000,
             bound_ns,
@@ -228,27 +228,29 @@ fn a_start_that_may_be_far_apart_is_told() {
             .any(|warning| warning.kind == WarningKind::StartSpread)
     };
     // 1 % of a measurement of one second is 10 ms, so the limit of 5 ms applies.
-    assert!(!told(4_900_000));
-    assert!(told(5_100_000));
+    assert!(!reported(4_900_000));
+    assert!(reported(5_100_000));
 }
 
 #[test]
 fn an_address_that_is_left_out_is_told_where_it_is_no_whole_kind() {
     let job = job(false);
     let mut part = part(&job, &[]);
-    let told = |part: &Part| {
+    let reported = |part: &Part| {
         let recording = assemble(&job, part, None);
         let warnings = recording.warnings.into_iter();
         let of_addresses = warnings.filter(|warning| warning.text.contains("addresses of the target"));
         of_addresses.map(|warning| warning.text).collect::<Vec<_>>()
     };
     // The only IPv6 address was left out, which is normal.
-    assert_eq!(told(&part), Vec::<String>::new());
+    assert_eq!(reported(&part), Vec::<String>::new());
     let one = part.addresses.remove("[::1]:80").expect("an address");
     part.addresses.insert("127.0.0.3:80".into(), one);
-    let told = told(&part);
+    let reported = reported(&part);
     assert!(
-        told.len() == 1 && told[0].contains("1 of 3 addresses") && told[0].contains("127.0.0.3:80"),
-        "{told:?}"
+        reported.len() == 1
+            && reported[0].contains("1 of 3 addresses")
+            && reported[0].contains("127.0.0.3:80"),
+        "{reported:?}"
     );
 }

@@ -107,7 +107,7 @@ fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng)
             .map(|(first, later)| first.then(later))
             .collect();
     }
-    let start = Start::soon(now, &clocks);
+    let start = Start::earliest(now, &clocks);
     let mut late = 0;
     let began: Vec<u64> = std::iter::zip(machines, &start.remote_ns)
         .map(|(machine, &at_ns)| {
@@ -243,5 +243,5 @@ fn a_clock_that_few_have_read_is_not_known() {
     trips[3].received_ns = 5;
     assert_eq!(Clock::measured(&trips), Err(ClockError::Backwards));
     assert_eq!(common_start(&[]), None);
-    assert!(Start::soon(0, &[clock]).local_ns >= LEAD_NS);
+    assert!(Start::earliest(0, &[clock]).local_ns >= LEAD_NS);
 }

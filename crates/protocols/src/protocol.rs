@@ -4,7 +4,7 @@
 //! it any bytes in any pieces. The worker owns it and calls:
 //!
 //! 1. [`Protocol::open`] once, when the connection is up;
-//! 2. [`Protocol::start`] for a request, while [`Protocol::places`] is above 0;
+//! 2. [`Protocol::start`] for a request, while [`Protocol::free_slots`] is above 0;
 //! 3. [`Protocol::receive`] with the received data; it reports replies through a [`ReplySink`];
 //! 4. [`Protocol::end_of_stream`] when the peer has closed its side.
 //!
@@ -126,9 +126,9 @@ pub trait ReplySink {
     fn message(&mut self, _token: Token) {}
     /// A member of a room received a message. `_token` is the message's request while its sender waits for it; `_step`
     /// says whether the message arrived in order.
-    fn delivered(&mut self, _token: Option<Token>, _step: IdStep) {}
+    fn delivery(&mut self, _token: Option<Token>, _step: IdStep) {}
     /// A message reached `_reached` of the `_expected` members of its room. Called before its `end`, if it has one.
-    fn reached(&mut self, _token: Token, _expected: u32, _reached: u32) {}
+    fn coverage(&mut self, _token: Token, _expected: u32, _reached: u32) {}
     /// The `grpc-message` of a `grpc-status` other than 0, percent-encoded as received.
     fn grpc_message(&mut self, _token: Token, _text: &[u8]) {}
     /// The reply is complete, and its slot is free again.
@@ -236,7 +236,7 @@ pub trait Protocol: Sized {
     fn new(shared: &mut Self::WorkerState, depth: u32) -> Self;
 
     /// Makes the connection a member of a room. Called before [`Protocol::open`].
-    fn enter(&mut self, _: &mut Self::WorkerState, _: &RoomMembership<'_, Self::Request>) {}
+    fn join_room(&mut self, _: &mut Self::WorkerState, _: &RoomMembership<'_, Self::Request>) {}
 
     /// The connection is up: appends the bytes to send before any request (nothing in HTTP/1.1, the preface in HTTP/2,
     /// the handshake of WebSocket). `first` is the first operation of the load.
@@ -262,9 +262,9 @@ pub trait Protocol: Sized {
     }
 
     /// Number of requests that may be started now. 0 for good once the peer has announced that it will close.
-    fn places(&self) -> u32;
+    fn free_slots(&self) -> u32;
 
-    /// Starts a request. Call only while [`Protocol::places`] is above 0.
+    /// Starts a request. Call only while [`Protocol::free_slots`] is above 0.
     fn start(&mut self, shared: &mut Self::WorkerState, call: &Call<'_, Self::Request>, out: &mut Vec<u8>);
 
     /// Processes bytes from the peer, in pieces of any size.
@@ -282,10 +282,10 @@ pub trait Protocol: Sized {
     fn end_of_stream<S: ReplySink>(&mut self, shared: &mut Self::WorkerState, is_clean: bool, sink: &mut S);
 
     /// A request is about to be given up: reports what is known about it.
-    fn give_up<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: Token, _: &mut S) {}
+    fn report_partial<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: Token, _: &mut S) {}
 
     /// The connection has ended, and its requests are about to fail: no more data arrives.
-    fn gone<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: &mut S) {}
+    fn handle_disconnect<S: ReplySink>(&mut self, _: &mut Self::WorkerState, _: &mut S) {}
 
     /// Gives up a request that timed out. Returns whether the connection can continue. HTTP/1.1 cannot, because the
     /// late reply would be taken for the reply to the next request.
@@ -293,7 +293,7 @@ pub trait Protocol: Sized {
 
     /// The load no longer needs the connection and is about to close it: announces this to the peer where the protocol
     /// allows it.
-    fn goodbye(&mut self, _: &mut Self::WorkerState, _: &mut Vec<u8>) {}
+    fn announce_close(&mut self, _: &mut Self::WorkerState, _: &mut Vec<u8>) {}
 
     /// Whether the peer accepts no further requests on the connection, while replies may still arrive.
     fn is_closing(&self) -> bool {

@@ -18,7 +18,7 @@ pub struct Values<'a> {
     /// Step of its sequence, from 0.
     step: u16,
     /// Values captured from earlier replies of the sequence.
-    taken: Option<&'a CapturedValues>,
+    captured: Option<&'a CapturedValues>,
 }
 
 impl Parameters {
@@ -40,7 +40,7 @@ impl Parameters {
             parameters: self,
             number,
             step: 0,
-            taken: None,
+            captured: None,
         }
     }
 }
@@ -49,8 +49,8 @@ impl<'a> Values<'a> {
     /// The same, with the values captured from earlier replies of the sequence.
     #[must_use]
     #[inline]
-    pub const fn with_taken(self, taken: Option<&'a CapturedValues>) -> Self {
-        Self { taken, ..self }
+    pub const fn with_captured(self, captured: Option<&'a CapturedValues>) -> Self {
+        Self { captured, ..self }
     }
 
     /// The same, for this step of the sequence.
@@ -64,9 +64,9 @@ impl<'a> Values<'a> {
     pub fn append(&self, index: usize, out: &mut Vec<u8>) {
         let Parameters { sources, seed } = self.parameters;
         let random = |salt: u64| mix(seed ^ mix(self.number ^ mix(index as u64 ^ (salt << 32))));
-        let taken = |slot: usize| self.taken.map_or(&[][..], |bag| bag.get(slot));
+        let captured = |slot: usize| self.captured.map_or(&[][..], |bag| bag.get(slot));
         let Some(source) = sources.get(index) else {
-            return out.extend_from_slice(taken(index));
+            return out.extend_from_slice(captured(index));
         };
         match source {
             Source::Counter { start } => decimal(start.wrapping_add(self.number), out),
@@ -103,7 +103,7 @@ impl<'a> Values<'a> {
                 };
                 out.extend_from_slice(values[row as usize].as_bytes());
             }
-            Source::Taken(slot) => out.extend_from_slice(taken(*slot)),
+            Source::Taken(slot) => out.extend_from_slice(captured(*slot)),
         }
     }
 }

@@ -78,7 +78,7 @@ pub fn answer<P: Protocol>(data: &[u8]) {
     let (mut out, mut watch, mut next) = (Vec::new(), OrderChecker::default(), 0);
     connection.open(&mut shared, &prepared, &mut out);
     for piece in data.chunks(usize::from(cut).max(1)) {
-        while next < REQUESTS && connection.places() > 0 {
+        while next < REQUESTS && connection.free_slots() > 0 {
             let call = Call {
                 token: Token(next),
                 prepared: &prepared,

@@ -289,7 +289,7 @@ fn handshake(options: ScriptOptions<'_>, exchange: &Exchange) -> Result<(Connect
     let mut connection = options.client.connect(options.deadline)?;
     // A script uses no captured values.
     let (parameters, captured) = (Parameters::new(&[], 0), CapturedValues::default());
-    let values = parameters.values(0).with_taken(Some(&captured));
+    let values = parameters.values(0).with_captured(Some(&captured));
     let token = connection.start(&request, values);
     connection.send(options.delivery, options.deadline)?;
     let reply = connection.reply(token, options.deadline)?;

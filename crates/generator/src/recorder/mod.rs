@@ -139,21 +139,21 @@ impl Recorder {
     }
 
     /// Called when an arrival becomes due.
-    pub(crate) const fn arrived(&mut self, intended: u64) {
+    pub(crate) const fn record_arrival(&mut self, intended: u64) {
         if self.owns(intended) {
             self.tally.arrivals += 1;
         }
     }
 
     /// Called when the first request of an arrival is sent.
-    pub(crate) const fn started(&mut self) {
+    pub(crate) const fn record_start(&mut self) {
         if self.window_open {
             self.tally.window.started += 1;
         }
     }
 
     /// Called when a request is sent; returns the phase that it belongs to.
-    pub(crate) fn sent(&mut self, operation: u16, intended: u64) -> Epoch {
+    pub(crate) fn record_sent(&mut self, operation: u16, intended: u64) -> Epoch {
         self.tally.window.sent += u64::from(self.window_open);
         if !self.owns(intended) {
             return Epoch::default();
@@ -165,7 +165,7 @@ impl Recorder {
     }
 
     /// Called when a request is sent again because its connection ended while it was on its way.
-    pub(crate) fn retried(&mut self, epoch: Epoch) {
+    pub(crate) fn record_retry(&mut self, epoch: Epoch) {
         if self.samples(epoch) {
             self.tally.retried += 1;
         }
@@ -173,7 +173,7 @@ impl Recorder {
 
     /// Called when a request due at `intended` is not sent, or not sent again. In the latter case, `sent` is the
     /// phase in which it was sent.
-    pub(crate) fn lost(
+    pub(crate) fn record_loss(
         &mut self,
         (operation, intended): (u16, u64),
         sent: Option<Epoch>,
@@ -264,7 +264,7 @@ impl Recorder {
     }
 
     /// Called when a message is delivered to a member of a room, `ns` after it was sent.
-    pub(crate) fn delivered(&mut self, epoch: Epoch, ns: u64) {
+    pub(crate) fn delivery(&mut self, epoch: Epoch, ns: u64) {
         if epoch == self.epoch
             && let Some(messages) = &mut self.tally.messages
         {
@@ -274,7 +274,7 @@ impl Recorder {
 
     /// Called when the deliveries of a message are final: it reached `reached` of the `expected` members, the last
     /// one `last_ns` after it was sent if it reached all of them.
-    pub(crate) fn reached(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
+    pub(crate) fn coverage(&mut self, epoch: Epoch, (expected, reached): (u32, u32), last_ns: Option<u64>) {
         let Some(messages) = self.tally.messages.as_mut().filter(|_| epoch == self.epoch) else {
             return;
         };

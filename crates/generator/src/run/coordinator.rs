@@ -30,7 +30,7 @@ impl Run {
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
     ) -> Result<Part, EngineError> {
-        let result = self.keep(job, on_event, commands);
+        let result = self.coordinate(job, on_event, commands);
         if result.is_err() {
             self.control.abort.store(true, Ordering::Relaxed);
         }
@@ -44,16 +44,16 @@ impl Run {
         // The workers have handed over everything.
         let log = self.log.take().map(LogWriter::finish).transpose();
         let (collected, end) = result?;
-        Ok(collected.finish(job, &self.reached, End { log: log?, ..end }))
+        Ok(collected.finish(job, &self.resolved, End { log: log?, ..end }))
     }
 
-    fn keep(
+    fn coordinate(
         &self,
         job: &Job,
         on_event: &mut dyn FnMut(Event),
         commands: &Receiver<Command>,
     ) -> Result<(PartBuilder, End), EngineError> {
-        let mut keeper = Coordinator {
+        let mut coordinator = Coordinator {
             job,
             run: self,
             on_event,
@@ -67,39 +67,39 @@ impl Run {
             clock_step_ns: None,
             interrupted: false,
         };
-        while keeper.collected.ended() < self.threads.len() {
+        while coordinator.collected.ended() < self.threads.len() {
             match commands.try_recv() {
-                Ok(command) => keeper.obey(command)?,
+                Ok(command) => coordinator.obey(command)?,
                 Err(TryRecvError::Empty | TryRecvError::Disconnected) => {}
             }
             match self.messages.recv_timeout(LOOK) {
-                Ok(message) => keeper.take(message)?,
+                Ok(message) => coordinator.take(message)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    let gone = self.threads.iter().filter(|thread| thread.is_finished()).count();
+                    let finished = self.threads.iter().filter(|thread| thread.is_finished()).count();
                     // Process their last messages first.
                     while let Ok(message) = self.messages.try_recv() {
-                        keeper.take(message)?;
+                        coordinator.take(message)?;
                     }
                     // A worker that ended without a final report has failed; joining its thread returns the reason.
-                    if keeper.collected.ended() < gone {
+                    if coordinator.collected.ended() < finished {
                         return Err(EngineError::WorkerPanicked);
                     }
                 }
             }
-            keeper.watch_clock();
+            coordinator.watch_clock();
         }
         let end = End {
             transport: self.transport,
-            clock_step_ns: keeper.clock_step_ns,
-            interrupted: keeper.interrupted,
+            clock_step_ns: coordinator.clock_step_ns,
+            interrupted: coordinator.interrupted,
             log: None,
             begun: MeasurementStart {
-                asked_ns: keeper.asked_ns,
+                asked_ns: coordinator.asked_ns,
                 at_ns: self.control.measure.load(Ordering::Relaxed),
                 noticed_ns: 0,
             },
         };
-        Ok((keeper.collected, end))
+        Ok((coordinator.collected, end))
     }
 }
 
@@ -168,7 +168,7 @@ impl Coordinator<'_> {
         let is_users = matches!(self.job.load, Load::Users { .. });
         if !is_users && self.ready.iter().all(|&open| open == 0) {
             return Err(EngineError::Unreachable {
-                address: self.run.reached.route.peers[0].to_string(),
+                address: self.run.resolved.route.peers[0].to_string(),
                 reason: error.unwrap_or_else(|| "no reason given".to_owned()),
             });
         }

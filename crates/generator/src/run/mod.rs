@@ -44,11 +44,11 @@ pub fn run_part(
 ) -> Result<Part, EngineError> {
     check(job)?;
     os::allow_files(u64::from(job.own_connections()), u64::from(job.threads))?;
-    let reached = reach(job)?;
+    let resolved = reach(job)?;
     let shared = Arc::new(job.clone());
     let run = match choose_transport(job, Uring::probe)? {
-        TransportKind::Epoll => start_on::<Epoll>(&shared, reached)?,
-        TransportKind::IoUring => start_on::<Uring>(&shared, reached)?,
+        TransportKind::Epoll => start_on::<Epoll>(&shared, resolved)?,
+        TransportKind::IoUring => start_on::<Uring>(&shared, resolved)?,
     };
     run.carry_on(job, on_event, commands)
 }
@@ -102,13 +102,13 @@ fn check(job: &Job) -> Result<(), EngineError> {
     if connections == 0 || in_flight == 0 {
         return refuse("a load without connections or without requests: give at least 1 of each");
     }
-    let places = match job.load {
+    let slot_count = match job.load {
         Load::Users { .. } => u64::from(connections),
         Load::Closed { .. } | Load::Open { .. } => u64::from(connections) * u64::from(in_flight),
     };
-    if places > MOST_IN_FLIGHT {
+    if slot_count > MOST_IN_FLIGHT {
         return Err(EngineError::Job(format!(
-            "{places} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
+            "{slot_count} requests in flight ({connections} connections with {in_flight} on each) need more memory than a \
              generator should have: give at most {MOST_IN_FLIGHT} in total, with fewer connections (-c) or a smaller \
              --in-flight"
         )));
@@ -209,35 +209,39 @@ struct Run {
     empties: Vec<Sender<Box<Tally>>>,
     threads: Vec<JoinHandle<Result<(), EngineError>>>,
     transport: &'static str,
-    reached: ResolvedTarget,
+    resolved: ResolvedTarget,
     log: Option<LogWriter>,
 }
 
 /// Starts the workers on a transport, with the layer (plain or TLS) that the job needs between bytes and protocol.
-fn start_on<T: Transport + 'static>(job: &Arc<Job>, reached: ResolvedTarget) -> Result<Run, EngineError> {
+fn start_on<T: Transport + 'static>(job: &Arc<Job>, resolved: ResolvedTarget) -> Result<Run, EngineError> {
     match &job.target.tls {
-        None => start_through::<PlainTcp, T>(job, reached, &()),
+        None => start_through::<PlainTcp, T>(job, resolved, &()),
         Some(tls) => {
             let config = TlsConfig::new(tls, job.protocol).map_err(|error| EngineError::Tls(error.0))?;
-            start_through::<TlsLayer, T>(job, reached, &config)
+            start_through::<TlsLayer, T>(job, resolved, &config)
         }
     }
 }
 
-fn start_through<L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
+fn start_through<L, T>(
+    job: &Arc<Job>,
+    resolved: ResolvedTarget,
+    layer: &L::Config,
+) -> Result<Run, EngineError>
 where
     L: Layer + 'static,
     T: Transport + 'static,
 {
     match job.protocol {
-        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, reached, layer),
-        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, reached, layer),
-        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, reached, layer),
-        prony_load::Protocol::WebSocket => start::<WebSocket, L, T>(job, reached, layer),
+        prony_load::Protocol::Http1 => start::<Http1, L, T>(job, resolved, layer),
+        prony_load::Protocol::Http2 => start::<Http2, L, T>(job, resolved, layer),
+        prony_load::Protocol::Grpc => start::<Grpc, L, T>(job, resolved, layer),
+        prony_load::Protocol::WebSocket => start::<WebSocket, L, T>(job, resolved, layer),
     }
 }
 
-fn start<P, L, T>(job: &Arc<Job>, reached: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
+fn start<P, L, T>(job: &Arc<Job>, resolved: ResolvedTarget, layer: &L::Config) -> Result<Run, EngineError>
 where
     P: Protocol + 'static,
     L: Layer + 'static,
@@ -257,14 +261,14 @@ where
         source,
     })?;
     let control = Arc::new(Control::new(pool));
-    let (to_us, messages) = mpsc::channel();
+    let (to_coordinator, messages) = mpsc::channel();
     let mut run = Run {
         control,
         messages,
         empties: Vec::new(),
         threads: Vec::new(),
         transport: T::NAME,
-        reached,
+        resolved,
         log: LogWriter::start(job)?,
     };
     // Connections of all earlier threads, across workers.
@@ -273,7 +277,7 @@ where
         let (to_worker, empties) = mpsc::channel();
         let lines = WorkerChannels {
             control: Arc::clone(&run.control),
-            messages: to_us.clone(),
+            messages: to_coordinator.clone(),
             empties,
             log: run
                 .log
@@ -281,15 +285,15 @@ where
                 .map(|log| log.book(job.partition(thread).thread())),
             backlog: backlog.clone(),
         };
-        let spoken = ProtocolStack {
+        let stack = ProtocolStack {
             workload: Arc::clone(&workload),
             layer: layer.clone(),
         };
         let partition = job.partition(thread);
-        let route = run.reached.route.from(begin as usize);
+        let route = run.resolved.route.from(begin as usize);
         begin += partition.connections();
         let job = Arc::clone(job);
-        let work = move || work::<P, L, T>(&job, (thread, partition), &route, spoken, lines);
+        let work = move || work::<P, L, T>(&job, (thread, partition), &route, stack, lines);
         let spawned = std::thread::Builder::new()
             .name(format!("load-{thread}"))
             .spawn(work);
@@ -307,7 +311,7 @@ fn work<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
     (thread, partition): (u32, Partition),
     route: &Route,
-    spoken: ProtocolStack<P, L>,
+    stack: ProtocolStack<P, L>,
     lines: WorkerChannels,
 ) -> Result<(), EngineError> {
     if !job.cpus.is_empty() {
@@ -318,7 +322,7 @@ fn work<P: Protocol, L: Layer, T: Transport>(
         what: "running the transport",
         source,
     };
-    Worker::<P, L, T>::new(job, (thread, partition), route, spoken, lines)
+    Worker::<P, L, T>::new(job, (thread, partition), route, stack, lines)
         .and_then(Worker::run)
         .map_err(moving)
 }
@@ -381,10 +385,10 @@ pub(crate) mod tests {
             check(&job).map_err(|error| error.to_string())
         };
         for (connections, in_flight) in [(1, u32::MAX), (3, 2_000_000_000), (u32::MAX, u32::MAX)] {
-            let told = load(connections, in_flight).expect_err("too many");
+            let error = load(connections, in_flight).expect_err("too many");
             assert!(
-                told.contains("--in-flight") && told.contains("16777216"),
-                "{told}"
+                error.contains("--in-flight") && error.contains("16777216"),
+                "{error}"
             );
         }
         assert_eq!(load(1 << 12, 1 << 12), Ok(()));
@@ -408,7 +412,10 @@ pub(crate) mod tests {
             choose_transport(&auto(1, 1), none).expect("epoll"),
             TransportKind::Epoll
         );
-        let asked = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
-        assert!(matches!(asked, Err(EngineError::NoIoUring(_))), "{asked:?}");
+        let requested = choose_transport(&job(TransportChoice::IoUring, 1, 1), none);
+        assert!(
+            matches!(requested, Err(EngineError::NoIoUring(_))),
+            "{requested:?}"
+        );
     }
 }

@@ -119,10 +119,10 @@ impl PartBuilder {
                 encoded_bytes: decoded.encoded_bytes,
                 decoded_bytes: decoded.decoded_bytes,
             },
-            sample: totals.sample.kept,
+            sample: totals.sample.entries,
             answered,
         });
-        let noted = ThreadPart {
+        let part = ThreadPart {
             open_at_begin: measured.open_at_begin,
             most_open: totals.most_open,
             cpu_ns: measured.used.cpu_ns,
@@ -133,7 +133,7 @@ impl PartBuilder {
             connected_ns: measured.connected_ns,
             paused_ns: measured.paused_ns,
         };
-        self.part.threads.insert(thread, noted);
+        self.part.threads.insert(thread, part);
         self.noticed_ns = self.noticed_ns.max(measured.noticed);
         self.begun.resize(self.begun.len().max(network.begun.len()), 0);
         for (sum, begun) in self.begun.iter_mut().zip(network.begun) {
@@ -147,14 +147,14 @@ impl PartBuilder {
     }
 
     /// The whole part, once every thread has ended.
-    pub(super) fn finish(mut self, job: &Job, reached: &ResolvedTarget, end: End) -> Part {
+    pub(super) fn finish(mut self, job: &Job, resolved: &ResolvedTarget, end: End) -> Part {
         // An interval may have begun before the end of the measurement was known.
         let length = self.part.length_ns();
         self.part.intervals.retain(|_, one| one.begin_ns < length);
         for one in self.part.intervals.values_mut() {
             one.end_ns = one.end_ns.min(length);
         }
-        self.part.addresses = addresses(job, reached, &self.begun);
+        self.part.addresses = addresses(job, resolved, &self.begun);
         self.part.transports.insert(end.transport.to_owned());
         self.part.clock_step_ns = end.clock_step_ns;
         self.part.interrupted = end.interrupted;
@@ -178,13 +178,13 @@ pub(super) struct End {
     pub(super) begun: MeasurementStart,
 }
 
-fn addresses(job: &Job, reached: &ResolvedTarget, begun: &[u64]) -> BTreeMap<String, AddressPart> {
-    let used = reached.route.peers.iter().enumerate().map(|(peer, used)| {
+fn addresses(job: &Job, resolved: &ResolvedTarget, begun: &[u64]) -> BTreeMap<String, AddressPart> {
+    let used = resolved.route.peers.iter().enumerate().map(|(peer, used)| {
         let connections = begun.get(peer).copied().unwrap_or(0);
         (used, connections, None)
     });
     let thread = job.first_thread();
-    let left_out = reached.left_out.iter().map(|(peer, text)| {
+    let left_out = resolved.left_out.iter().map(|(peer, text)| {
         let text = text.clone();
         (peer, 0, Some(LowestThreadValue { thread, text }))
     });

@@ -39,7 +39,7 @@ struct DelayedRequest {
 #[repr(align(128))]
 struct Thread {
     /// Whether it has a free slot.
-    has_place: AtomicBool,
+    has_free_slot: AtomicBool,
     /// An eventfd that wakes the thread.
     bell: File,
 }
@@ -51,7 +51,7 @@ pub(in crate::worker) struct Share {
     thread: usize,
     phase: Phase,
     /// Whether this thread has announced a free slot to the others.
-    has_place: bool,
+    has_free_slot: bool,
     is_dry: bool,
 }
 
@@ -100,7 +100,7 @@ impl Backlog {
         let others = after[1..].iter().chain(before);
         if let Some(other) = others
             .into_iter()
-            .find(|other| other.has_place.load(Ordering::SeqCst))
+            .find(|other| other.has_free_slot.load(Ordering::SeqCst))
         {
             // The write fails only if the counter is full; the thread is woken then, too.
             let _ = (&other.bell).write(&1_u64.to_ne_bytes());
@@ -116,7 +116,7 @@ impl Thread {
             return Err(io::Error::last_os_error());
         }
         Ok(Self {
-            has_place: AtomicBool::new(false),
+            has_free_slot: AtomicBool::new(false),
             // SAFETY: the kernel has just returned this descriptor.
             bell: File::from(unsafe { OwnedFd::from_raw_fd(bell) }),
         })
@@ -129,7 +129,7 @@ impl Share {
             backlog,
             thread: thread as usize,
             phase: Phase::WarmUp,
-            has_place: false,
+            has_free_slot: false,
             is_dry: false,
         }
     }
@@ -193,21 +193,21 @@ impl Share {
 
     /// Announces whether this thread has a free slot before it sleeps. Returns whether it must not sleep, because an
     /// arrival waits that it can take.
-    pub(in crate::worker) fn settle_down(&mut self, has_place: bool) -> bool {
-        if has_place != self.has_place {
-            self.has_place = has_place;
+    pub(in crate::worker) fn announce_free_slot(&mut self, has_free_slot: bool) -> bool {
+        if has_free_slot != self.has_free_slot {
+            self.has_free_slot = has_free_slot;
             self.backlog.threads[self.thread]
-                .has_place
-                .store(has_place, Ordering::SeqCst);
+                .has_free_slot
+                .store(has_free_slot, Ordering::SeqCst);
         }
         if self.backlog.count.load(Ordering::SeqCst) == 0 {
             return false;
         }
-        if !has_place {
+        if !has_free_slot {
             // It may have been woken for an arrival for which it no longer has a slot.
             self.backlog.wake_another(self.thread);
         }
-        has_place
+        has_free_slot
     }
 
     /// Called when a connection of this thread has opened.
@@ -267,8 +267,8 @@ mod tests {
             intended,
             late: 0,
             sequence_begin: intended,
-            opens: true,
-            again: None,
+            starts_arrival: true,
+            resend_state: None,
         }
     }
 
@@ -285,22 +285,22 @@ mod tests {
             assert!(shares[thread].put(due(intended)).is_ok());
         }
         assert!(shares[1].put(due(9)).is_err(), "the capacity is three");
-        let taken = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
-        assert_eq!(taken.collect::<Vec<_>>(), [3, 5, 7]);
+        let arrivals = std::iter::from_fn(|| shares[1].take()).map(|due| due.intended);
+        assert_eq!(arrivals.collect::<Vec<_>>(), [3, 5, 7]);
     }
 
     #[test]
     fn who_sleeps_with_a_place_is_woken_and_passes_on_what_it_cannot_take() {
         let backlog = backlog(3, 9);
         let mut shares = [0, 1, 2].map(|thread| Share::new(Arc::clone(&backlog), thread));
-        assert!(!shares[1].settle_down(true) && !shares[2].settle_down(true));
+        assert!(!shares[1].announce_free_slot(true) && !shares[2].announce_free_slot(true));
         assert!(shares[0].put(due(1)).is_ok());
         assert!(rings(&backlog, 1) && !rings(&backlog, 2));
-        assert!(shares[1].settle_down(true), "it must not sleep now");
+        assert!(shares[1].announce_free_slot(true), "it must not sleep now");
         // Its slot has been used meanwhile.
-        assert!(!shares[1].settle_down(false));
+        assert!(!shares[1].announce_free_slot(false));
         assert!(rings(&backlog, 2));
-        assert!(shares[2].take().is_some() && !shares[2].settle_down(true));
+        assert!(shares[2].take().is_some() && !shares[2].announce_free_slot(true));
     }
 
     /// Threads enter a phase at slightly different times.

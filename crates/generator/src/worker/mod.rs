@@ -11,7 +11,6 @@ mod load_models;
 mod phases;
 mod reply_stream;
 mod run;
-mod sample;
 #[cfg(test)]
 mod simulated;
 mod sink;

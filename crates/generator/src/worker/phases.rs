@@ -60,7 +60,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             self.begin(Phase::WarmUp, times.start, u64::MAX);
         }
         for number in 0..self.core.connections() {
-            self.core.make_use_of(number, now_ns());
+            self.core.use_connection(number, now_ns());
             self.act();
         }
     }

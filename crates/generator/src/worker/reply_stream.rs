@@ -33,64 +33,64 @@ impl<P: Protocol> Sink<'_, P> {
         }
         slot.check = BodyCheck::Events;
         let values = self.parameters.values(slot.number).at_step(slot.step);
-        let values = values.with_taken(self.captured.get(number as usize));
+        let values = values.with_captured(self.captured.get(number as usize));
         let value = |index, out: &mut Vec<u8>| values.append(index, out);
         if let Some(live) = &mut slot.live {
             live.stream.begin(events, format, value);
-            (live.standing, live.heard) = (StreamDecision::Open, self.seen);
+            (live.decision, live.last_data) = (StreamDecision::Open, self.now);
         } else {
             slot.live = Some(Box::new(OpenStream {
                 stream: EventStream::new(events, format, value),
-                standing: StreamDecision::Open,
-                heard: self.seen,
+                decision: StreamDecision::Open,
+                last_data: self.now,
             }));
         }
     }
 
     /// Handles the next piece of a stream.
     pub(super) fn events(&mut self, number: u32, piece: &[u8]) {
-        self.hear(number, |stream, events, mut seen| {
+        self.feed_stream(number, |stream, events, mut times| {
             if events.chat().is_some() {
-                let read = stream.read_chat(events, piece, || seen.token());
+                let read = stream.read_chat(events, piece, || times.token());
                 return read.map(|()| false);
             }
-            let after = seen.after();
-            stream.read(events, (piece, after), |id| seen.message(id))
+            let after = times.after();
+            stream.read(events, (piece, after), |id| times.message(id))
         });
     }
 
     /// Handles the end of a message that the protocol delimits.
     pub(super) fn message_of_stream(&mut self, number: u32) {
-        self.hear(number, |stream, events, mut seen| {
-            let after = seen.after();
-            stream.complete(events, after, |id| seen.message(id))
+        self.feed_stream(number, |stream, events, mut times| {
+            let after = times.after();
+            stream.complete(events, after, |id| times.message(id))
         });
     }
 
     /// Passes received data to an open stream, and cancels it if `capture` returns that no more is needed.
     #[inline]
-    fn hear(
+    fn feed_stream(
         &mut self,
         number: u32,
         take: impl FnOnce(&mut EventStream, &CompiledEvents, MessageTimes<'_>) -> Result<bool, Mismatch>,
     ) {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(number);
-        let Some((live, events, seen)) = parts(slot, self.operations, recorder, self.seen) else {
+        let Some((live, events, times)) = parts(slot, self.operations, recorder, self.now) else {
             return;
         };
-        if live.standing != StreamDecision::Open {
+        if live.decision != StreamDecision::Open {
             return;
         }
-        live.heard = seen.now;
-        let read = take(&mut live.stream, events, seen);
-        self.stand(number, read);
+        live.last_data = times.now;
+        let read = take(&mut live.stream, events, times);
+        self.stop_unless_open(number, read);
     }
 
     /// Stops a stream of which no more is needed: it is complete or invalid.
     #[inline]
-    fn stand(&mut self, number: u32, read: Result<bool, Mismatch>) {
-        let standing = match &read {
+    fn stop_unless_open(&mut self, number: u32, read: Result<bool, Mismatch>) {
+        let decision = match &read {
             Ok(false) => return,
             Ok(true) => StreamDecision::AtBound,
             Err(_) => StreamDecision::Wrong,
@@ -98,7 +98,7 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = self.ledger.slots.get(number);
         let operation = slot.operation;
         if let Some(live) = &mut slot.live {
-            live.standing = standing;
+            live.decision = decision;
         }
         self.ledger.stopped.push(number);
         if let Err(mismatch) = read {
@@ -116,18 +116,18 @@ impl<P: Protocol> Sink<'_, P> {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(number);
         let operation = slot.operation;
-        let Some((live, events, mut seen)) = parts(slot, self.operations, recorder, self.seen) else {
+        let Some((live, events, mut times)) = parts(slot, self.operations, recorder, self.now) else {
             return Outcome::Unexpected;
         };
-        let after = seen.after();
-        match live.standing {
+        let after = times.after();
+        match live.decision {
             StreamDecision::Wrong => Outcome::Unexpected,
             StreamDecision::AtBound => self.judge_events(number, StreamEnd::AtBound),
             StreamDecision::Open => {
                 let ended = if events.chat().is_some() {
                     live.stream.end_chat()
                 } else {
-                    live.stream.end(events, after, |id| seen.message(id))
+                    live.stream.end(events, after, |id| times.message(id))
                 };
                 match ended {
                     Ok(()) => self.judge_events(number, StreamEnd::ByItself),
@@ -144,12 +144,12 @@ impl<P: Protocol> Sink<'_, P> {
     /// Ends a stream that is still in progress: it met its end condition, it is invalid, or the load is over.
     pub(super) fn stop_events(&mut self, number: u32, ending: StreamEnd) {
         let slot = self.ledger.slots.get(number);
-        let standing = slot
+        let decision = slot
             .live
             .as_ref()
-            .map_or(StreamDecision::Wrong, |live| live.standing);
+            .map_or(StreamDecision::Wrong, |live| live.decision);
         let (epoch, status) = (slot.epoch, slot.status);
-        let outcome = match standing {
+        let outcome = match decision {
             StreamDecision::Wrong => Outcome::Unexpected,
             // The missing messages might still have arrived, so they are not held against the stream.
             StreamDecision::Open if ending == StreamEnd::Cut => {
@@ -159,11 +159,11 @@ impl<P: Protocol> Sink<'_, P> {
             }
             StreamDecision::Open | StreamDecision::AtBound => self.judge_events(number, StreamEnd::AtBound),
         };
-        let complete = standing != StreamDecision::Wrong;
+        let complete = decision != StreamDecision::Wrong;
         if complete {
             self.ledger.recorder.status(epoch, status, None);
         }
-        self.ledger.end(number, outcome, complete, self.seen);
+        self.ledger.end(number, outcome, complete, self.now);
     }
 
     /// Judges a stream that has delivered everything needed.
@@ -171,18 +171,18 @@ impl<P: Protocol> Sink<'_, P> {
         let slot = self.ledger.slots.get(number);
         let (operation, wants_headers) = (slot.operation, slot.wants_headers);
         let events = self.operations[usize::from(operation)].expectation.events();
-        let judged = match (&slot.live, events) {
+        let result = match (&slot.live, events) {
             (Some(live), Some(events)) => live.stream.judge(events),
             _ => Ok(()),
         };
-        let judged = judged.and_then(|()| {
+        let result = result.and_then(|()| {
             if wants_headers {
                 self.judge(number, None)
             } else {
                 Ok(())
             }
         });
-        if let Err(mismatch) = judged {
+        if let Err(mismatch) = result {
             self.show(operation, || mismatch);
             return Outcome::Unexpected;
         }
@@ -201,13 +201,13 @@ impl<P: Protocol> Sink<'_, P> {
         let first = if slot.messages > 0 {
             slot.first_message
         } else {
-            self.seen
+            self.now
         };
         let answer = LlmAnswer {
             first_ns: first.saturating_sub(slot.intended),
             lasted_ns: slot.last_message.saturating_sub(first),
             events: slot.messages,
-            usage: live.stream.told().usage,
+            usage: live.stream.answer().usage,
             is_cut,
         };
         let epoch = slot.epoch;
@@ -218,7 +218,11 @@ impl<P: Protocol> Sink<'_, P> {
     fn note_error(&mut self, number: u32) {
         let slot = self.ledger.slots.get(number);
         let epoch = slot.epoch;
-        if slot.live.as_ref().is_some_and(|live| live.stream.told().is_error) {
+        if slot
+            .live
+            .as_ref()
+            .is_some_and(|live| live.stream.answer().is_error)
+        {
             self.ledger.recorder.error_in_answer(epoch);
         }
     }
@@ -229,13 +233,13 @@ impl<P: Protocol> Sink<'_, P> {
         let operation = slot.operation;
         let mismatch = {
             let none = PartialReply::default();
-            let kept = slot.kept.as_deref().unwrap_or(&none);
-            let headers: HeaderList<'_> = kept.headers.iter().collect();
+            let partial = slot.partial.as_deref().unwrap_or(&none);
+            let headers: HeaderList<'_> = partial.headers.iter().collect();
             CompiledExpectation::no_stream(&Reply {
                 status: slot.status,
                 grpc_status: None,
                 headers: &headers,
-                body: &kept.body,
+                body: &partial.body,
             })
         };
         self.show(operation, || mismatch);
@@ -291,7 +295,7 @@ fn parts<'a, P: Protocol>(
     now: u64,
 ) -> Option<(&'a mut OpenStream, &'a CompiledEvents, MessageTimes<'a>)> {
     let events = operations[usize::from(slot.operation)].expectation.events()?;
-    let seen = MessageTimes {
+    let times = MessageTimes {
         recorder,
         messages: &mut slot.messages,
         first: &mut slot.first_message,
@@ -301,5 +305,5 @@ fn parts<'a, P: Protocol>(
         sent: slot.sent,
         now,
     };
-    Some((slot.live.as_deref_mut()?, events, seen))
+    Some((slot.live.as_deref_mut()?, events, times))
 }

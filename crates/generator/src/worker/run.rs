@@ -28,7 +28,7 @@ pub(crate) struct Worker<P: Protocol, L: Layer, T: Transport> {
     transport: T,
     pub(super) core: Core<P, L>,
     /// When the last wait ended.
-    seen: u64,
+    wait_end: u64,
     pub(super) lines: WorkerChannels,
     /// Its number among the threads of this process.
     pub(super) thread: u32,
@@ -75,7 +75,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         Ok(Self {
             transport,
             core,
-            seen: 0,
+            wait_end: 0,
             lines,
             thread,
             number: partition.thread(),
@@ -101,7 +101,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             if !self.keep_phases(now) {
                 break;
             }
-            self.core.keep_timers(now);
+            self.core.handle_timers(now);
             self.core.use_woken(now);
             self.core.connect_some();
             self.send_due(now);
@@ -123,14 +123,14 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
 
     /// Sends the requests that are due by now.
     fn send_due(&mut self, now: u64) {
-        if self.core.policy.next_due() <= now || self.core.settle_down() {
+        if self.core.policy.next_due() <= now || self.core.announce_free_slot() {
             self.core.take_arrivals(now);
             self.core.send_waiting(now);
-            self.core.let_users_in(now);
+            self.core.admit_users(now);
             self.core.connect_some();
         }
         if self.core.policy.thinks() && self.core.timers.next_due() <= now {
-            self.core.keep_timers(now);
+            self.core.handle_timers(now);
             self.core.connect_some();
         }
         self.act();
@@ -162,7 +162,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 Action::Close(number) => self.transport.close(number),
                 Action::Connect(number) => {
                     if let Err(error) = self.transport.connect(number) {
-                        self.core.could_not_connect(number, &error, now_ns());
+                        self.core.connect_failed(number, &error, now_ns());
                     }
                 }
             }
@@ -208,21 +208,22 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         }
         let early = (self.wake.late * 2).clamp(2_000, MOST_EARLY);
         let until = self.alarm(now).min(due.saturating_sub(early));
-        if until > now && !self.core.settle_down() {
+        if until > now && !self.core.announce_free_slot() {
             self.transport.wait(until - now)?;
-            self.seen = now_ns();
-            let late = self.seen.saturating_sub(until);
+            self.wait_end = now_ns();
+            let late = self.wait_end.saturating_sub(until);
             if late > 0 && due != u64::MAX {
                 // A weight of 1/16 for the new value: one slow wake-up does not make all later ones early.
                 self.wake.late = (self.wake.late * 15 + late.min(MOST_EARLY)) / 16;
             }
         } else {
             self.transport.wait(0)?;
-            self.seen = now_ns();
+            self.wait_end = now_ns();
             self.wake.looking_since = (due > now).then_some(now);
         }
-        let seen = self.seen;
-        self.core.stamp(|number| self.transport.left_at(number).min(seen));
+        let wait_end = self.wait_end;
+        self.core
+            .stamp(|number| self.transport.left_at(number).min(wait_end));
         Ok(())
     }
 
@@ -232,7 +233,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
                 return;
             };
             // The events of a batch were seen together, when the wait ended.
-            let now = if T::DEFERS { self.seen } else { now_ns() };
+            let now = if T::DEFERS { self.wait_end } else { now_ns() };
             let core = &mut self.core;
             if let Some(since) = self.wake.looking_since.take() {
                 self.looked_ns += now.saturating_sub(since);
@@ -240,7 +241,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             match event {
                 Event::Received(number, bytes) => core.received(number, bytes, now),
                 Event::Connected(number) => core.connected(number, now),
-                Event::ConnectFailed(number, error) => core.could_not_connect(number, &error, now),
+                Event::ConnectFailed(number, error) => core.connect_failed(number, &error, now),
                 Event::Ended(number, error) => core.ended(number, error.as_ref(), now),
             }
             core.use_woken(now);

@@ -162,12 +162,12 @@ impl SimulatedServer<'_> {
 
     /// Handles everything that is due by now.
     fn step(&mut self) {
-        self.core.keep_timers(self.now);
+        self.core.handle_timers(self.now);
         self.settle();
         if self.core.policy.next_due() <= self.now {
             self.core.take_arrivals(self.now);
             self.core.send_waiting(self.now);
-            self.core.let_users_in(self.now);
+            self.core.admit_users(self.now);
             self.settle();
         }
         while let Some(&Reverse((at, _, event))) = self.events.peek()
@@ -179,7 +179,7 @@ impl SimulatedServer<'_> {
                 Event::Connected(number) => self.core.connected(number, now),
                 Event::Refused(number) => {
                     let refused = io::Error::from(io::ErrorKind::ConnectionRefused);
-                    self.core.could_not_connect(number, &refused, now);
+                    self.core.connect_failed(number, &refused, now);
                 }
                 Event::Replied(number, made, bytes) if made == self.made[number as usize] => {
                     self.core.received(number, bytes, now);
@@ -242,7 +242,7 @@ fn simulate(job: &Job, server: Server<'_>) -> Recording {
     world.step();
     world.core.begin_phase(Phase::WarmUp, (begin, u64::MAX), None);
     for number in 0..world.core.connections() {
-        world.core.make_use_of(number, begin);
+        world.core.use_connection(number, begin);
         world.act();
     }
     world.step();
@@ -309,22 +309,22 @@ fn assert_is(recording: &Recording, mut truth: Vec<Quantile>) {
         recording.outcomes
     );
     assert_eq!(recording.outcomes.total(), count as u64);
-    let told = recording.response_time_ns.expect("requests were due");
+    let measured = recording.response_time_ns.expect("requests were due");
     let at = |share: f64| truth[((share * count as f64 - 1e-6).ceil() as usize).clamp(1, count) - 1];
     for (name, found, wanted) in [
-        ("min", told.min, truth[0]),
-        ("p50", told.p50, at(0.5)),
-        ("p75", told.p75, at(0.75)),
-        ("p90", told.p90, at(0.9)),
-        ("p95", told.p95, at(0.95)),
-        ("p99", told.p99, at(0.99)),
-        ("p99.9", told.p99_9, at(0.999)),
-        ("p99.99", told.p99_99, at(0.9999)),
-        ("max", told.max, truth[count - 1]),
+        ("min", measured.min, truth[0]),
+        ("p50", measured.p50, at(0.5)),
+        ("p75", measured.p75, at(0.75)),
+        ("p90", measured.p90, at(0.9)),
+        ("p95", measured.p95, at(0.95)),
+        ("p99", measured.p99, at(0.99)),
+        ("p99.9", measured.p99_9, at(0.999)),
+        ("p99.99", measured.p99_99, at(0.9999)),
+        ("max", measured.max, truth[count - 1]),
     ] {
         assert!(
             is_near(found, wanted),
-            "{name} is {found:?}, not {wanted:?}: {told:?}"
+            "{name} is {found:?}, not {wanted:?}: {measured:?}"
         );
     }
 }
@@ -453,10 +453,10 @@ fn losses_have_no_bound_and_errors_are_no_answers() {
             let recording = simulate(&job, server);
             let truth = (0..window).map(|number| if number % 10 == 9 { Unbounded } else { ms(2) });
             assert_is(&recording, truth.collect());
-            let told = recording.response_time_ns.expect("requests");
+            let measured = recording.response_time_ns.expect("requests");
             assert!(
-                told.p90.exact().is_some() && told.p95 == Unbounded,
-                "{name}: {told:?}"
+                measured.p90.exact().is_some() && measured.p95 == Unbounded,
+                "{name}: {measured:?}"
             );
             let valid = recording.valid_time_ns.expect("valid replies");
             assert!(valid.max <= 2 * MS + MS / 100, "{name}: {valid:?}");
@@ -473,8 +473,11 @@ fn a_closed_load_with_losses_is_accounted_for() {
         accepts: &mut always,
     };
     let recording = simulate(&job, server);
-    let told = recording.response_time_ns.expect("requests");
-    assert!(is_near(told.p95, ms(1)) && told.p99 == Unbounded, "{told:?}");
+    let measured = recording.response_time_ns.expect("requests");
+    assert!(
+        is_near(measured.p95, ms(1)) && measured.p99 == Unbounded,
+        "{measured:?}"
+    );
     assert_eq!(
         recording.contradictions(),
         None,

@@ -1,6 +1,6 @@
 //! Receives replies from a protocol, judges them, and records the outcome of each request.
 
-use super::sample::Sample;
+use super::channels::Sample;
 use super::slots::{BodyCheck, Ledger, Resend};
 use crate::partial_reply::{Budget, PartialReply, SHOWN};
 use crate::recorder::{Epoch, StreamEnd};
@@ -33,7 +33,7 @@ pub(super) struct Sink<'a, P: Protocol> {
     pub(super) captured: &'a mut [CapturedValues],
     pub(super) budget: &'a Budget,
     /// When the bytes were seen.
-    pub(super) seen: u64,
+    pub(super) now: u64,
 }
 
 impl<P: Protocol> Sink<'_, P> {
@@ -47,10 +47,10 @@ impl<P: Protocol> Sink<'_, P> {
     /// Keeps a piece of a body that is needed whole.
     fn keep(&mut self, number: u32, piece: &[u8]) {
         let slot = self.ledger.slots.get(number);
-        let kept = slot.kept.get_or_insert_default();
-        if let Err(excess) = kept.add(piece, self.budget) {
+        let partial = slot.partial.get_or_insert_default();
+        if let Err(excess) = partial.add(piece, self.budget) {
             slot.check = BodyCheck::Excess(excess);
-            kept.clear(self.budget);
+            partial.clear(self.budget);
         }
     }
 
@@ -58,11 +58,11 @@ impl<P: Protocol> Sink<'_, P> {
     fn begin_json(&mut self, number: u32) {
         let slot = self.ledger.slots.get(number);
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
-        let kept = slot.kept.get_or_insert_default();
-        let headers: HeaderList<'_> = kept.headers.iter().collect();
+        let partial = slot.partial.get_or_insert_default();
+        let headers: HeaderList<'_> = partial.headers.iter().collect();
         if !expectation.accepts_status(slot.status) {
             slot.check = BodyCheck::Wrong;
-        } else if !expectation.begin_json(&headers, &mut kept.json) {
+        } else if !expectation.begin_json(&headers, &mut partial.json) {
             slot.check = BodyCheck::Keep;
         }
     }
@@ -73,17 +73,17 @@ impl<P: Protocol> Sink<'_, P> {
         let values = self.parameters.values(slot.number);
         let values = values
             .at_step(slot.step)
-            .with_taken(self.captured.get(number as usize));
+            .with_captured(self.captured.get(number as usize));
         let memory = &mut self.memories[usize::from(slot.operation)];
         let expectation = &self.operations[usize::from(slot.operation)].expectation;
-        let kept = slot.kept.get_or_insert_default();
-        kept.add_begin(piece);
-        expectation.push_json(&mut kept.json, piece, memory, |index, out| {
+        let partial = slot.partial.get_or_insert_default();
+        partial.add_begin(piece);
+        expectation.push_json(&mut partial.json, piece, memory, |index, out| {
             values.append(index, out);
         });
-        if let Err(excess) = kept.charge(kept.json.held(), self.budget) {
+        if let Err(excess) = partial.charge(partial.json.buffered_bytes(), self.budget) {
             slot.check = BodyCheck::Excess(excess);
-            kept.clear(self.budget);
+            partial.clear(self.budget);
         }
     }
 
@@ -94,7 +94,7 @@ impl<P: Protocol> Sink<'_, P> {
         let mut none = PartialReply::default();
         let PartialReply {
             body, json, headers, ..
-        } = slot.kept.as_deref_mut().unwrap_or(&mut none);
+        } = slot.partial.as_deref_mut().unwrap_or(&mut none);
         let headers: HeaderList<'_> = headers.iter().collect();
         // The bytes that were compared are equal, and were not kept.
         let whole;
@@ -112,9 +112,9 @@ impl<P: Protocol> Sink<'_, P> {
             headers: &headers,
             body,
         };
-        let taken = self.captured.get(number as usize);
+        let captures = self.captured.get(number as usize);
         let values = self.parameters.values(slot.number);
-        let values = values.at_step(slot.step).with_taken(taken);
+        let values = values.at_step(slot.step).with_captured(captures);
         let memory = &mut self.memories[usize::from(slot.operation)];
         let value = |index: usize, out: &mut Vec<u8>| values.append(index, out);
         if slot.check == BodyCheck::Walk {
@@ -123,15 +123,15 @@ impl<P: Protocol> Sink<'_, P> {
             operation.expectation.judge_with(memory, &reply, value)?;
         }
         if let Some(bag) = self.captured.get_mut(number as usize) {
-            operation.expectation.give(memory, bag);
+            operation.expectation.pass_captures(memory, bag);
         }
         Ok(())
     }
 
     /// Adds the service's message to a mismatch of `grpc-status`.
     fn add_grpc_message(&mut self, number: u32, mismatch: &mut Mismatch) {
-        let kept = self.ledger.slots.get(number).kept.as_deref();
-        let text = kept.map_or(&[][..], |kept| kept.grpc_message.as_slice());
+        let partial = self.ledger.slots.get(number).partial.as_deref();
+        let text = partial.map_or(&[][..], |partial| partial.grpc_message.as_slice());
         if !text.is_empty() {
             let text = percent_decoded(text);
             mismatch.got = format!("{} ({})", mismatch.got, prony_load::excerpt(&text));
@@ -144,8 +144,7 @@ impl<P: Protocol> Sink<'_, P> {
         if slot.refusals == MOST_REFUSALS {
             return false;
         }
-        self.ledger
-            .leave_to_resend(number, Resend::Unprocessed, self.seen);
+        self.ledger.leave_to_resend(number, Resend::Unprocessed, self.now);
         true
     }
 
@@ -153,7 +152,7 @@ impl<P: Protocol> Sink<'_, P> {
     fn is_late(&mut self, number: u32) -> bool {
         let slot = self.ledger.slots.get(number);
         let deadline = self.operations[usize::from(slot.operation)].deadline;
-        deadline.is_some_and(|ns| self.seen >= slot.sent.saturating_add(ns).saturating_sub(EARLY))
+        deadline.is_some_and(|ns| self.now >= slot.sent.saturating_add(ns).saturating_sub(EARLY))
     }
 
     /// The outcome of a call that the service reset after its deadline. It may do that without a status: gRPC clients
@@ -196,9 +195,12 @@ impl<P: Protocol> Sink<'_, P> {
         if equal < exact.begin().len() || exact.is_constant() {
             return equal == exact.begin().len();
         }
-        let end = slot.kept.as_deref().map_or(&[][..], |kept| kept.body.as_slice());
+        let end = slot
+            .partial
+            .as_deref()
+            .map_or(&[][..], |partial| partial.body.as_slice());
         let values = self.parameters.values(slot.number).at_step(slot.step);
-        let values = values.with_taken(self.captured.get(number as usize));
+        let values = values.with_captured(self.captured.get(number as usize));
         let memory = &mut self.memories[usize::from(slot.operation)];
         exact.ends_with(end, memory, |index, out| values.append(index, out))
     }
@@ -270,7 +272,7 @@ impl<P: Protocol> Sink<'_, P> {
 impl<P: Protocol> ReplySink for Sink<'_, P> {
     #[inline]
     fn first_byte(&mut self, token: Token) {
-        self.ledger.slots.get(token.0).first_byte = self.seen;
+        self.ledger.slots.get(token.0).first_byte = self.now;
     }
 
     #[inline]
@@ -278,9 +280,9 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         let slot = self.ledger.slots.get(token.0);
         slot.status = head.status;
         if slot.wants_headers {
-            let kept = slot.kept.get_or_insert_default();
+            let partial = slot.partial.get_or_insert_default();
             for (name, value) in head.headers {
-                kept.headers.push(name, value);
+                partial.headers.push(name, value);
             }
         }
         let operation = &self.operations[usize::from(slot.operation)];
@@ -307,9 +309,9 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 let (front, end) = piece.split_at(piece.len().min(begin.len()));
                 if !begin.starts_with(front) || (exact.is_constant() && !end.is_empty()) {
                     slot.check = BodyCheck::Wrong;
-                    let kept = slot.kept.get_or_insert_default();
-                    kept.add_begin(&exact.begin()[..equal]);
-                    kept.add_begin(piece);
+                    let partial = slot.partial.get_or_insert_default();
+                    partial.add_begin(&exact.begin()[..equal]);
+                    partial.add_begin(piece);
                     return;
                 }
                 slot.check = BodyCheck::Compare {
@@ -320,13 +322,13 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
                 }
             }
             BodyCheck::Walk => self.push_json(token.0, piece),
-            BodyCheck::Wrong => slot.kept.get_or_insert_default().add_begin(piece),
+            BodyCheck::Wrong => slot.partial.get_or_insert_default().add_begin(piece),
             BodyCheck::Keep => {
                 let operation = &self.operations[usize::from(slot.operation)];
                 if operation.judges_body {
                     self.keep(token.0, piece);
                 } else {
-                    slot.kept.get_or_insert_default().add_begin(piece);
+                    slot.partial.get_or_insert_default().add_begin(piece);
                 }
             }
         }
@@ -341,33 +343,34 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         slot.messages += 1;
     }
 
-    fn delivered(&mut self, token: Option<Token>, step: IdStep) {
+    fn delivery(&mut self, token: Option<Token>, step: IdStep) {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let Some(Token(place)) = token else {
             return recorder.message(Epoch::default(), (None, None), step);
         };
         let slot = slots.get(place);
-        let after = self.seen.saturating_sub(slot.sent);
+        let after = self.now.saturating_sub(slot.sent);
         let first = (slot.messages == 0).then_some(after);
         slot.messages = slot.messages.saturating_add(1);
-        slot.last_message = self.seen;
+        slot.last_message = self.now;
         recorder.message(slot.epoch, (first, None), step);
-        recorder.delivered(slot.epoch, after);
+        recorder.delivery(slot.epoch, after);
     }
 
-    fn reached(&mut self, Token(place): Token, expected: u32, reached: u32) {
+    fn coverage(&mut self, Token(place): Token, expected: u32, reached: u32) {
         let Ledger { slots, recorder, .. } = &mut *self.ledger;
         let slot = slots.get(place);
         let last = slot.last_message.saturating_sub(slot.sent);
         let last = (expected == reached).then_some(last);
-        recorder.reached(slot.epoch, (expected, reached), last);
+        recorder.coverage(slot.epoch, (expected, reached), last);
     }
 
     fn grpc_message(&mut self, token: Token, text: &[u8]) {
         let slot = self.ledger.slots.get(token.0);
-        let kept = slot.kept.get_or_insert_default();
-        kept.grpc_message.clear();
-        kept.grpc_message
+        let partial = slot.partial.get_or_insert_default();
+        partial.grpc_message.clear();
+        partial
+            .grpc_message
             .extend_from_slice(&text[..text.len().min(SHOWN)]);
     }
 
@@ -377,7 +380,7 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
         let (epoch, status) = (slot.epoch, slot.status);
         self.ledger.recorder.status(epoch, status, end.grpc_status);
         let outcome = self.verdict(token.0, end);
-        self.ledger.end(token.0, outcome, true, self.seen);
+        self.ledger.end(token.0, outcome, true, self.now);
     }
 
     fn failed(&mut self, token: Token, failure: Failure) {
@@ -394,6 +397,6 @@ impl<P: Protocol> ReplySink for Sink<'_, P> {
             }
         };
         self.ledger
-            .end(token.0, outcome, outcome == Outcome::Valid, self.seen);
+            .end(token.0, outcome, outcome == Outcome::Valid, self.now);
     }
 }

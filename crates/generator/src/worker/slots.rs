@@ -22,9 +22,9 @@ pub(crate) struct DueRequest {
     /// When the first request of its sequence was due.
     pub(super) sequence_begin: u64,
     /// Whether it is the first request of an arrival.
-    pub(super) opens: bool,
+    pub(super) starts_arrival: bool,
     /// Set if it was sent before.
-    pub(crate) again: Option<ResendState>,
+    pub(crate) resend_state: Option<ResendState>,
 }
 
 /// The state of a request that is sent again: it counts as sent once.
@@ -84,15 +84,15 @@ pub(super) struct Slot {
     pub(super) resend: Option<Resend>,
     pub(super) active: bool,
     /// Whether the slot pauses before its next request.
-    pub(super) asleep: bool,
+    pub(super) paused: bool,
     /// Whether that request is the next step of its sequence.
-    pub(super) goes_on: bool,
+    pub(super) continues_sequence: bool,
     /// Whether the last request in this slot had a valid reply, so that its sequence continues.
-    pub(super) went_well: bool,
+    pub(super) had_valid_reply: bool,
     pub(super) wants_headers: bool,
     pub(super) check: BodyCheck,
     /// The parts of the reply that have to be kept.
-    pub(super) kept: Option<Box<PartialReply>>,
+    pub(super) partial: Option<Box<PartialReply>>,
     /// The stream of events, if the reply is one.
     pub(super) live: Option<Box<OpenStream>>,
     /// The next free slot of the connection.
@@ -145,9 +145,9 @@ impl BodyCheck {
 #[derive(Debug)]
 pub(super) struct OpenStream {
     pub(super) stream: EventStream,
-    pub(super) standing: StreamDecision,
+    pub(super) decision: StreamDecision,
     /// When its last bytes were seen.
-    pub(super) heard: u64,
+    pub(super) last_data: u64,
 }
 
 /// Whether more of a stream is needed.
@@ -171,7 +171,7 @@ pub(super) struct Slots {
     active_on: Vec<u32>,
     active: u32,
     /// Number of pausing slots of each connection.
-    asleep_on: Vec<u32>,
+    paused_on: Vec<u32>,
 }
 
 impl Slots {
@@ -183,12 +183,12 @@ impl Slots {
             depth,
             free: vec![None; connections as usize],
             active_on: vec![0; connections as usize],
-            asleep_on: vec![0; connections as usize],
+            paused_on: vec![0; connections as usize],
             active: 0,
         };
         for connection in 0..connections {
             for slot in slots.of(connection).rev() {
-                slots.give_back(slot);
+                slots.release(slot);
             }
         }
         slots
@@ -221,7 +221,7 @@ impl Slots {
     }
 
     /// Returns a slot that was taken and is not active.
-    pub(super) fn give_back(&mut self, slot: u32) {
+    pub(super) fn release(&mut self, slot: u32) {
         let connection = (slot / self.depth) as usize;
         self.all[slot as usize].next_free = self.free[connection];
         self.free[connection] = Some(slot);
@@ -246,32 +246,32 @@ impl Slots {
 
     /// Starts the pause of a slot.
     pub(super) fn lay_down(&mut self, slot: u32) {
-        self.all[slot as usize].asleep = true;
-        self.asleep_on[(slot / self.depth) as usize] += 1;
+        self.all[slot as usize].paused = true;
+        self.paused_on[(slot / self.depth) as usize] += 1;
     }
 
     /// Ends the pause of a slot. Returns whether there was one.
     pub(super) fn wake(&mut self, slot: u32) -> bool {
-        let was_asleep = std::mem::take(&mut self.all[slot as usize].asleep);
-        self.asleep_on[(slot / self.depth) as usize] -= u32::from(was_asleep);
+        let was_asleep = std::mem::take(&mut self.all[slot as usize].paused);
+        self.paused_on[(slot / self.depth) as usize] -= u32::from(was_asleep);
         was_asleep
     }
 
     /// Moves a paused request to another slot, which was taken.
-    pub(super) fn move_sleeper(&mut self, from: u32, to: u32) {
+    pub(super) fn move_pause(&mut self, from: u32, to: u32) {
         self.wake(from);
         self.all.swap(from as usize, to as usize);
         self.lay_down(to);
     }
 
     /// Number of pausing slots of a connection.
-    pub(super) fn asleep_on(&self, connection: u32) -> u32 {
-        self.asleep_on[connection as usize]
+    pub(super) fn paused_on(&self, connection: u32) -> u32 {
+        self.paused_on[connection as usize]
     }
 
     /// Number of requests in flight on a connection and of its pausing slots.
     pub(super) fn busy_on(&self, connection: u32) -> u32 {
-        self.active_on[connection as usize] + self.asleep_on[connection as usize]
+        self.active_on[connection as usize] + self.paused_on[connection as usize]
     }
 
     /// Number of requests in flight on a connection.
@@ -317,7 +317,7 @@ impl Ledger {
             self.note_ending(place, StreamEnd::Early);
         }
         let slot = self.slots.get(place);
-        slot.went_well = outcome == Outcome::Valid;
+        slot.had_valid_reply = outcome == Outcome::Valid;
         let request = CompletedRequest {
             epoch: slot.epoch,
             operation: slot.operation,
@@ -344,7 +344,7 @@ impl Ledger {
     /// Whether a valid stream of events is in progress in a slot.
     pub(super) fn streams_well(&mut self, place: u32) -> bool {
         let slot = self.slots.get(place);
-        let is_wrong = |live: &OpenStream| live.standing == StreamDecision::Wrong;
+        let is_wrong = |live: &OpenStream| live.decision == StreamDecision::Wrong;
         slot.active && slot.check == BodyCheck::Events && !slot.live.as_deref().is_some_and(is_wrong)
     }
 
@@ -355,11 +355,11 @@ impl Ledger {
             Resend::Unprocessed => slot.refusals += 1,
             Resend::Retry => {
                 slot.retried = true;
-                self.recorder.retried(slot.epoch);
+                self.recorder.record_retry(slot.epoch);
             }
         }
         slot.resend = Some(why);
-        slot.went_well = false;
+        slot.had_valid_reply = false;
         self.leave(place, now);
     }
 
@@ -385,8 +385,8 @@ mod tests {
                 intended,
                 late: 0,
                 sequence_begin: intended,
-                opens: false,
-                again: None,
+                starts_arrival: false,
+                resend_state: None,
             };
             insert_by_age(&mut queue, due);
         }

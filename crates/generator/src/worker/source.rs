@@ -67,8 +67,8 @@ impl Source {
             intended,
             late,
             sequence_begin: intended,
-            opens: false,
-            again: None,
+            starts_arrival: false,
+            resend_state: None,
         }
     }
 

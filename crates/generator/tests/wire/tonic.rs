@@ -105,10 +105,12 @@ async fn answer(request: http::Request<Body>) -> http::Response<Body> {
             grpc.server_streaming(service_fn(endless), request).await
         }
         "/toy.Echo/deadline" => {
-            let told = request.headers().get("grpc-timeout").cloned();
+            let timeout = request.headers().get("grpc-timeout").cloned();
             let late = move |request: Request<Vec<u8>>| {
-                let told = told.as_ref().map_or("", |told| told.to_str().unwrap_or_default());
-                let status = Status::deadline_exceeded(format!("after {told}"));
+                let timeout = timeout
+                    .as_ref()
+                    .map_or("", |timeout| timeout.to_str().unwrap_or_default());
+                let status = Status::deadline_exceeded(format!("after {timeout}"));
                 let messages = [Ok(request.into_inner()), Err(status)];
                 std::future::ready(Ok(Response::new(tokio_stream::iter(messages))))
             };

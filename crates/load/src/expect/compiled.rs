@@ -162,10 +162,10 @@ impl CompiledExpectation {
             json_rules::kind(reply.headers)?;
             rules.end(walk, reply.body, memory, &mut value)?;
         }
-        memory.taken.clear();
+        memory.captured.clear();
         self.take
             .iter()
-            .try_for_each(|take| take.take(reply, reply.body, &mut memory.taken))
+            .try_for_each(|take| take.take(reply, reply.body, &mut memory.captured))
     }
 
     /// Whether any rule or capture reads headers.
@@ -192,9 +192,9 @@ impl CompiledExpectation {
     }
 
     /// Hands the values captured from the reply that was last accepted with this memory to its sequence.
-    pub fn give(&self, memory: &Memory, bag: &mut CapturedValues) {
+    pub fn pass_captures(&self, memory: &Memory, bag: &mut CapturedValues) {
         if self.takes() {
-            memory.taken.give(bag);
+            memory.captured.pass_captures(bag);
         }
     }
 
@@ -256,10 +256,10 @@ impl CompiledExpectation {
         if let Some(json) = &self.json {
             json.judge((reply.headers, body), memory, value)?;
         }
-        memory.taken.clear();
+        memory.captured.clear();
         self.take
             .iter()
-            .try_for_each(|take| take.take(reply, body, &mut memory.taken))
+            .try_for_each(|take| take.take(reply, body, &mut memory.captured))
     }
 
     fn judge_status(&self, reply: &Reply<'_>) -> Result<(), Mismatch> {

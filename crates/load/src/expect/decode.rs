@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn what_does_not_decode_is_told() {
         for coding in ["gzip", "br", "zstd", "deflate"] {
-            let told = decoded(coding, b"plain text").expect_err(coding);
-            assert!(told.contains("does not decode"), "{told}");
+            let error = decoded(coding, b"plain text").expect_err(coding);
+            assert!(error.contains("does not decode"), "{error}");
         }
         assert!(decoded("rot13", b"x").expect_err("unknown").contains("rot13"));
     }
@@ -138,7 +138,7 @@ mod tests {
         for _ in 0..65 {
             gzip.write_all(&zeros).expect("memory");
         }
-        let told = decoded("gzip", &gzip.finish().expect("memory")).expect_err("too long");
-        assert!(told.contains("longer than"), "{told}");
+        let error = decoded("gzip", &gzip.finish().expect("memory")).expect_err("too long");
+        assert!(error.contains("longer than"), "{error}");
     }
 }

@@ -45,7 +45,7 @@ impl CompiledValue {
             .iter()
             .find(|(key, _)| key.eq_ignore_ascii_case(name.as_bytes()))
             .map(|(_, found)| *found);
-        let right = match self {
+        let is_valid = match self {
             Self::Absent => found.is_none(),
             Self::Matches { regex, optional, .. } => found.map_or(*optional, |found| regex.is_match(found)),
             Self::MediaType(media) => found.is_some_and(|found| media.accepts(found)),
@@ -55,20 +55,20 @@ impl CompiledValue {
                 found == Some(digest.as_slice())
             }
         };
-        if right {
+        if is_valid {
             return Ok(());
         }
         // Formatted only on a mismatch: this runs for every reply under load.
         let got = found.map_or_else(|| "no such header".to_owned(), excerpt);
         Err(Mismatch::new(
             format!("header {name}"),
-            self.described(&memory.wanted),
+            self.description(&memory.wanted),
             got,
         ))
     }
 
     /// The expected value; `filled` is the rendered template, where the rule has one.
-    fn described(&self, filled: &[u8]) -> String {
+    fn description(&self, filled: &[u8]) -> String {
         match self {
             Self::Absent => "no such header".to_owned(),
             Self::Matches {
@@ -77,7 +77,7 @@ impl CompiledValue {
                 let none = if *optional { "no such header, or " } else { "" };
                 format!("{none}{pattern}")
             }
-            Self::MediaType(media) => media.described(),
+            Self::MediaType(media) => media.description(),
             Self::Equals(_) => excerpt(filled),
             Self::Sha256(_) => {
                 let digest = hex(&Sha256::digest(filled).into());
@@ -117,7 +117,7 @@ impl MediaType {
         }
     }
 
-    fn described(&self) -> String {
+    fn description(&self) -> String {
         if self.charset_demanded {
             format!("{}; charset=utf-8", self.essence)
         } else {

@@ -12,7 +12,6 @@ mod html;
 mod json;
 mod json_rules;
 mod protobuf;
-mod schema;
 mod series;
 mod template_state;
 #[cfg(test)]
@@ -23,7 +22,7 @@ pub use body::ExactBody;
 pub use capture::{Capture, CapturedValues, LONGEST_TAKEN, Origin};
 pub use compiled::CompiledExpectation;
 pub use decode::DecodedSize;
-pub use generated::{List, work_out};
+pub use generated::{List, evaluate_formulas};
 pub use html::HtmlTable;
 pub use json_rules::{JsonRule, JsonRuleError, JsonTest, JsonWalk};
 pub use series::Series;
@@ -253,15 +252,15 @@ static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
 
 /// A regular expression, compiled once per pattern; or the reason why it is invalid.
 fn regular_expression(pattern: &str) -> Result<Regex, ExpectationError> {
-    let mut known = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(compiled) = known.get(pattern) {
+    let mut cache = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(compiled) = cache.get(pattern) {
         return Ok(compiled.clone());
     }
     let compiled = compile(pattern)?;
-    if known.len() == MOST {
-        known.clear();
+    if cache.len() == MOST {
+        cache.clear();
     }
-    known.insert(pattern.to_owned(), compiled.clone());
+    cache.insert(pattern.to_owned(), compiled.clone());
     Ok(compiled)
 }
 

@@ -27,7 +27,7 @@ pub struct Memory {
     pub(super) decoded: Vec<u8>,
     pub(super) sizes: DecodedSize,
     /// The values captured for later requests of the sequence.
-    pub(super) taken: CaptureBuffer,
+    pub(super) captured: CaptureBuffer,
 }
 
 impl Memory {
@@ -65,14 +65,14 @@ struct TemplateState {
 }
 
 impl EqualPairs {
-    pub(super) fn holds(&self, rule: usize, wanted: &[u8], got: &[u8]) -> bool {
+    pub(super) fn contains(&self, rule: usize, wanted: &[u8], got: &[u8]) -> bool {
         self.pairs
             .iter()
             .any(|pair| pair.rule == rule && pair.got == got && pair.wanted == wanted)
     }
 
     /// Remembers a pair, replacing the oldest one.
-    pub(super) fn remember(&mut self, rule: usize, wanted: &[u8], got: &[u8]) {
+    pub(super) fn insert(&mut self, rule: usize, wanted: &[u8], got: &[u8]) {
         if wanted.len() + got.len() > LARGEST {
             return;
         }

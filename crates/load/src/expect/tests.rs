@@ -88,16 +88,16 @@ fn a_json_schema_allows_shapes() {
             "the schema allows",
         ),
     ] {
-        let told = judge(rule(), body).expect_err(body);
-        assert_eq!(told.what, what, "{body}");
-        assert!(told.expected.contains(expected), "{told:?}");
+        let error = judge(rule(), body).expect_err(body);
+        assert_eq!(error.what, what, "{body}");
+        assert!(error.expected.contains(expected), "{error:?}");
     }
     let broken = Expectation {
         body: vec![BodyRule::JsonSchema(serde_json::json!({ "type": "objekt" }))],
         ..Expectation::default()
     };
-    let told = broken.compile().expect_err("no schema").to_string();
-    assert!(told.starts_with("not a JSON Schema: /type: "), "{told}");
+    let error = broken.compile().expect_err("no schema").to_string();
+    assert!(error.starts_with("not a JSON Schema: /type: "), "{error}");
 }
 
 /// A load sees the same bytes again and again: they are judged once, and others are not confused with them.
@@ -535,7 +535,7 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
         (wrong.what.as_str(), wrong.expected.as_str()),
         ("body at items[1].t", "\"blue 9\"")
     );
-    for (item, told) in [
+    for (item, reason) in [
         ("{= i", "not closed"),
         ("{= shape[i]}", "no word list `shape`"),
         ("{= j}", "`j`"),
@@ -545,7 +545,7 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
             ..Expectation::default()
         };
         let error = expectation.compile().expect_err(item).to_string();
-        assert!(error.contains(told), "{item}: {error}");
+        assert!(error.contains(reason), "{item}: {error}");
     }
 }
 
@@ -647,7 +647,7 @@ fn a_table_of_html_reads_as_its_rows() {
         (format!("{}<table></table>", page(&right)), "body: tables"),
         ("[]".to_owned(), "body: the title"),
     ] {
-        let told = judge(rule(), &body).expect_err(what);
-        assert_eq!(told.what, what, "{told:?}");
+        let error = judge(rule(), &body).expect_err(what);
+        assert_eq!(error.what, what, "{error:?}");
     }
 }

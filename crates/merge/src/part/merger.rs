@@ -13,7 +13,7 @@ const KEPT: usize = 16;
 #[derive(Debug)]
 pub struct Merger {
     sum: Part,
-    kept: Vec<BTreeMap<u64, IntervalPart>>,
+    pending: Vec<BTreeMap<u64, IntervalPart>>,
     scratch: CompactSum,
 }
 
@@ -21,7 +21,7 @@ impl Merger {
     pub fn new(job: &Job) -> Self {
         Self {
             sum: Part::new(job),
-            kept: Vec::new(),
+            pending: Vec::new(),
             scratch: CompactSum::new(),
         }
     }
@@ -29,36 +29,36 @@ impl Merger {
     /// Adds a part. Fails without changing anything in the same cases as [`Part::merge`].
     pub fn add(&mut self, mut part: Part) -> Result<(), PartError> {
         self.sum.check(&part)?;
-        self.kept.push(std::mem::take(&mut part.intervals));
+        self.pending.push(std::mem::take(&mut part.intervals));
         self.sum.merge_all_but_intervals(&part);
-        if self.kept.len() == KEPT {
-            self.add_kept();
+        if self.pending.len() == KEPT {
+            self.merge_pending();
         }
         Ok(())
     }
 
     /// Returns the merged part.
     pub fn finish(mut self) -> Part {
-        self.add_kept();
+        self.merge_pending();
         self.sum
     }
 
-    fn add_kept(&mut self) {
+    fn merge_pending(&mut self) {
         let mut by_index: BTreeMap<u64, Vec<IntervalPart>> = BTreeMap::new();
         let sum = std::mem::take(&mut self.sum.intervals);
-        for (index, one) in std::iter::once(sum).chain(self.kept.drain(..)).flatten() {
+        for (index, one) in std::iter::once(sum).chain(self.pending.drain(..)).flatten() {
             by_index.entry(index).or_default().push(one);
         }
         let scratch = &mut self.scratch;
         self.sum.intervals = by_index
             .into_iter()
-            .filter_map(|(index, all)| Some((index, merged(&all, scratch)?)))
+            .filter_map(|(index, all)| Some((index, merge_intervals(&all, scratch)?)))
             .collect();
     }
 }
 
 /// Merges intervals with the same index.
-fn merged(all: &[IntervalPart], scratch: &mut CompactSum) -> Option<IntervalPart> {
+fn merge_intervals(all: &[IntervalPart], scratch: &mut CompactSum) -> Option<IntervalPart> {
     let (first, rest) = all.split_first()?;
     let mut sum = first.clone();
     for one in rest {

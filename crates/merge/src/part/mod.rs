@@ -1,22 +1,20 @@
 //! The result of a worker: see [`Part`].
 
-mod encoding;
 mod merger;
 mod sample;
-mod status_counts;
 mod totals;
 mod worker;
 
-pub use encoding::PartError;
 pub use merger::Merger;
 pub use sample::{SampleEntry, WrongSample};
-pub use status_counts::StatusCounts;
 pub use totals::{AddressPart, LogPart, LowestThreadValue, ThreadPart, Totals};
 pub use worker::{MeasurementStart, WorkerPart};
 
 use crate::tally::{Tally, TallyLayout};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use prony_load::Job;
-use prony_records::IntervalPart;
+use prony_records::{Answers, IntervalPart};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,5 +125,94 @@ impl Part {
             .map(|thread| thread.length_ns)
             .max()
             .unwrap_or(0)
+    }
+}
+
+/// First byte of an encoded part. Must change whenever the fields of a part change.
+const VERSION: u8 = 4;
+
+/// Why parts cannot be decoded or merged.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PartError {
+    /// The text is not a part.
+    #[error("cannot decode the part of a worker: {0}; use the same version of prony on all workers")]
+    Unreadable(String),
+    /// Another version of prony wrote it.
+    #[error(
+        "the part of a worker has version {0}, but this prony needs version {VERSION}: use the same version of prony on all workers"
+    )]
+    Version(u8),
+    /// The parts belong to different jobs.
+    #[error(
+        "the parts of the workers belong to different jobs: give all workers the same job, except for its share"
+    )]
+    OtherJob,
+    /// The part of a thread was already merged.
+    #[error(
+        "two parts contain thread {thread}: give each worker its own share, and merge each part only once"
+    )]
+    Twice {
+        /// Number of the thread among the threads of all workers.
+        thread: u32,
+    },
+}
+
+impl Part {
+    /// Encodes the part as text: base64 of a version byte and [postcard](https://postcard.jamesmunns.com/wire-format) bytes.
+    /// Distributions are encoded as [`CompactHistogram`](prony_records::CompactHistogram)s, so the length is bounded by the
+    /// number of operations, intervals and threads, and equal parts give equal texts.
+    pub fn encode(&self) -> String {
+        let bytes = postcard::to_extend(self, vec![VERSION]).expect("invariant: a part is plain data");
+        STANDARD.encode(bytes)
+    }
+
+    /// Decodes the output of [`Part::encode`].
+    pub fn decode(text: &str) -> Result<Self, PartError> {
+        let unreadable = |error: &dyn std::fmt::Display| PartError::Unreadable(error.to_string());
+        let bytes = STANDARD.decode(text.trim()).map_err(|error| unreadable(&error))?;
+        match bytes.split_first() {
+            Some((&VERSION, rest)) => postcard::from_bytes(rest).map_err(|error| unreadable(&error)),
+            Some((&other, _)) => Err(PartError::Version(other)),
+            None => Err(PartError::Unreadable("the text is empty".to_owned())),
+        }
+    }
+}
+
+/// Number of requests of a job by result, warm-up included; empty if the job does not count them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusCounts {
+    /// By index of the operation in the workload and status; `None`: no complete reply arrived.
+    counts: BTreeMap<(u32, Option<u16>), u64>,
+}
+
+impl StatusCounts {
+    /// Counts requests of an operation; a status of `None` means that no complete reply arrived.
+    pub fn add(&mut self, operation: u32, status: Option<u16>, count: u64) {
+        if count > 0 {
+            *self.counts.entry((operation, status)).or_default() += count;
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        for (&(operation, status), &count) in &other.counts {
+            self.add(operation, status, count);
+        }
+    }
+
+    /// Converts indices to the operation names of the contract. An operation that a workload sends with its own values counts as
+    /// the same operation.
+    pub(crate) fn named(&self, job: &Job) -> Option<Answers> {
+        let mut named = Answers::default();
+        for (&(operation, status), &count) in &self.counts {
+            let Some(operation) = job.workload.operations.get(operation as usize) else {
+                continue;
+            };
+            let name = operation.name.split('(').next().unwrap_or_default();
+            match status {
+                Some(status) => named.add_replies(name, status, count),
+                None => named.add_unknown(name, count),
+            }
+        }
+        job.count_replies.then_some(named)
     }
 }

@@ -2,12 +2,9 @@
 
 mod llm;
 mod messages;
-mod times;
 
 pub use llm::{LlmAnswer, LlmTally, LlmWindow};
 pub use messages::{IdCounts, MessageTally, RoomTally};
-pub use times::ReplyTimes;
-use times::merge_option;
 
 use prony_load::{Job, Load, Order};
 use prony_records::{BytesMoved, Histogram, Outcomes, Requests, Responses};
@@ -224,5 +221,52 @@ impl Tally {
         self.window = WindowCounts::default();
         self.arrivals = 0;
         self.retried = 0;
+    }
+}
+
+/// Durations of replies, split by whether the first byte arrived together with the last one. If it did, the time to the first
+/// byte is the same duration and is not recorded again. A histogram is allocated when it is first needed: there may be many
+/// operations, and each thread keeps several tallies.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReplyTimes {
+    /// First and last byte arrived together.
+    pub whole: Option<Box<Histogram>>,
+    /// The first byte arrived before the last one.
+    pub split: Option<Box<Histogram>>,
+}
+
+impl ReplyTimes {
+    /// Records one duration, ns.
+    #[inline]
+    pub fn record(&mut self, ns: u64, split: bool) {
+        if split {
+            self.split.get_or_insert_default().record(ns);
+        } else {
+            self.whole.get_or_insert_default().record(ns);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        merge_option(&mut self.whole, other.whole.as_deref());
+        merge_option(&mut self.split, other.split.as_deref());
+    }
+
+    fn clear(&mut self) {
+        for histogram in [&mut self.whole, &mut self.split].into_iter().flatten() {
+            histogram.clear();
+        }
+    }
+
+    /// Adds all durations to `sum`.
+    pub fn add_to(&self, sum: &mut Histogram) {
+        for histogram in [&self.whole, &self.split].into_iter().flatten() {
+            sum.merge(histogram);
+        }
+    }
+}
+
+fn merge_option(ours: &mut Option<Box<Histogram>>, theirs: Option<&Histogram>) {
+    if let Some(theirs) = theirs.filter(|theirs| !theirs.is_empty()) {
+        ours.get_or_insert_default().merge(theirs);
     }
 }

@@ -63,7 +63,7 @@ impl ProtocolState {
 
     /// Whether a request may be started now.
     pub(super) fn has_free_slot(&self) -> bool {
-        with_protocol!(self, state, _shared => state.places() > 0, frames => frames.awaits_handshake())
+        with_protocol!(self, state, _shared => state.free_slots() > 0, frames => frames.awaits_handshake())
     }
 
     /// Whether the service has announced the end of an HTTP/1.1 connection, so that it reads no more requests.

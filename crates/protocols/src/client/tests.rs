@@ -37,7 +37,7 @@ fn get() -> Request {
     request("GET", prony_load::Body::None)
 }
 
-fn soon() -> Instant {
+fn deadline() -> Instant {
     Instant::now() + Duration::from_secs(20)
 }
 
@@ -55,19 +55,19 @@ fn read_until(stream: &mut TcpStream, end: &[u8]) -> Vec<u8> {
 const HI: &[u8] = b"HTTP/1.1 200 OK\r\nB: 1\r\na: 2\r\nContent-Length: 2\r\n\r\nhi";
 
 /// What one reply is, after which the server closes the connection.
-fn answered(bytes: &'static [u8]) -> Result<Reply, ClientError> {
+fn ask_peer(bytes: &'static [u8]) -> Result<Reply, ClientError> {
     let (client, server) = serve(move |mut stream| {
         read_until(&mut stream, b"\r\n\r\n");
         stream.write_all(bytes).expect("sent");
     });
-    let reply = client.ask(&get(), soon());
+    let reply = client.ask(&get(), deadline());
     server.join().expect("a server");
     reply
 }
 
 #[test]
 fn a_reply_carries_all_that_its_head_says() {
-    let reply = answered(HI).expect("a reply");
+    let reply = ask_peer(HI).expect("a reply");
     assert_eq!(
         (reply.status, reply.version, reply.framing),
         (200, Version::Http11, Framing::Length)
@@ -78,7 +78,7 @@ fn a_reply_carries_all_that_its_head_says() {
         (reply.body.as_slice(), reply.received, reply.closes),
         (&b"hi"[..], HI.len(), false)
     );
-    let old = answered(b"HTTP/1.0 200 OK\r\n\r\nhi").expect("a reply");
+    let old = ask_peer(b"HTTP/1.0 200 OK\r\n\r\nhi").expect("a reply");
     assert_eq!(
         (old.version, old.framing, old.closes),
         (Version::Http10, Framing::UntilClose, true)
@@ -87,21 +87,21 @@ fn a_reply_carries_all_that_its_head_says() {
 
 #[test]
 fn a_connection_that_ends_says_how_far_it_came() {
-    assert_eq!(answered(b""), Err(ClientError::Closed));
-    assert_eq!(answered(b"HTTP/1.1 200"), Err(ClientError::Cut(12)));
-    let short = answered(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi");
+    assert_eq!(ask_peer(b""), Err(ClientError::Closed));
+    assert_eq!(ask_peer(b"HTTP/1.1 200"), Err(ClientError::Cut(12)));
+    let short = ask_peer(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi");
     assert_eq!(short, Err(ClientError::Short { got: 2, announced: 3 }));
     let chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi";
-    assert_eq!(answered(chunked), Err(ClientError::Cut(chunked.len())));
+    assert_eq!(ask_peer(chunked), Err(ClientError::Cut(chunked.len())));
 }
 
 #[test]
 fn tls_on_a_port_without_it_is_named() {
     let alert = b"\x15\x03\x01\x00\x02\x02\x46";
-    assert_eq!(answered(alert), Err(crate::tls::SPEAKS_TLS.into()));
+    assert_eq!(ask_peer(alert), Err(crate::tls::SPEAKS_TLS.into()));
     let nginx =
         b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\nThe plain HTTP request was sent to HTTPS port";
-    assert_eq!(answered(nginx), Err(crate::tls::SPEAKS_TLS.into()));
+    assert_eq!(ask_peer(nginx), Err(crate::tls::SPEAKS_TLS.into()));
 }
 
 #[test]
@@ -116,12 +116,12 @@ fn requests_that_are_started_together_leave_in_one_packet() {
         requests
     });
     let prepared = client.prepare(&get(), BodyFraming::Length).expect("a request");
-    let mut connection = client.connect(soon()).expect("a connection");
+    let mut connection = client.connect(deadline()).expect("a connection");
     let none = Parameters::new(&[], 0);
     let tokens = [(); 3].map(|()| connection.start(&prepared, none.values(0)));
-    connection.send(Delivery::Whole, soon()).expect("sent");
+    connection.send(Delivery::Whole, deadline()).expect("sent");
     for token in tokens {
-        assert_eq!(connection.reply(token, soon()).expect("a reply").body, b"hi");
+        assert_eq!(connection.reply(token, deadline()).expect("a reply").body, b"hi");
     }
     assert_eq!(server.join().expect("a server"), 3);
 }
@@ -137,10 +137,10 @@ fn single_bytes_and_chunks_make_the_same_request() {
         let body = Template(vec![Part::Literal("x=".into()), Part::Value(0)]);
         let post = request("POST", prony_load::Body::Bytes(body));
         let prepared = client.prepare(&post, BodyFraming::Chunked(2)).expect("a request");
-        let mut connection = client.connect(soon()).expect("a connection");
+        let mut connection = client.connect(deadline()).expect("a connection");
         let token = connection.start(&prepared, Parameters::new(&[], 0).values(0));
-        connection.send(delivery, soon()).expect("sent");
-        assert_eq!(connection.reply(token, soon()).expect("a reply").status, 200);
+        connection.send(delivery, deadline()).expect("sent");
+        assert_eq!(connection.reply(token, deadline()).expect("a reply").status, 200);
         let request = server.join().expect("a server");
         let (head, body) = request.split_once("\r\n\r\n").expect("a head");
         assert!(head.ends_with("Transfer-Encoding: chunked"), "{head}");
@@ -159,7 +159,7 @@ fn a_reply_that_comes_before_the_request_was_read_is_read() {
         while stream.read(&mut buffer).is_ok_and(|count| count > 0) {}
     });
     let body = prony_load::Body::Bytes(Template::literal(vec![b'x'; 32 << 20]));
-    let reply = client.ask(&request("POST", body), soon()).expect("a reply");
+    let reply = client.ask(&request("POST", body), deadline()).expect("a reply");
     assert_eq!((reply.status, reply.closes), (413, true));
     server.join().expect("a server");
 }
@@ -174,14 +174,14 @@ fn a_used_connection_may_be_closed_without_a_reply() {
             stream.write_all(notice).expect("sent");
         });
         let prepared = client.prepare(&get(), BodyFraming::Length).expect("a request");
-        let mut connection = client.connect(soon()).expect("a connection");
+        let mut connection = client.connect(deadline()).expect("a connection");
         let none = Parameters::new(&[], 0);
         let token = connection.start(&prepared, none.values(0));
-        assert_eq!(connection.reply(token, soon()).expect("a reply").status, 200);
+        assert_eq!(connection.reply(token, deadline()).expect("a reply").status, 200);
         server.join().expect("a server");
-        connection.wait_for_end(soon()).expect("the end");
+        connection.wait_for_end(deadline()).expect("the end");
         let token = connection.start(&prepared, none.values(0));
-        let error = connection.reply(token, soon()).expect_err("no reply");
+        let error = connection.reply(token, deadline()).expect_err("no reply");
         assert!(error.may_resend(), "{error}");
         assert_eq!(connection.unread(), 0);
     }
@@ -193,8 +193,8 @@ fn bytes_without_a_request_are_counted() {
         stream.write_all(b"hello").expect("sent");
         let _ = stream.read(&mut [0; 16]);
     });
-    let mut connection = client.connect(soon()).expect("a connection");
-    connection.wait_for_end(soon()).expect("what comes");
+    let mut connection = client.connect(deadline()).expect("a connection");
+    connection.wait_for_end(deadline()).expect("what comes");
     assert_eq!(connection.unread(), 5);
     drop(connection);
     server.join().expect("a server");
@@ -221,11 +221,11 @@ fn a_stream_has_begun_when_something_of_its_body_is_there() {
         assert_eq!(stream.read(&mut [0; 16]).expect("the end"), 0);
     });
     let prepared = client.prepare(&get(), BodyFraming::Length).expect("a request");
-    let mut connection = client.connect(soon()).expect("a connection");
+    let mut connection = client.connect(deadline()).expect("a connection");
     let token = connection.start(&prepared, Parameters::new(&[], 0).values(0));
-    connection.first_data(token, soon()).expect("a stream");
+    connection.first_data(token, deadline()).expect("a stream");
     drop(connection);
     server.join().expect("a server");
-    let refused = answered(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").expect("a reply");
+    let refused = ask_peer(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").expect("a reply");
     assert_eq!(refused.status, 503);
 }

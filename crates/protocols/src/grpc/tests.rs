@@ -18,17 +18,18 @@ fn message(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Starts a call, feeds it these frames and returns the events reported; without the head.
-fn told(script: &Script) -> Vec<SinkEvent> {
+fn reported(script: &Script) -> Vec<SinkEvent> {
     let mut bench: TestConnection<GrpcSemantics> = TestConnection::open(1, &[]);
     bench.start(1, &request("POST", "/Service/call", Some(b"ask")));
     bench.receive(&script.0).expect("frames");
-    let told = bench.told.0.into_iter();
-    told.filter(|told| !matches!(told, SinkEvent::FirstByte(_) | SinkEvent::Head(..)))
+    let reported = bench.reported.0.into_iter();
+    reported
+        .filter(|reported| !matches!(reported, SinkEvent::FirstByte(_) | SinkEvent::Head(..)))
         .collect()
 }
 
 fn failed(script: &Script, part: &str) {
-    match told(script).last() {
+    match reported(script).last() {
         Some(SinkEvent::Failed(1, Failure::Malformed(reason))) => assert!(reason.contains(part), "{reason}"),
         other => panic!("{part}: {other:?}"),
     }
@@ -63,7 +64,7 @@ fn a_message_travels_behind_its_prefix() {
 #[test]
 fn a_unary_reply_is_a_message_and_a_status() {
     assert_eq!(
-        told(&reply(&message(b"answer"), FINE)),
+        reported(&reply(&message(b"answer"), FINE)),
         [
             SinkEvent::Data(1, b"answer".to_vec()),
             SinkEvent::Message(1),
@@ -72,7 +73,7 @@ fn a_unary_reply_is_a_message_and_a_status() {
     );
     // An empty message is a message.
     assert_eq!(
-        told(&reply(&message(b""), FINE)),
+        reported(&reply(&message(b""), FINE)),
         [SinkEvent::Message(1), SinkEvent::End(1, Some(0))]
     );
 }
@@ -81,7 +82,7 @@ fn a_unary_reply_is_a_message_and_a_status() {
 fn a_stream_is_many_messages() {
     let both = [message(b"one"), message(b""), message(b"two")].concat();
     assert_eq!(
-        told(&reply(&both, FINE)),
+        reported(&reply(&both, FINE)),
         [
             SinkEvent::Data(1, b"one".to_vec()),
             SinkEvent::Message(1),
@@ -91,7 +92,7 @@ fn a_stream_is_many_messages() {
             SinkEvent::End(1, Some(0))
         ]
     );
-    assert_eq!(told(&reply(b"", FINE)), [SinkEvent::End(1, Some(0))]);
+    assert_eq!(reported(&reply(b"", FINE)), [SinkEvent::End(1, Some(0))]);
 }
 
 #[test]
@@ -102,7 +103,7 @@ fn an_error_may_be_all_of_the_reply() {
     ]
     .concat();
     assert_eq!(
-        told(&Script::default().headers(1, flag::END_STREAM, &fields)),
+        reported(&Script::default().headers(1, flag::END_STREAM, &fields)),
         [
             SinkEvent::GrpcMessage(1, "no%20such%20person".into()),
             SinkEvent::End(1, Some(5))
@@ -129,7 +130,7 @@ fn replies_that_are_no_grpc_are_told() {
         .headers(1, 0, &[(":status", "502"), ("content-type", "text/html")])
         .data(1, flag::END_STREAM, b"bad gateway");
     assert_eq!(
-        told(&proxy),
+        reported(&proxy),
         [
             SinkEvent::Data(1, b"bad gateway".to_vec()),
             SinkEvent::End(1, None)
@@ -212,14 +213,14 @@ proptest! {
         cut in 1..30usize,
     ) {
         let bytes: Vec<u8> = messages.iter().flat_map(|bytes| message(bytes)).collect();
-        let whole = told(&reply(&bytes, FINE));
+        let whole = reported(&reply(&bytes, FINE));
         let mut script = Script::default().headers(1, 0, HEAD);
         for piece in bytes.chunks(cut) {
             script = script.data(1, 0, piece);
         }
-        let pieces = told(&script.headers(1, flag::END_STREAM, FINE));
+        let pieces = reported(&script.headers(1, flag::END_STREAM, FINE));
         prop_assert_eq!(&pieces, &whole);
-        let count = whole.iter().filter(|told| matches!(told, SinkEvent::Message(_))).count();
+        let count = whole.iter().filter(|reported| matches!(reported, SinkEvent::Message(_))).count();
         prop_assert_eq!(count, messages.len());
     }
 }

@@ -92,10 +92,10 @@ impl Chunks {
     ) -> Result<(&'a [u8], bool), &'static str> {
         while let Some((&byte, rest)) = bytes.split_first() {
             if let State::Data { left } = self.state {
-                let taken = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
-                data(&bytes[..taken]);
-                bytes = &bytes[taken..];
-                let left = left - taken as u64;
+                let length = usize::try_from(left).map_or(bytes.len(), |left| left.min(bytes.len()));
+                data(&bytes[..length]);
+                bytes = &bytes[length..];
+                let left = left - length as u64;
                 self.state = if left == 0 {
                     State::DataCr
                 } else {

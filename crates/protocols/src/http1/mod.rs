@@ -271,7 +271,7 @@ impl Protocol for Http1 {
     fn open(&mut self, _: &mut Http1WorkerState, _: &Http1Request, _: &mut Vec<u8>) {}
 
     #[inline]
-    fn places(&self) -> u32 {
+    fn free_slots(&self) -> u32 {
         if self.closing || self.last_sent {
             0
         } else {

@@ -212,9 +212,9 @@ fn malformed_replies_are_told_and_end_the_connection() {
     ];
     for (reply, reason) in cases {
         let lines = whole(reply);
-        let told = &lines[lines.len() - 2];
+        let reported = &lines[lines.len() - 2];
         assert!(
-            told.starts_with("0 failed Malformed") && told.contains(reason),
+            reported.starts_with("0 failed Malformed") && reported.contains(reason),
             "{reply:?}: {lines:?}"
         );
         assert_eq!(lines.last().map(String::as_str), Some("closed"), "{reply:?}");
@@ -284,11 +284,11 @@ fn a_fold_is_one_space() {
 /// Servers send this when they close a connection that was idle for long.
 #[test]
 fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
-    let told = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let reported = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let mut shared = Http1::shared();
     let mut idle = Http1::new(&mut shared, 1);
     let mut log = Log::default();
-    let received = idle.receive(&mut shared, told, &mut Vec::new(), &mut log);
+    let received = idle.receive(&mut shared, reported, &mut Vec::new(), &mut log);
     assert_eq!((received, idle.is_spent(), log.lines.len()), (Ok(()), true, 0));
     let mut idle = Http1::new(&mut shared, 1);
     let other = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
@@ -298,7 +298,7 @@ fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
     );
     // After a request it is a reply.
     assert_eq!(
-        whole(std::str::from_utf8(told).expect("text"))[0],
+        whole(std::str::from_utf8(reported).expect("text"))[0],
         "0 head 408 []"
     );
 }
@@ -503,8 +503,8 @@ proptest! {
         let at_once = replies(&methods, [stream.as_bytes()], wants_headers);
         let bodies: Vec<String> =
             replies_sent.iter().enumerate().map(|(token, (_, body))| format!("{token} body {body}")).collect();
-        let told: Vec<&String> = at_once.lines.iter().filter(|line| line.contains(" body ")).collect();
-        prop_assert_eq!(told, bodies.iter().collect::<Vec<_>>());
+        let reported: Vec<&String> = at_once.lines.iter().filter(|line| line.contains(" body ")).collect();
+        prop_assert_eq!(reported, bodies.iter().collect::<Vec<_>>());
         for cut in 0..stream.len() {
             let (left, right) = stream.as_bytes().split_at(cut);
             let pieces = [left, right].into_iter().filter(|piece| !piece.is_empty());

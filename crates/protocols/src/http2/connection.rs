@@ -141,7 +141,7 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 
     #[inline]
-    fn places(&self) -> u32 {
+    fn free_slots(&self) -> u32 {
         if self.is_closing || !self.is_ready {
             return 0;
         }

@@ -232,7 +232,7 @@ impl<M: Semantics> Connection<M> {
                         self.release(slot, answered, out);
                     }
                 }
-                Err(failure) => self.give_up(slot, failure, out, sink),
+                Err(failure) => self.reset_malformed(slot, failure, out, sink),
             }
         }
         passing.left -= take as u32;

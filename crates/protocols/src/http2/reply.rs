@@ -97,7 +97,7 @@ impl<M: Semantics> Connection<M> {
             wants_headers: stream.wants_headers,
         };
         let meaning = block.meaning;
-        let taken = match (meaning.fault, stream.stage, meaning.status) {
+        let result = match (meaning.fault, stream.stage, meaning.status) {
             (Some(fault), ..) => Err(Failure::Malformed(fault)),
             (_, ReplyState::Head, None) => Err(Failure::Malformed("a reply without `:status`")),
             (_, ReplyState::Head, Some(100..=199)) if head.ends_stream => {
@@ -117,8 +117,8 @@ impl<M: Semantics> Connection<M> {
             }
             (_, ReplyState::Body, None) => M::trailers(&mut stream.reply, rules, block, sink),
         };
-        match taken {
-            Err(failure) => self.give_up(slot, failure, out, sink),
+        match result {
+            Err(failure) => self.reset_malformed(slot, failure, out, sink),
             Ok(()) if head.ends_stream => self.finish(slot, out, sink),
             Ok(()) => {}
         }
@@ -155,7 +155,7 @@ impl<M: Semantics> Connection<M> {
     }
 
     /// Ends a stream whose reply is malformed.
-    pub(super) fn give_up<S: ReplySink>(
+    pub(super) fn reset_malformed<S: ReplySink>(
         &mut self,
         slot: usize,
         failure: Failure,

@@ -104,29 +104,29 @@ impl Handshake {
 
     /// Reads a head; one that switches must say what it switches to.
     fn judge(&self, head: &[u8]) -> Result<ParsedHead, &'static str> {
-        let mut said = HandshakeHeaders::default();
-        let parsed = head::parse(head, |name, value| said.note(name, value))?;
+        let mut headers = HandshakeHeaders::default();
+        let parsed = head::parse(head, |name, value| headers.note(name, value))?;
         if parsed.status != SWITCHED {
             return Ok(parsed);
         }
         if parsed.version == Version::Http10 {
             return Err("the service switches in HTTP/1.0, which has no upgrades");
         }
-        if !said.upgrades || !said.is_web_socket {
+        if !headers.upgrades || !headers.is_web_socket {
             return Err("the service switches to a protocol other than WebSocket");
         }
-        match said.accept {
+        match headers.accept {
             None => return Err("the service switches without Sec-WebSocket-Accept"),
             Some(accept) if accept != self.accept.as_bytes() => {
                 return Err("the service's Sec-WebSocket-Accept does not match the key");
             }
             Some(_) => {}
         }
-        if said.extends {
+        if headers.extends {
             return Err("the service uses an extension (Sec-WebSocket-Extensions), and none is wanted");
         }
         let was_offered = |chosen: &[u8]| self.subprotocols.iter().any(|one| one.as_bytes() == chosen);
-        if said.subprotocol.is_some_and(|chosen| !was_offered(chosen)) {
+        if headers.subprotocol.is_some_and(|chosen| !was_offered(chosen)) {
             return Err("the service chose a subprotocol (Sec-WebSocket-Protocol) that was not offered");
         }
         Ok(parsed)

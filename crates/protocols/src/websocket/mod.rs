@@ -11,16 +11,15 @@ pub(crate) mod handshake;
 mod prepare;
 pub(crate) mod reader;
 mod rooms;
-mod shared;
 mod utf8;
 
 pub use prepare::WebSocketMessage;
-pub use shared::WebSocketSettings;
 
 use crate::protocol::{
     Call, End, Failure, Framing, Head, PrepareError, Protocol, ProtocolError, ReplySink, RoomMembership,
     Token, Version,
 };
+use crate::request_values::mix;
 use frame::{Kind, code, opcode};
 use handshake::Handshake;
 use prony_load::events::LONGEST_EVENT;
@@ -50,17 +49,17 @@ pub(crate) struct Fault {
 pub struct WebSocket {
     /// Present until the peer has switched protocols.
     handshake: Option<Handshake>,
-    under_way: VecDeque<AwaitedMessage>,
+    in_flight: VecDeque<AwaitedMessage>,
     depth: u32,
     reader: Reader,
     /// Number of messages that the service sends on its own before the first request; `None` until that is known.
     greetings: Option<u32>,
     /// Number of messages received before the first request.
-    greeted: u32,
+    greetings_received: u32,
     /// Whether the message being received is one of those.
     is_greeting: bool,
     /// Whether a request was sent.
-    was_asked: bool,
+    has_sent: bool,
     /// Whether the type of the message being received differs from the one that was sent.
     is_other_kind: bool,
     /// No more messages are sent.
@@ -74,9 +73,9 @@ pub struct WebSocket {
 /// Membership of a connection in a room.
 #[derive(Debug)]
 struct Member {
-    place: RoomPosition,
+    position: RoomPosition,
     /// The handshake request, which is the same for the whole room.
-    asked: Vec<u8>,
+    handshake_request: Vec<u8>,
     /// Whether it has received its own greeting: from then on the service counts it as a member.
     is_in: bool,
     /// Type and content of the message being received.
@@ -102,10 +101,10 @@ impl WebSocket {
         sink: &mut S,
     ) -> Result<(), Fault> {
         while !self.spent
-            && let Some(seen) = self.reader.next(&mut bytes, shared.longest)?
+            && let Some(event) = self.reader.next(&mut bytes, shared.longest)?
         {
             if let (Some(member), Some(rooms)) = (&mut self.member, &mut shared.rooms) {
-                match seen {
+                match event {
                     FrameEvent::Begin(kind) => {
                         member.kind = kind;
                         member.message.clear();
@@ -116,23 +115,23 @@ impl WebSocket {
                         continue;
                     }
                     FrameEvent::End => {
-                        let heard = (member.kind, member.message.as_slice());
-                        member.is_in |= rooms.hear(member.place, heard, sink)?;
+                        let message = (member.kind, member.message.as_slice());
+                        member.is_in |= rooms.receive(member.position, message, sink)?;
                         continue;
                     }
                     FrameEvent::Ping | FrameEvent::Pong | FrameEvent::Close => {}
                 }
             }
-            match seen {
+            match event {
                 // A service may send first; after the first request its messages are replies.
-                FrameEvent::Begin(_) if !self.was_asked => self.is_greeting = true,
+                FrameEvent::Begin(_) if !self.has_sent => self.is_greeting = true,
                 FrameEvent::Piece(_) if self.is_greeting => {}
                 FrameEvent::End if self.is_greeting => {
                     self.is_greeting = false;
-                    self.greeted = self.greeted.saturating_add(1);
+                    self.greetings_received = self.greetings_received.saturating_add(1);
                 }
                 FrameEvent::Begin(kind) => self.begin(kind, sink)?,
-                FrameEvent::Piece(piece) => sink.data(self.under_way[0].token, piece),
+                FrameEvent::Piece(piece) => sink.data(self.in_flight[0].token, piece),
                 FrameEvent::End => self.complete(shared, out, sink),
                 FrameEvent::Ping => frame::write(opcode::PONG, self.reader.control(), shared.key(), out),
                 // An unsolicited pong needs no answer (section 5.5.3).
@@ -144,7 +143,7 @@ impl WebSocket {
     }
 
     fn begin<S: ReplySink>(&mut self, kind: Kind, sink: &mut S) -> Result<(), Fault> {
-        let Some(entry) = self.under_way.front() else {
+        let Some(entry) = self.in_flight.front() else {
             return Err(Fault {
                 code: code::POLICY,
                 reason: "the service sent a message that was not requested",
@@ -157,7 +156,7 @@ impl WebSocket {
     }
 
     fn complete<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, out: &mut Vec<u8>, sink: &mut S) {
-        let entry = self.under_way.pop_front();
+        let entry = self.in_flight.pop_front();
         let entry = entry.expect("invariant: a message that has begun has its request");
         if self.is_other_kind {
             let reason = match entry.kind {
@@ -168,8 +167,8 @@ impl WebSocket {
         } else {
             sink.end(entry.token, End { grpc_status: None });
         }
-        if self.last_sent && self.under_way.is_empty() {
-            self.goodbye(shared, out);
+        if self.last_sent && self.in_flight.is_empty() {
+            self.announce_close(shared, out);
             self.spent = true;
         }
     }
@@ -191,7 +190,7 @@ impl WebSocket {
         self.spent = true;
         if self.reader.is_within_message()
             && !self.is_greeting
-            && let Some(entry) = self.under_way.pop_front()
+            && let Some(entry) = self.in_flight.pop_front()
         {
             let reason = "the service closed the connection in the middle of a message";
             sink.failed(entry.token, Failure::Malformed(reason));
@@ -226,13 +225,13 @@ impl Protocol for WebSocket {
     fn new(shared: &mut WebSocketSettings, depth: u32) -> Self {
         Self {
             handshake: None,
-            under_way: VecDeque::with_capacity(depth as usize),
+            in_flight: VecDeque::with_capacity(depth as usize),
             depth,
             reader: Reader::new(),
             greetings: shared.greetings,
-            greeted: 0,
+            greetings_received: 0,
             is_greeting: false,
-            was_asked: false,
+            has_sent: false,
             is_other_kind: false,
             // Until the handshake is complete.
             closing: true,
@@ -242,14 +241,14 @@ impl Protocol for WebSocket {
         }
     }
 
-    fn enter(&mut self, shared: &mut WebSocketSettings, seat: &RoomMembership<'_, WebSocketMessage>) {
+    fn join_room(&mut self, shared: &mut WebSocketSettings, seat: &RoomMembership<'_, WebSocketMessage>) {
         let random = shared.random();
         let rooms = shared.rooms.get_or_insert_with(|| Rooms::new(seat.members));
         shared.longest = shared.longest.max(LONGEST_GREETING);
         let greeting = format!("prony is here: {random:016x}");
         self.member = Some(Member {
-            place: rooms.enter(seat.connection, greeting.into_bytes()),
-            asked: seat.first.handshake().request(seat.values),
+            position: rooms.add_member(seat.connection, greeting.into_bytes()),
+            handshake_request: seat.first.handshake().request(seat.values),
             is_in: false,
             kind: Kind::Text,
             message: Vec::new(),
@@ -258,15 +257,15 @@ impl Protocol for WebSocket {
 
     fn open(&mut self, shared: &mut WebSocketSettings, first: &WebSocketMessage, out: &mut Vec<u8>) {
         let random = [shared.random().to_ne_bytes(), shared.random().to_ne_bytes()];
-        let asked = first.handshake();
+        let template = first.handshake();
         let constant;
         let request = if let Some(member) = &self.member {
-            &member.asked
+            &member.handshake_request
         } else {
-            constant = asked.constant();
+            constant = template.constant();
             &constant
         };
-        self.handshake = Some(Handshake::begin(random.as_flattened(), (request, asked), out));
+        self.handshake = Some(Handshake::begin(random.as_flattened(), (request, template), out));
     }
 
     #[inline]
@@ -276,23 +275,26 @@ impl Protocol for WebSocket {
 
     #[inline]
     fn is_listening(&self) -> bool {
-        self.member.is_none() && self.greetings.is_none_or(|greetings| self.greeted < greetings)
+        self.member.is_none()
+            && self
+                .greetings
+                .is_none_or(|greetings| self.greetings_received < greetings)
     }
 
     fn stop_listening(&mut self, shared: &mut WebSocketSettings) {
-        shared.greetings.get_or_insert(self.greeted);
+        shared.greetings.get_or_insert(self.greetings_received);
         self.greetings = Some(0);
     }
 
     #[inline]
-    fn places(&self) -> u32 {
+    fn free_slots(&self) -> u32 {
         if self.closing || self.last_sent {
             0
         } else if self.member.is_some() {
             // The messages of a member complete on other members' connections: the worker counts them.
             self.depth
         } else {
-            self.depth - self.under_way.len() as u32
+            self.depth - self.in_flight.len() as u32
         }
     }
 
@@ -305,16 +307,16 @@ impl Protocol for WebSocket {
     ) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
             let request = (call.token, call.prepared.kind());
-            rooms.say(member.place, request, |out| {
+            rooms.send(member.position, request, |out| {
                 call.prepared.render(call.values, out);
             });
             call.prepared.write(call.values, shared.key(), out);
             return;
         }
         call.prepared.write(call.values, shared.key(), out);
-        self.was_asked = true;
+        self.has_sent = true;
         self.last_sent |= call.is_last;
-        self.under_way.push_back(AwaitedMessage {
+        self.in_flight.push_back(AwaitedMessage {
             token: call.token,
             kind: call.prepared.kind(),
         });
@@ -342,7 +344,7 @@ impl Protocol for WebSocket {
             }
             self.closing = false;
             if let (Some(member), Some(rooms)) = (&self.member, &shared.rooms) {
-                let greeting = rooms.greeting(member.place).to_vec();
+                let greeting = rooms.greeting(member.position).to_vec();
                 frame::write(opcode::TEXT, &greeting, shared.key(), out);
             }
         }
@@ -352,7 +354,7 @@ impl Protocol for WebSocket {
             }
             self.closing = true;
             self.spent = true;
-            if let Some(entry) = self.under_way.pop_front() {
+            if let Some(entry) = self.in_flight.pop_front() {
                 sink.failed(entry.token, Failure::Malformed(fault.reason));
             }
             ProtocolError(fault.reason)
@@ -364,15 +366,15 @@ impl Protocol for WebSocket {
         self.spent = true;
     }
 
-    fn give_up<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, token: Token, sink: &mut S) {
+    fn report_partial<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, token: Token, sink: &mut S) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
-            rooms.give_up(member.place, token, sink);
+            rooms.abandon(member.position, token, sink);
         }
     }
 
-    fn gone<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, sink: &mut S) {
+    fn handle_disconnect<S: ReplySink>(&mut self, shared: &mut WebSocketSettings, sink: &mut S) {
         if let (Some(member), Some(rooms)) = (&self.member, &mut shared.rooms) {
-            rooms.leave(member.place, sink);
+            rooms.remove_member(member.position, sink);
         }
     }
 
@@ -386,7 +388,7 @@ impl Protocol for WebSocket {
         false
     }
 
-    fn goodbye(&mut self, shared: &mut WebSocketSettings, out: &mut Vec<u8>) {
+    fn announce_close(&mut self, shared: &mut WebSocketSettings, out: &mut Vec<u8>) {
         if !self.closing {
             self.closing = true;
             frame::write(opcode::CLOSE, &code::NORMAL.to_be_bytes(), shared.key(), out);
@@ -396,6 +398,41 @@ impl Protocol for WebSocket {
     #[inline]
     fn is_spent(&self) -> bool {
         self.spent
+    }
+}
+
+/// State that the WebSocket connections of one worker share.
+#[derive(Debug)]
+pub struct WebSocketSettings {
+    /// Maximum length of a received message, bytes.
+    longest: u64,
+    /// State of the random number generator for masking keys.
+    random: u64,
+    /// Number of messages that the service sends on its own on a new connection, once that is known.
+    greetings: Option<u32>,
+    /// Present if connections are members of rooms.
+    rooms: Option<Rooms>,
+}
+
+impl WebSocketSettings {
+    fn new(longest: u64) -> Self {
+        Self {
+            longest,
+            random: rand::random(),
+            greetings: None,
+            rooms: None,
+        }
+    }
+
+    /// 64 random bits. Masks keep proxies from mistaking what a script in a browser has written for HTTP. A load has no
+    /// such content, so a fast generator with a random seed is enough.
+    const fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.random)
+    }
+
+    const fn key(&mut self) -> [u8; 4] {
+        (self.random() as u32).to_ne_bytes()
     }
 }
 

@@ -45,11 +45,11 @@ const UPGRADE: &str =
 
 impl WebSocketMessage {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
-        let asked = |prepared: Self| match find_places(request) {
+        let reject_placeholders = |prepared: Self| match find_places(request) {
             None => Ok(prepared),
             Some(error) => Err(error),
         };
-        Self::for_rooms(request, target).and_then(asked)
+        Self::for_rooms(request, target).and_then(reject_placeholders)
     }
 
     /// A request for a handshake alone. It may offer extensions, which a service must not take.
@@ -154,8 +154,8 @@ fn find_places(request: &Request) -> Option<PrepareError> {
 
 fn handshake(request: &Request, target: &Target) -> HandshakeTemplate {
     let Request { path, headers, .. } = request;
-    let mut asked = Template::literal(b"GET ".to_vec());
-    let mut add = |part: Template| asked.0.extend(part.0);
+    let mut head = Template::literal(b"GET ".to_vec());
+    let mut add = |part: Template| head.0.extend(part.0);
     let text = |text: String| Template::literal(text.into_bytes());
     add(path.clone());
     add(text(" HTTP/1.1\r\n".to_owned()));
@@ -179,7 +179,7 @@ fn handshake(request: &Request, target: &Target) -> HandshakeTemplate {
     }
     add(text(UPGRADE.to_owned()));
     HandshakeTemplate {
-        request: asked,
+        request: head,
         subprotocols,
     }
 }

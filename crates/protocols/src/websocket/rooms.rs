@@ -35,12 +35,12 @@ pub(super) struct RoomPosition {
 struct Room {
     seats: Vec<RoomSeat>,
     /// Messages that at least one member has received, in the common order; those that are done are in front.
-    heard: VecDeque<RoomMessage>,
+    ordered: VecDeque<RoomMessage>,
     /// Position of the first of them in the order.
     first: u64,
     /// Messages that were sent but that no member has received yet, the oldest first.
-    unheard: VecDeque<RoomMessage>,
-    /// Bytes of the messages in `heard`.
+    pending: VecDeque<RoomMessage>,
+    /// Bytes of the messages in `ordered`.
     bytes: usize,
 }
 
@@ -55,7 +55,7 @@ struct RoomSeat {
 /// A message that a member sent.
 #[derive(Debug)]
 struct RoomMessage {
-    by: usize,
+    sender: usize,
     /// The request, while its sender waits for it.
     token: Option<Token>,
     kind: Kind,
@@ -72,7 +72,7 @@ struct RoomMessage {
 /// A set of members of a room.
 type SeatSet = SmallVec<[u64; 2]>;
 
-fn has(seats: &SeatSet, seat: usize) -> bool {
+fn contains(seats: &SeatSet, seat: usize) -> bool {
     seats
         .get(seat / 64)
         .is_some_and(|word| word >> (seat % 64) & 1 == 1)
@@ -99,47 +99,47 @@ impl Rooms {
     }
 
     /// The position of a worker's connection, which has this greeting.
-    pub(super) fn enter(&mut self, connection: u32, greeting: Vec<u8>) -> RoomPosition {
-        let place = RoomPosition {
+    pub(super) fn add_member(&mut self, connection: u32, greeting: Vec<u8>) -> RoomPosition {
+        let position = RoomPosition {
             room: (connection / self.members) as usize,
             seat: (connection % self.members) as usize,
         };
-        if self.all.len() <= place.room {
-            self.all.resize_with(place.room + 1, Room::default);
+        if self.all.len() <= position.room {
+            self.all.resize_with(position.room + 1, Room::default);
         }
-        let seats = &mut self.all[place.room].seats;
+        let seats = &mut self.all[position.room].seats;
         seats.resize(self.members as usize, RoomSeat::default());
-        seats[place.seat] = RoomSeat {
+        seats[position.seat] = RoomSeat {
             greeting,
             ..RoomSeat::default()
         };
-        place
+        position
     }
 
-    pub(super) fn greeting(&self, place: RoomPosition) -> &[u8] {
-        &self.all[place.room].seats[place.seat].greeting
+    pub(super) fn greeting(&self, position: RoomPosition) -> &[u8] {
+        &self.all[position.room].seats[position.seat].greeting
     }
 
     /// A member sends the message that `write` appends.
-    pub(super) fn say(
+    pub(super) fn send(
         &mut self,
-        place: RoomPosition,
+        position: RoomPosition,
         (token, kind): (Token, Kind),
         write: impl FnOnce(&mut Vec<u8>),
     ) {
         let mut payload = self.spare.pop().unwrap_or_default();
         payload.clear();
         write(&mut payload);
-        let room = &mut self.all[place.room];
+        let room = &mut self.all[position.room];
         let mut missing: SeatSet = smallvec![0; room.seats.len().div_ceil(64)];
-        let there = room.seats.iter().enumerate().filter(|(_, seat)| seat.is_in);
+        let members = room.seats.iter().enumerate().filter(|(_, seat)| seat.is_in);
         let mut expected = 0;
-        for (seat, _) in there {
+        for (seat, _) in members {
             flip(&mut missing, seat);
             expected += 1;
         }
-        room.unheard.push_back(RoomMessage {
-            by: place.seat,
+        room.pending.push_back(RoomMessage {
+            sender: position.seat,
             token: Some(token),
             kind,
             payload,
@@ -152,98 +152,99 @@ impl Rooms {
     }
 
     /// A member receives a message. Returns whether it is the member's own greeting.
-    pub(super) fn hear<S: ReplySink>(
+    pub(super) fn receive<S: ReplySink>(
         &mut self,
-        place: RoomPosition,
+        position: RoomPosition,
         (kind, payload): (Kind, &[u8]),
         sink: &mut S,
     ) -> Result<bool, Fault> {
-        let room = &mut self.all[place.room];
-        let Some(at) = room.place_of(place.seat, payload) else {
+        let room = &mut self.all[position.room];
+        let Some(at) = room.place_of(position.seat, payload) else {
             if let Some(greeted) = room.seats.iter().position(|seat| seat.is_greeted_by(payload)) {
-                let is_own = greeted == place.seat;
-                room.seats[place.seat].is_in |= is_own;
+                let is_own = greeted == position.seat;
+                room.seats[position.seat].is_in |= is_own;
                 return Ok(is_own);
             }
-            let elsewhere = self.all.iter().any(|room| room.knows(payload));
-            return Err(policy(if elsewhere {
+            let is_foreign = self.all.iter().any(|room| room.recognises(payload));
+            return Err(policy(if is_foreign {
                 "a message from another room"
             } else {
                 "a message that no member of this room sent"
             }));
         };
-        let step = room.step(place.seat, at, sink);
-        let said = &mut room.heard[(at - room.first) as usize];
-        let is_due = has(&said.missing, place.seat);
-        if kind != said.kind {
-            said.fault.get_or_insert(match said.kind {
+        let step = room.step(position.seat, at, sink);
+        let message = &mut room.ordered[(at - room.first) as usize];
+        let is_due = contains(&message.missing, position.seat);
+        if kind != message.kind {
+            message.fault.get_or_insert(match message.kind {
                 Kind::Text => "a text message was sent, but a binary one was received",
                 Kind::Binary => "a binary message was sent, but a text one was received",
             });
         }
-        sink.delivered(said.token, step);
+        sink.delivery(message.token, step);
         if is_due {
-            flip(&mut said.missing, place.seat);
-            if let Some(token) = said.token {
-                if said.reached == 0 {
+            flip(&mut message.missing, position.seat);
+            if let Some(token) = message.token {
+                if message.reached == 0 {
                     sink.first_byte(token);
                 }
-                said.reached += 1;
+                message.reached += 1;
             }
         }
         match step {
             IdStep::Late => {
-                said.fault.get_or_insert(ANOTHER_ORDER);
+                message.fault.get_or_insert(ANOTHER_ORDER);
             }
             IdStep::Again => {
-                said.fault.get_or_insert("a message was delivered twice");
+                message.fault.get_or_insert("a message was delivered twice");
                 return Err(policy("a message was delivered twice"));
             }
             _ if is_due => {
-                said.open -= 1;
-                said.settle(sink);
+                message.open -= 1;
+                message.report_outcome(sink);
             }
             _ => {}
         }
-        room.forget(&mut self.spare);
+        room.evict(&mut self.spare);
         Ok(false)
     }
 
     /// The sender no longer waits for a message.
-    pub(super) fn give_up<S: ReplySink>(&mut self, place: RoomPosition, token: Token, sink: &mut S) {
-        let room = &mut self.all[place.room];
-        let mut all = room.heard.iter_mut().chain(&mut room.unheard);
-        if let Some(said) = all.find(|said| said.token == Some(token)) {
-            said.token = None;
-            sink.reached(token, said.expected, said.reached);
+    pub(super) fn abandon<S: ReplySink>(&mut self, position: RoomPosition, token: Token, sink: &mut S) {
+        let room = &mut self.all[position.room];
+        let mut all = room.ordered.iter_mut().chain(&mut room.pending);
+        if let Some(message) = all.find(|message| message.token == Some(token)) {
+            message.token = None;
+            sink.coverage(token, message.expected, message.reached);
         }
     }
 
     /// A member leaves: its messages are no longer waited for, and it receives no more.
-    pub(super) fn leave<S: ReplySink>(&mut self, place: RoomPosition, sink: &mut S) {
-        let room = &mut self.all[place.room];
-        let seat = std::mem::take(&mut room.seats[place.seat]);
+    pub(super) fn remove_member<S: ReplySink>(&mut self, position: RoomPosition, sink: &mut S) {
+        let room = &mut self.all[position.room];
+        let seat = std::mem::take(&mut room.seats[position.seat]);
         let from = seat.next.unwrap_or(room.first);
         let skipped = from.saturating_sub(room.first) as usize;
-        for said in room.heard.iter_mut().chain(&mut room.unheard) {
-            if said.by == place.seat
-                && let Some(token) = said.token.take()
+        for message in room.ordered.iter_mut().chain(&mut room.pending) {
+            if message.sender == position.seat
+                && let Some(token) = message.token.take()
             {
-                sink.reached(token, said.expected, said.reached);
+                sink.coverage(token, message.expected, message.reached);
             }
         }
         // Messages that it skipped earlier were already subtracted from `open`. A successor at its position is not
         // waited for.
-        for (at, said) in room.heard.iter_mut().chain(&mut room.unheard).enumerate() {
-            if !has(&said.missing, place.seat) {
+        for (at, message) in room.ordered.iter_mut().chain(&mut room.pending).enumerate() {
+            if !contains(&message.missing, position.seat) {
                 continue;
             }
-            flip(&mut said.missing, place.seat);
+            flip(&mut message.missing, position.seat);
             if at >= skipped {
-                said.open -= 1;
-                said.fault
+                message.open -= 1;
+                message
+                    .fault
                     .get_or_insert("a member's connection ended before it received the message");
-                said.settle(sink);
+                message.report_outcome(sink);
             }
         }
     }
@@ -262,24 +263,28 @@ impl Room {
     fn place_of(&mut self, seat: usize, payload: &[u8]) -> Option<u64> {
         let next = self.seats[seat].next.unwrap_or(self.first);
         let index = next.checked_sub(self.first).map(|index| index as usize);
-        if let Some(said) = index.and_then(|index| self.heard.get(index))
-            && said.payload == payload
+        if let Some(message) = index.and_then(|index| self.ordered.get(index))
+            && message.payload == payload
         {
             return Some(next);
         }
-        if let Some(index) = self.unheard.iter().position(|said| said.payload == payload) {
-            let said = self.unheard.remove(index)?;
-            self.bytes += said.payload.len();
-            self.heard.push_back(said);
-            return Some(self.first + self.heard.len() as u64 - 1);
+        if let Some(index) = self.pending.iter().position(|message| message.payload == payload) {
+            let message = self.pending.remove(index)?;
+            self.bytes += message.payload.len();
+            self.ordered.push_back(message);
+            return Some(self.first + self.ordered.len() as u64 - 1);
         }
-        let index = self.heard.iter().rposition(|said| said.payload == payload)?;
+        let index = self
+            .ordered
+            .iter()
+            .rposition(|message| message.payload == payload)?;
         Some(self.first + index as u64)
     }
 
-    fn knows(&self, payload: &[u8]) -> bool {
-        let mut all = self.heard.iter().chain(&self.unheard);
-        all.any(|said| said.payload == payload) || self.seats.iter().any(|seat| seat.is_greeted_by(payload))
+    fn recognises(&self, payload: &[u8]) -> bool {
+        let mut all = self.ordered.iter().chain(&self.pending);
+        all.any(|message| message.payload == payload)
+            || self.seats.iter().any(|seat| seat.is_greeted_by(payload))
     }
 
     /// A member receives the message at position `at`. Returns whether that is in order. Skipped messages are no longer
@@ -288,58 +293,65 @@ impl Room {
         let next = self.seats[seat].next.unwrap_or(0).max(self.first);
         self.seats[seat].next = Some(next.max(at + 1));
         if at < next {
-            let said = &self.heard[(at - self.first) as usize];
-            return if has(&said.missing, seat) {
+            let message = &self.ordered[(at - self.first) as usize];
+            return if contains(&message.missing, seat) {
                 IdStep::Late
             } else {
                 IdStep::Again
             };
         }
-        let mut left_out = 0;
+        let mut skipped = 0;
         let (from, to) = ((next - self.first) as usize, (at - self.first) as usize);
-        for said in self.heard.range_mut(from..to) {
-            if has(&said.missing, seat) {
-                left_out += 1;
-                said.open -= 1;
-                said.fault.get_or_insert(ANOTHER_ORDER);
-                said.settle(sink);
+        for message in self.ordered.range_mut(from..to) {
+            if contains(&message.missing, seat) {
+                skipped += 1;
+                message.open -= 1;
+                message.fault.get_or_insert(ANOTHER_ORDER);
+                message.report_outcome(sink);
             }
         }
-        if left_out > 0 {
-            IdStep::Skipped(left_out)
+        if skipped > 0 {
+            IdStep::Skipped(skipped)
         } else {
             IdStep::Next
         }
     }
 
     /// Forgets messages that are done, except the most recent ones.
-    fn forget(&mut self, spare: &mut Vec<Vec<u8>>) {
-        while (self.heard.len() > REMEMBERED || self.bytes > REMEMBERED_BYTES)
-            && self.heard.front().is_some_and(|said| said.token.is_none())
-            && let Some(said) = self.heard.pop_front()
+    fn evict(&mut self, spare: &mut Vec<Vec<u8>>) {
+        while (self.ordered.len() > REMEMBERED || self.bytes > REMEMBERED_BYTES)
+            && self
+                .ordered
+                .front()
+                .is_some_and(|message| message.token.is_none())
+            && let Some(message) = self.ordered.pop_front()
         {
             self.first += 1;
-            self.bytes -= said.payload.len();
+            self.bytes -= message.payload.len();
             if spare.len() < REMEMBERED {
-                spare.push(said.payload);
+                spare.push(message.payload);
             }
         }
         // Messages that were given up may never be received by any member.
-        while self.unheard.len() > REMEMBERED && self.unheard.front().is_some_and(|said| said.token.is_none())
+        while self.pending.len() > REMEMBERED
+            && self
+                .pending
+                .front()
+                .is_some_and(|message| message.token.is_none())
         {
-            self.unheard.pop_front();
+            self.pending.pop_front();
         }
     }
 }
 
 impl RoomMessage {
     /// Reports the outcome of the message, once no member may receive it any more.
-    fn settle<S: ReplySink>(&mut self, sink: &mut S) {
+    fn report_outcome<S: ReplySink>(&mut self, sink: &mut S) {
         if self.open > 0 {
             return;
         }
         let Some(token) = self.token.take() else { return };
-        sink.reached(token, self.expected, self.reached);
+        sink.coverage(token, self.expected, self.reached);
         if let Some(reason) = self.fault {
             return sink.failed(token, Failure::Malformed(reason));
         }

@@ -127,7 +127,7 @@ impl TestConnection {
         let mut out = Vec::new();
         let first = WebSocket::prepare(first, &target()).expect("a message");
         connection.open(&mut shared, &first, &mut out);
-        assert!(!connection.is_ready() && connection.places() == 0);
+        assert!(!connection.is_ready() && connection.free_slots() == 0);
         Self {
             connection,
             shared,
@@ -172,8 +172,8 @@ impl TestConnection {
 
     /// The reply to the handshake, with additional headers.
     fn switching(&self, more: &str) -> Vec<u8> {
-        let asked = String::from_utf8(self.out.clone()).expect("text");
-        let key = asked
+        let opening = String::from_utf8(self.out.clone()).expect("text");
+        let key = opening
             .lines()
             .find_map(|line| line.strip_prefix("Sec-WebSocket-Key: "));
         let accept = derive_accept_key(key.expect("a key").as_bytes());
@@ -231,20 +231,20 @@ fn wrong(bytes: &[u8], reason: &str, code: u16) {
 
 fn wrong_within(requests: &[Request], limits: &Limits, bytes: &[u8], reason: &str, code: u16) {
     let (lines, result, sent) = judged(requests, limits, bytes);
-    let told = result.expect_err("a fault").to_string();
-    assert!(told.contains(reason), "{told}");
-    assert_eq!(lines.last(), Some(&format!("0 failed: {told}")));
+    let error = result.expect_err("a fault").to_string();
+    assert!(error.contains(reason), "{error}");
+    assert_eq!(lines.last(), Some(&format!("0 failed: {error}")));
     assert_eq!(sent.last(), Some(&(CLOSE, code.to_be_bytes().to_vec())));
 }
 
 #[test]
 fn the_handshake_asks_for_a_web_socket() {
-    let mut asked = request("TEXT", b"");
-    asked.headers = vec![Header {
+    let mut opening = request("TEXT", b"");
+    opening.headers = vec![Header {
         name: "Origin".into(),
         value: Template::literal("http://h"),
     }];
-    let bench = TestConnection::new(&asked, &Limits::default());
+    let bench = TestConnection::new(&opening, &Limits::default());
     let text = String::from_utf8(bench.out.clone()).expect("text");
     let (front, key) = text.split_once("Sec-WebSocket-Key: ").expect("a key");
     assert_eq!(
@@ -254,7 +254,7 @@ fn the_handshake_asks_for_a_web_socket() {
     );
     // Sixteen bytes in base64.
     assert_eq!((key.len(), &key[22..]), (28, "==\r\n\r\n"));
-    let other = TestConnection::new(&asked, &Limits::default());
+    let other = TestConnection::new(&opening, &Limits::default());
     assert_ne!(other.out, bench.out, "each connection has a key of its own");
 }
 
@@ -272,7 +272,7 @@ fn a_handshake_may_come_in_pieces() {
             assert_eq!(bench.receive(piece), Ok(()));
         }
         assert!(bench.connection.is_ready());
-        assert_eq!(bench.connection.places(), 8);
+        assert_eq!(bench.connection.free_slots(), 8);
     }
 }
 
@@ -315,8 +315,8 @@ fn a_handshake_that_does_not_switch_is_told() {
     ];
     for (reply, reason) in cases {
         let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
-        let told = bench.receive(&reply).expect_err("no handshake").to_string();
-        assert!(told.contains(reason), "{told}");
+        let error = bench.receive(&reply).expect_err("no handshake").to_string();
+        assert!(error.contains(reason), "{error}");
         assert!(!bench.connection.is_ready());
     }
     for (more, reason) in [
@@ -325,19 +325,19 @@ fn a_handshake_that_does_not_switch_is_told() {
     ] {
         let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
         let reply = bench.switching(more);
-        let told = bench.receive(&reply).expect_err("no handshake").to_string();
-        assert!(told.contains(reason), "{told}");
+        let error = bench.receive(&reply).expect_err("no handshake").to_string();
+        assert!(error.contains(reason), "{error}");
     }
 }
 
 #[test]
 fn a_subprotocol_may_be_chosen_of_those_that_were_offered() {
-    let mut asked = request("TEXT", b"");
-    asked.headers = vec![Header {
+    let mut opening = request("TEXT", b"");
+    opening.headers = vec![Header {
         name: "sec-websocket-protocol".into(),
         value: Template::literal("chat, soap"),
     }];
-    let mut bench = TestConnection::new(&asked, &Limits::default());
+    let mut bench = TestConnection::new(&opening, &Limits::default());
     let reply = bench.switching("Sec-WebSocket-Protocol: soap\r\n");
     assert_eq!(bench.receive(&reply), Ok(()));
 }
@@ -536,7 +536,7 @@ fn what_the_service_says_first_answers_nothing() {
 fn the_last_message_is_followed_by_a_close() {
     let mut bench = TestConnection::with(&[request("TEXT", b"a")], &Limits::default());
     bench.start(1, &request("TEXT", b"b"), true);
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     bench.out.clear();
     bench.receive(&frame(TEXT, b"a")).expect("the first");
     assert!(!bench.connection.is_spent() && bench.out.is_empty());
@@ -550,7 +550,7 @@ fn a_goodbye_is_said_once() {
     let mut bench = TestConnection::with(&[request("TEXT", b"a")], &Limits::default());
     bench.out.clear();
     for _ in 0..2 {
-        bench.connection.goodbye(&mut bench.shared, &mut bench.out);
+        bench.connection.announce_close(&mut bench.shared, &mut bench.out);
     }
     // The peer's close frame is not answered again.
     bench.receive(&frame(CLOSE, b"\x03\xe8")).expect("a close");
@@ -558,7 +558,7 @@ fn a_goodbye_is_said_once() {
     assert!(bench.connection.is_spent());
     let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     bench.out.clear();
-    bench.connection.goodbye(&mut bench.shared, &mut bench.out);
+    bench.connection.announce_close(&mut bench.shared, &mut bench.out);
     assert!(bench.out.is_empty(), "the handshake is not complete yet");
 }
 
@@ -674,7 +674,7 @@ impl ReplySink for EndEvent {
 
     fn data(&mut self, _: Token, _: &[u8]) {}
 
-    fn reached(&mut self, _: Token, expected: u32, reached: u32) {
+    fn coverage(&mut self, _: Token, expected: u32, reached: u32) {
         assert!(reached <= expected, "{reached} of {expected}");
     }
 
@@ -701,7 +701,7 @@ proptest! {
     ) {
         let greeting = |by: u32| format!("member {by}").into_bytes();
         let mut rooms = Rooms::new(2);
-        let mut places: Vec<_> = (0..4).map(|by| rooms.enter(by, greeting(by))).collect();
+        let mut positions: Vec<_> = (0..4).map(|by| rooms.add_member(by, greeting(by))).collect();
         let (mut said, mut sink) = (Vec::new(), EndEvent::default());
         let mut over = Vec::new();
         for act in acts {
@@ -712,26 +712,26 @@ proptest! {
                     let number = said.len() as u32;
                     said.push(by);
                     let write = |out: &mut Vec<u8>| out.extend_from_slice(format!("message {number}").as_bytes());
-                    rooms.say(places[by as usize], (Token(number), Kind::Text), write);
+                    rooms.send(positions[by as usize], (Token(number), Kind::Text), write);
                     continue;
                 }
                 MemberAction::GiveUp(number) => {
                     if let Some(by) = said.get(number) {
-                        rooms.give_up(places[*by as usize], Token(number as u32), &mut sink);
+                        rooms.abandon(positions[*by as usize], Token(number as u32), &mut sink);
                         over.push(number as u32);
                     }
                     continue;
                 }
                 MemberAction::Leave(by) => {
-                    rooms.leave(places[by as usize], &mut sink);
-                    places[by as usize] = rooms.enter(by, greeting(by));
+                    rooms.remove_member(positions[by as usize], &mut sink);
+                    positions[by as usize] = rooms.add_member(by, greeting(by));
                     continue;
                 }
             };
             let before = sink.0.len();
-            if rooms.hear(places[by as usize], (Kind::Text, &heard), &mut sink).is_err() {
-                rooms.leave(places[by as usize], &mut sink);
-                places[by as usize] = rooms.enter(by, greeting(by));
+            if rooms.receive(positions[by as usize], (Kind::Text, &heard), &mut sink).is_err() {
+                rooms.remove_member(positions[by as usize], &mut sink);
+                positions[by as usize] = rooms.add_member(by, greeting(by));
             }
             prop_assert!(sink.0[before..].iter().all(|token| !over.contains(token)));
         }

@@ -152,7 +152,7 @@ impl WorkerGroup {
         }
         let now = clocks::now_ns();
         let clocks: Vec<Clock> = self.workers.iter().map(|worker| worker.clock).collect();
-        let soon = Start::soon(now, &clocks);
+        let soon = Start::earliest(now, &clocks);
         let start = Start::at(soon.local_ns.max(now.saturating_add(ns)), &clocks);
         for (worker, &at_ns) in self.workers.iter_mut().zip(&start.remote_ns) {
             worker.line.tell(Command::MeasureAt { at_ns });

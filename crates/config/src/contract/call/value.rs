@@ -46,7 +46,7 @@ pub(super) fn message(
 pub(super) fn worked_out(value: &Value, i: i64, filling: &PlaceholderValues<'_>) -> Result<Value, String> {
     replaced(value, &|text| {
         if text.contains(FORMULA) {
-            prony_load::work_out(&known_text(text, filling)?, i)
+            prony_load::evaluate_formulas(&known_text(text, filling)?, i)
         } else {
             Ok(text.to_owned())
         }
@@ -66,7 +66,7 @@ pub(super) fn numbered(
     let one = |i| {
         let value = replaced(&each, &|text| {
             if text.contains(FORMULA) {
-                prony_load::work_out(text, i)
+                prony_load::evaluate_formulas(text, i)
             } else {
                 Ok(text.to_owned())
             }

@@ -32,7 +32,7 @@ pub(super) const GROUP: u16 = 0;
 
 /// A registered ring of receive buffers.
 ///
-/// Invariant: we read a buffer only between the completion that names it and [`Buffers::give_back`].
+/// Invariant: we read a buffer only between the completion that names it and [`Buffers::release`].
 pub(super) struct Buffers {
     entries: *mut BufRingEntry,
     memory: Vec<u8>,
@@ -100,7 +100,7 @@ impl Buffers {
     }
 
     /// Returns a buffer; the kernel may reuse it after [`Buffers::publish`].
-    pub(super) fn give_back(&mut self, id: u16) {
+    pub(super) fn release(&mut self, id: u16) {
         self.spare.push(id);
         self.offered -= 1;
     }

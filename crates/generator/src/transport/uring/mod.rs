@@ -103,7 +103,7 @@ impl Uring {
                 wire.retired.retain(|(of, _)| *of != generation);
             }
             if let Some(buffer) = cqueue::buffer_select(completion.flags) {
-                self.buffers.give_back(buffer);
+                self.buffers.release(buffer);
             }
             return None;
         }
@@ -295,7 +295,7 @@ impl Transport for Uring {
 
     fn wait(&mut self, timeout_ns: u64) -> io::Result<()> {
         if let Some(buffer) = self.lent.take() {
-            self.buffers.give_back(buffer);
+            self.buffers.release(buffer);
         }
         self.buffers.publish();
         self.ready.clear();
@@ -328,7 +328,7 @@ impl Transport for Uring {
 
     fn next_event(&mut self) -> Option<Event<'_>> {
         if let Some(buffer) = self.lent.take() {
-            self.buffers.give_back(buffer);
+            self.buffers.release(buffer);
         }
         let understood = loop {
             let completion = *self.ready.get(self.next)?;

@@ -13,8 +13,8 @@ pub(super) const NOWHERE: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueuedWrite {
     pub(super) connection: u32,
-    /// Index in `Outbox::taken`; `None`: the bytes are in the common buffer.
-    taken: Option<u32>,
+    /// Index in `Outbox::buffers`; `None`: the bytes are in the common buffer.
+    buffer: Option<u32>,
     begin: usize,
     end: usize,
 }
@@ -25,7 +25,7 @@ pub(super) struct Outbox {
     bytes: Vec<u8>,
     parcels: Vec<QueuedWrite>,
     /// Buffers that were taken over, followed by empty buffers returned from an earlier batch.
-    taken: Vec<Vec<u8>>,
+    buffers: Vec<Vec<u8>>,
     /// Number of these buffers in use.
     in_use: usize,
     /// Total capacity of these buffers, bytes.
@@ -41,13 +41,13 @@ impl Outbox {
             let end = self.bytes.len();
             return self.push(QueuedWrite {
                 connection,
-                taken: None,
+                buffer: None,
                 begin,
                 end,
             });
         };
-        if let Some(taken) = parcel.taken {
-            let memory = &mut self.taken[taken as usize];
+        if let Some(buffer) = parcel.buffer {
+            let memory = &mut self.buffers[buffer as usize];
             self.room -= memory.capacity();
             memory.extend_from_slice(bytes);
             self.room += memory.capacity();
@@ -66,7 +66,7 @@ impl Outbox {
 
     /// Appends all that `bytes` holds, and leaves it empty. A large buffer is taken over and replaced by another one.
     pub(super) fn add_all(&mut self, connection: u32, place: u32, bytes: &mut Vec<u8>) -> u32 {
-        let given = self.taken.get(self.in_use).map_or(0, Vec::capacity);
+        let given = self.buffers.get(self.in_use).map_or(0, Vec::capacity);
         let room = self.room - given + bytes.capacity();
         if place != NOWHERE || bytes.len() < LARGE || room > KEPT {
             let place = self.add(connection, place, bytes);
@@ -74,17 +74,17 @@ impl Outbox {
             return place;
         }
         if given == 0 {
-            self.taken.push(Vec::with_capacity(bytes.capacity()));
+            self.buffers.push(Vec::with_capacity(bytes.capacity()));
         }
         self.room = room;
-        let memory = &mut self.taken[self.in_use];
+        let memory = &mut self.buffers[self.in_use];
         std::mem::swap(memory, bytes);
         let end = memory.len();
-        let taken = Some(self.in_use as u32);
+        let buffer = Some(self.in_use as u32);
         self.in_use += 1;
         self.push(QueuedWrite {
             connection,
-            taken,
+            buffer,
             begin: 0,
             end,
         })
@@ -104,8 +104,8 @@ impl Outbox {
     }
 
     pub(super) fn bytes(&self, parcel: QueuedWrite) -> &[u8] {
-        let memory = match parcel.taken {
-            Some(taken) => &self.taken[taken as usize],
+        let memory = match parcel.buffer {
+            Some(buffer) => &self.buffers[buffer as usize],
             None => &self.bytes,
         };
         &memory[parcel.begin..parcel.end]
@@ -124,7 +124,7 @@ impl Outbox {
         if self.bytes.capacity() > KEPT {
             self.bytes = Vec::new();
         }
-        self.taken[..self.in_use].iter_mut().for_each(Vec::clear);
+        self.buffers[..self.in_use].iter_mut().for_each(Vec::clear);
         self.in_use = 0;
     }
 }
@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(outbox.bytes(outbox.parcel(second as usize)), b"");
             outbox.clear();
         }
-        assert_eq!(outbox.taken.len(), 1);
+        assert_eq!(outbox.buffers.len(), 1);
     }
 
     #[test]

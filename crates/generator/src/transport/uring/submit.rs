@@ -123,9 +123,9 @@ impl Uring {
     }
 
     /// Records the send time of parcels: the middle of the call that submits them.
-    fn note_left(&mut self, places: Range<usize>, when: u64) {
-        for place in places {
-            let number = self.outbox.parcel(place).connection;
+    fn note_left(&mut self, parcels: Range<usize>, when: u64) {
+        for index in parcels {
+            let number = self.outbox.parcel(index).connection;
             self.wires[number as usize].left = when;
         }
     }

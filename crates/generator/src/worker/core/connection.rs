@@ -3,7 +3,7 @@
 /// One connection of a worker.
 pub(super) struct Connection<P, L> {
     pub(super) state: State,
-    pub(super) speaking: Option<ConnectionProtocol<P, L>>,
+    pub(super) session: Option<ConnectionProtocol<P, L>>,
     /// When the current state began.
     pub(super) since: u64,
     /// Whether it is in the queue of connections with a free slot.
@@ -57,7 +57,7 @@ impl<P, L> Connection<P, L> {
     pub(super) const fn new() -> Self {
         Self {
             state: State::Closed,
-            speaking: None,
+            session: None,
             since: 0,
             queued: false,
             failures: 0,

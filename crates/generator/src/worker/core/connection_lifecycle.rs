@@ -17,7 +17,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Queues a connection for connecting.
-    pub(super) fn want_connection(&mut self, number: u32) {
+    pub(super) fn request_connection(&mut self, number: u32) {
         self.connections[number as usize].state = State::Queued;
         self.to_connect.push_back(number);
     }
@@ -48,14 +48,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.since = now;
         let mut layer = match L::new(&self.layer_config) {
             Ok(layer) => layer,
-            Err(error) => return self.refused(number, error, now),
+            Err(error) => return self.handle_refusal(number, error, now),
         };
         if let Err(error) = layer.open(&mut self.output.wire) {
-            return self.refused(number, error, now);
+            return self.handle_refusal(number, error, now);
         }
         let protocol = P::new(&mut self.shared, self.settings.depth);
         let established = layer.is_established();
-        self.connections[number as usize].speaking = Some(ConnectionProtocol { protocol, layer });
+        self.connections[number as usize].session = Some(ConnectionProtocol { protocol, layer });
         self.send_out(number);
         if established {
             self.established(number, now);
@@ -67,14 +67,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let connection = &mut self.connections[number as usize];
         if !L::IDENTITY {
             self.totals.tls.record(now.saturating_sub(connection.since));
-            let speaking = connection.speaking.as_ref();
+            let session = connection.session.as_ref();
             self.totals.handshakes.completed += 1;
             self.totals.handshakes.resumed +=
-                u64::from(speaking.is_some_and(|speaking| speaking.layer.is_resumed()));
+                u64::from(session.is_some_and(|session| session.layer.is_resumed()));
         }
         connection.state = State::Greeting;
-        let speaking = connection
-            .speaking
+        let session = connection
+            .session
             .as_mut()
             .expect("invariant: an established connection speaks");
         let out = self.output.of_protocol(!L::IDENTITY);
@@ -87,10 +87,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 first,
                 values: self.parameters.values(u64::from(room)),
             };
-            speaking.protocol.enter(&mut self.shared, &seat);
+            session.protocol.join_room(&mut self.shared, &seat);
         }
-        speaking.protocol.open(&mut self.shared, first, out);
-        if speaking.protocol.is_ready() {
+        session.protocol.open(&mut self.shared, first, out);
+        if session.protocol.is_ready() {
             self.opened(number, now);
         } else {
             self.flush(number, now);
@@ -109,27 +109,27 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         connection.may_start = self.settings.requests_per_connection;
         self.connecting -= 1;
         self.open += 1;
-        let pausing = self.ledger.slots.asleep_on(number);
+        let pausing = self.ledger.slots.paused_on(number);
         self.ledger.recorder.connection_opened(pausing, now);
         if let Some(shared) = self.policy.shared() {
             shared.opened();
         }
         self.totals.most_open = self.totals.most_open.max(self.open);
         self.note_stream_limit(number);
-        self.make_use_of(number, now);
+        self.use_connection(number, now);
     }
 
     /// Records it if the server allows fewer requests in flight than configured.
     pub(super) fn note_stream_limit(&mut self, number: u32) {
-        let speaking = self.connections[number as usize].speaking.as_ref();
-        if let Some(limit) = speaking.and_then(|speaking| speaking.protocol.stream_limit()) {
+        let session = self.connections[number as usize].session.as_ref();
+        if let Some(limit) = session.and_then(|session| session.protocol.stream_limit()) {
             let lowest = self.totals.stream_limit.map_or(limit, |known| known.min(limit));
             self.totals.stream_limit = Some(lowest);
         }
     }
 
     /// The kernel could not connect: the service refused, or this machine ran out of resources.
-    pub(in crate::worker) fn could_not_connect(&mut self, number: u32, error: &io::Error, now: u64) {
+    pub(in crate::worker) fn connect_failed(&mut self, number: u32, error: &io::Error, now: u64) {
         let outcome = if is_own_shortage(error) {
             self.totals.own_shortages += 1;
             self.totals.own_shortage.get_or_insert_with(|| error.to_string());
@@ -141,7 +141,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// The service, or a proxy in front of it, rejected the connection.
-    pub(super) fn refused(
+    pub(super) fn handle_refusal(
         &mut self,
         number: u32,
         error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -152,11 +152,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Tries to notify the peer that an open connection is no longer needed.
-    pub(super) fn say_goodbye(&mut self, number: u32) {
+    pub(super) fn announce_close(&mut self, number: u32) {
         let connection = &mut self.connections[number as usize];
-        if let (State::Open, Some(speaking)) = (connection.state, &mut connection.speaking) {
+        if let (State::Open, Some(session)) = (connection.state, &mut connection.session) {
             let out = self.output.of_protocol(!L::IDENTITY);
-            speaking.protocol.goodbye(&mut self.shared, out);
+            session.protocol.announce_close(&mut self.shared, out);
             let _ = self.seal_and_send(number);
         }
     }
@@ -186,7 +186,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 };
                 let how = error.map_or_else(String::new, |error| format!(" ({error})"));
                 let ended = format!("the server closed the connection{how} {during}");
-                return self.refused(number, ended, now);
+                return self.handle_refusal(number, ended, now);
             }
             State::Open | State::Draining => {}
             _ => return,
@@ -199,19 +199,19 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// Handles due timers: connections that have rested connect, slots that have paused send, and requests and
     /// connects past their timeout end.
-    pub(in crate::worker) fn keep_timers(&mut self, now: u64) {
+    pub(in crate::worker) fn handle_timers(&mut self, now: u64) {
         self.expire(now);
         while let Some((timer, due)) = self.timers.pop(now) {
-            let places = self.ledger.slots.len() as u32;
-            if timer >= places {
-                self.keep_connection(timer - places, now);
+            let slot_count = self.ledger.slots.len() as u32;
+            if timer >= slot_count {
+                self.handle_connection_timer(timer - slot_count, now);
                 continue;
             }
             let slot = self.ledger.slots.get(timer);
-            if slot.asleep {
+            if slot.paused {
                 self.awake(timer, now.saturating_sub(due), now);
             } else if slot.active && self.settings.streams {
-                self.keep_stream(timer, now);
+                self.handle_stream_timer(timer, now);
             } else if slot.active {
                 let until = slot.intended.saturating_add(self.settings.timeout);
                 if until > now {
@@ -223,9 +223,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    fn keep_connection(&mut self, number: u32, now: u64) {
+    fn handle_connection_timer(&mut self, number: u32, now: u64) {
         let connection = &mut self.connections[number as usize];
-        match (connection.state, &mut connection.speaking) {
+        match (connection.state, &mut connection.session) {
             (State::Greeting, Some(ConnectionProtocol { protocol, .. })) if protocol.is_ready() => {
                 protocol.stop_listening(&mut self.shared);
                 return self.opened(number, now);
@@ -233,7 +233,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             _ => {}
         }
         match connection.state {
-            State::Resting => self.want_connection(number),
+            State::Resting => self.request_connection(number),
             State::Connecting | State::Shaking | State::Greeting => {
                 let error = io::Error::other("no connection within the timeout");
                 self.end(number, Reason::NotMade(Outcome::Timeout, &error), now);
@@ -246,18 +246,18 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn time_out(&mut self, place: u32, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         self.note_unended(place);
-        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+        let Some(session) = &mut self.connections[number as usize].session else {
             return;
         };
         let mut sink = sink!(self, now);
-        speaking
+        session
             .protocol
-            .give_up(&mut self.shared, Token(place), &mut sink);
+            .report_partial(&mut self.shared, Token(place), &mut sink);
         let out = self.output.of_protocol(!L::IDENTITY);
-        if speaking.protocol.cancel(Token(place), out) {
+        if session.protocol.cancel(Token(place), out) {
             self.ledger.end(place, Outcome::Timeout, false, now);
             self.settle(now);
-            self.make_use_of(number, now);
+            self.use_connection(number, now);
         } else {
             self.end(number, Reason::TimedOut(place), now);
         }

@@ -44,7 +44,7 @@ pub(in crate::worker) enum Reason<'a> {
 
 impl Reason<'_> {
     /// Whether the peer is notified that the connection is no longer needed.
-    const fn says_goodbye(self) -> bool {
+    const fn announces_close(self) -> bool {
         matches!(self, Self::Left | Self::Over)
     }
 }
@@ -52,8 +52,8 @@ impl Reason<'_> {
 impl<P: Protocol, L: Layer> Core<P, L> {
     /// Ends a connection; does nothing if it has ended already.
     pub(in crate::worker) fn end(&mut self, number: u32, reason: Reason<'_>, now: u64) {
-        if reason.says_goodbye() {
-            self.say_goodbye(number);
+        if reason.announces_close() {
+            self.announce_close(number);
         }
         let was = self.connections[number as usize].state;
         match was {
@@ -66,9 +66,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.timers.clear(self.timer(number));
         let connection = &mut self.connections[number as usize];
         connection.state = State::Closed;
-        if let Some(mut speaking) = connection.speaking.take() {
+        if let Some(mut session) = connection.session.take() {
             let mut sink = sink!(self, now);
-            speaking.protocol.gone(&mut self.shared, &mut sink);
+            session.protocol.handle_disconnect(&mut self.shared, &mut sink);
         }
         for place in self.ledger.slots.of(number) {
             if self.ledger.slots.get(place).active {
@@ -79,7 +79,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         match reason {
             Reason::NotMade(outcome, error) => self.not_made(number, outcome, error, now),
             Reason::Lost | Reason::TimedOut(_) if was == State::Draining => self.replaced(number, now),
-            Reason::Lost | Reason::TimedOut(_) => self.make_again(number, now),
+            Reason::Lost | Reason::TimedOut(_) => self.reconnect(number, now),
             Reason::Left => {
                 if let Policy::Users(users) = &mut self.policy {
                     users.leave(number);
@@ -119,14 +119,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Reconnects a connection that was open, if the load needs it.
-    fn make_again(&mut self, number: u32, now: u64) {
-        let at = self.moment(now);
+    fn reconnect(&mut self, number: u32, now: u64) {
+        let at = self.decision_time(now);
         if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
             return self.wake(number);
         }
         let connection = &mut self.connections[number as usize];
         if connection.answered || self.policy.is_users() {
-            self.want_connection(number);
+            self.request_connection(number);
         } else {
             self.rest(number, now + REST);
         }
@@ -147,7 +147,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return self.wake(number);
         }
         self.rest(number, now + pause);
-        let at = self.moment(now);
+        let at = self.decision_time(now);
         match &mut self.policy {
             _ if self.phase.is_none() => {}
             Policy::Closed(_) => {
@@ -157,10 +157,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     None
                 };
                 if let Some(due) = left_over {
-                    self.lost(due, outcome, now);
+                    self.record_loss(due, outcome, now);
                 } else if at.is_loading && self.source.claim() {
                     let due = self.source.arrival(now, 0);
-                    self.lost(due, outcome, now);
+                    self.record_loss(due, outcome, now);
                 }
             }
             // While other connections are open, on this thread or another one, waiting requests can use them.
@@ -177,7 +177,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Called when an open connection accepts no further requests.
     pub(super) fn note_closed(&mut self, number: u32, now: u64) {
         self.open -= 1;
-        let pausing = self.ledger.slots.asleep_on(number);
+        let pausing = self.ledger.slots.paused_on(number);
         self.ledger.recorder.connection_closed(pausing, now);
         if let Some(shared) = self.policy.shared() {
             shared.closed();
@@ -187,10 +187,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Drops all requests that wait for a connection.
     pub(super) fn lose_waiting(&mut self, outcome: Outcome, now: u64) {
         while let Some(due) = self.left_over.pop_front() {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
         }
         while let Some(due) = self.policy.take_waiting(&mut self.source) {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
         }
     }
 
@@ -200,12 +200,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             return;
         };
         while let Some(due) = self.left_over.pop_front_if(|due| due.intended <= limit) {
-            self.lost(due, Outcome::Timeout, now);
+            self.record_loss(due, Outcome::Timeout, now);
         }
         while let Policy::Open(open) = &mut self.policy
             && let Some(due) = open.take_due_by(limit, &mut self.source)
         {
-            self.lost(due, Outcome::Timeout, now);
+            self.record_loss(due, Outcome::Timeout, now);
         }
     }
 
@@ -216,60 +216,65 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The request of a connection's user could not be sent in time: the user leaves.
     pub(super) fn user_too_late(&mut self, number: u32, due: DueRequest, now: u64) {
         if let Policy::Users(users) = &mut self.policy {
-            let (left, intended) = users.give_up(number, now);
-            let count = self.lost_up_to(left + 1, due, Outcome::Timeout, now);
-            self.visit_lost((left + 1 - count, intended), Outcome::Timeout, now);
+            let (left, intended) = users.abandon(number, now);
+            let count = self.record_losses(left + 1, due, Outcome::Timeout, now);
+            self.record_lost_visit((left + 1 - count, intended), Outcome::Timeout, now);
         }
         self.end(number, Reason::Left, now);
     }
 
     /// A user without a connection leaves: none of the remaining requests is sent.
     pub(super) fn user_refused(&mut self, number: u32, outcome: Outcome, now: u64) {
-        let at = self.moment(now);
+        let at = self.decision_time(now);
         let Policy::Users(users) = &mut self.policy else {
             return;
         };
-        let (mut left, intended, next) = users.refused(number, at);
+        let (mut left, intended, next) = users.remove_refused(number, at);
         if let Some(due) = next {
-            self.lost(due, outcome, now);
+            self.record_loss(due, outcome, now);
             left -= 1;
         }
-        self.visit_lost((left, intended), outcome, now);
+        self.record_lost_visit((left, intended), outcome, now);
     }
 
     /// Records `left` requests of a user that are never sent.
-    pub(super) fn visit_lost(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
+    pub(super) fn record_lost_visit(&mut self, (mut left, intended): (u32, u64), outcome: Outcome, now: u64) {
         while left > 0 {
             let due = self.source.arrival(intended, 0);
-            left -= self.lost_up_to(left, due, outcome, now);
+            left -= self.record_losses(left, due, outcome, now);
         }
     }
 
     /// Records a request that was due and is not sent, or not sent again; the only place that does. With the first
     /// request of an arrival, all further ones are lost.
-    pub(super) fn lost(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
-        self.lost_up_to(u32::MAX, due, outcome, now);
+    pub(super) fn record_loss(&mut self, due: DueRequest, outcome: Outcome, now: u64) {
+        self.record_losses(u32::MAX, due, outcome, now);
     }
 
     /// The same for at most `most` requests; returns their number.
-    fn lost_up_to(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
+    fn record_losses(&mut self, most: u32, due: DueRequest, outcome: Outcome, now: u64) -> u32 {
         let recorder = &mut self.ledger.recorder;
-        if let Some(again) = due.again {
+        if let Some(resend_state) = due.resend_state {
             let outcome = if outcome == Outcome::Dropped {
                 Outcome::Reset
             } else {
                 outcome
             };
-            recorder.lost((due.operation, due.intended), Some(again.epoch), outcome, now);
+            recorder.record_loss(
+                (due.operation, due.intended),
+                Some(resend_state.epoch),
+                outcome,
+                now,
+            );
             return 1;
         }
         let mut count = 1;
-        recorder.lost((due.operation, due.intended), None, outcome, now);
+        recorder.record_loss((due.operation, due.intended), None, outcome, now);
         while due.step == 0
             && count < most
             && let Some(operation) = self.source.step(count as u16)
         {
-            recorder.lost((operation, due.intended), None, outcome, now);
+            recorder.record_loss((operation, due.intended), None, outcome, now);
             count += 1;
         }
         count

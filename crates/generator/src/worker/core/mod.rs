@@ -9,14 +9,13 @@ macro_rules! sink {
             parameters: &$core.parameters,
             sample: &mut $core.totals.sample,
             memories: &mut $core.memories,
-            captured: &mut $core.taken.values,
-            budget: &$core.workload.kept,
-            seen: $now,
+            captured: &mut $core.captures.values,
+            budget: &$core.workload.budget,
+            now: $now,
         }
     };
 }
 
-mod captures;
 mod connection;
 mod connection_lifecycle;
 mod ending;
@@ -31,25 +30,23 @@ mod traffic;
 
 pub(super) use self::output::{Action, Output};
 
-use self::captures::SequenceCaptures;
 use self::connection::{Connection, State};
 use self::ending::Reason;
 use self::settings::Settings;
 use super::backlog::{Backlog, Share};
-use super::channels::{Pool, Totals};
+use super::channels::{Pool, Sample, Totals};
 use super::load_models::{DecisionTime, Policy};
-use super::sample::Sample;
 use super::slots::{DueRequest, Ledger, Slots};
 use super::source::Source;
 use super::timers::Timers;
 use crate::recorder::Recorder;
 use crate::workload::PreparedWorkload;
-use prony_load::{Job, Load, Memory, Partition};
+use prony_load::{CapturedValues, Job, Load, Memory, Partition};
 use prony_protocols::layer::Layer;
 use prony_protocols::protocol::Protocol;
 use prony_protocols::request_values::Parameters;
 use prony_records::{Outcome, Phase};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A worker without its sockets.
@@ -68,7 +65,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     pub(super) totals: Totals,
     /// The judging memory of each operation's expectation.
     memories: Vec<Memory>,
-    taken: SequenceCaptures,
+    captures: SequenceCaptures,
     /// `None` until the load starts.
     pub(super) phase: Option<Phase>,
     to_connect: VecDeque<u32>,
@@ -84,7 +81,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     /// next steps of sequences whose connection is gone.
     left_over: VecDeque<DueRequest>,
     /// Slots that pause before the next step of a sequence.
-    going_on: u32,
+    paused_sequences: u32,
     /// Connections in rooms whose requests have ended by deliveries on other connections: they may have a free slot.
     woken: Vec<u32>,
     pub(super) output: Output,
@@ -105,7 +102,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let is_replaced = settings.members.is_none() && !matches!(job.load, Load::Users { .. });
         let connections = own + Self::spare_numbers(own, settings.depth, is_replaced);
         let slots = Slots::new(connections, settings.depth);
-        let taken = SequenceCaptures::new(if workload.takes { slots.len() } else { 0 });
+        let captures = SequenceCaptures::new(if workload.takes { slots.len() } else { 0 });
         let sample = Sample::new(job.check.keep, job.seed, partition.thread());
         let mut core = Self {
             settings,
@@ -118,7 +115,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             layer_config,
             parameters: Parameters::new(&job.workload.parameters, job.seed),
             memories: vec![Memory::default(); workload.operations.len()],
-            taken,
+            captures,
             workload,
             totals: Totals::new(sample),
             phase: None,
@@ -129,25 +126,25 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             open: 0,
             started: Vec::new(),
             left_over: VecDeque::new(),
-            going_on: 0,
+            paused_sequences: 0,
             woken: Vec::new(),
             output: Output::new(),
             plain: Vec::new(),
         };
         (0..own)
-            .filter(|&number| core.is_there_at_begin(number))
+            .filter(|&number| core.is_initial(number))
             .collect::<Vec<u32>>()
             .into_iter()
-            .for_each(|number| core.want_connection(number));
+            .for_each(|number| core.request_connection(number));
         core
     }
 
-    fn is_there_at_begin(&self, number: u32) -> bool {
+    fn is_initial(&self, number: u32) -> bool {
         if number >= self.settings.partition.connections() {
             return false;
         }
         match &self.policy {
-            Policy::Closed(closed) => closed.comes_after(self.settings.partition, number).is_none(),
+            Policy::Closed(closed) => closed.delay_of(self.settings.partition, number).is_none(),
             Policy::Open(_) => true,
             Policy::Users(_) => false,
         }
@@ -159,7 +156,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             && self.to_connect.is_empty()
             && (0_u32..)
                 .zip(&self.connections)
-                .all(|(number, one)| one.was_tried() || !self.is_there_at_begin(number))
+                .all(|(number, one)| one.was_tried() || !self.is_initial(number))
     }
 
     /// Number of connections, including spare ones.
@@ -176,7 +173,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         matches!(self.phase, Some(Phase::WarmUp | Phase::Measurement))
     }
 
-    const fn moment(&self, now: u64) -> DecisionTime {
+    const fn decision_time(&self, now: u64) -> DecisionTime {
         DecisionTime {
             now,
             is_loading: self.is_loading(),
@@ -213,7 +210,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.take_arrivals(begin.saturating_sub(1));
         self.expire(begin);
         if self.phase.is_none() {
-            self.let_connections_come(begin);
+            self.schedule_connections(begin);
         }
         self.phase = Some(phase);
         if let Some(shared) = self.policy.shared() {
@@ -237,12 +234,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Schedules the connections that are added during the load.
-    fn let_connections_come(&mut self, begin: u64) {
+    fn schedule_connections(&mut self, begin: u64) {
         let Policy::Closed(closed) = &self.policy else {
             return;
         };
         for number in 0..self.settings.partition.connections() {
-            if let Some(after) = closed.comes_after(self.settings.partition, number) {
+            if let Some(after) = closed.delay_of(self.settings.partition, number) {
                 self.connections[number as usize].state = State::Resting;
                 let timer = self.ledger.slots.len() as u32 + number;
                 self.timers.set(timer, begin + after);
@@ -265,10 +262,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.ledger.recorder.close_window(now);
         if self.policy.is_closed() {
             // Requests that were not sent yet are no longer due.
-            self.left_over.retain(|due| due.again.is_some());
+            self.left_over.retain(|due| due.resend_state.is_some());
         }
         self.send_waiting(now);
-        self.let_users_in(now);
+        self.admit_users(now);
     }
 
     /// Stamps the requests started since the last call with the send time of their connection.
@@ -294,22 +291,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         while let Some(pacer) = self.policy.pacer()
             && let Some((intended, waits)) = pacer.advance(now)
         {
-            self.ledger.recorder.arrived(intended);
+            self.ledger.recorder.record_arrival(intended);
             if !waits {
                 let due = self.source.arrival(intended, 0);
-                self.lost(due, Outcome::Dropped, now);
+                self.record_loss(due, Outcome::Dropped, now);
             }
         }
     }
 
     /// Admits the users who have arrived.
-    pub(super) fn let_users_in(&mut self, now: u64) {
+    pub(super) fn admit_users(&mut self, now: u64) {
         while let Policy::Users(users) = &mut self.policy {
             let requests = users.requests();
-            match users.let_in() {
+            match users.admit() {
                 None => return,
-                Some((_, Some(number))) => self.want_connection(number),
-                Some((arrived, None)) => self.visit_lost((requests, arrived), Outcome::Dropped, now),
+                Some((_, Some(number))) => self.request_connection(number),
+                Some((arrived, None)) => self.record_lost_visit((requests, arrived), Outcome::Dropped, now),
             }
         }
     }
@@ -337,11 +334,56 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// If requests are counted: when the last one ended, once all have.
     pub(super) fn exhausted(&mut self) -> Option<u64> {
         let is_dry = match &self.policy {
-            Policy::Closed(_) => self.source.is_dry() && self.going_on == 0,
+            Policy::Closed(_) => self.source.is_dry() && self.paused_sequences == 0,
             Policy::Open(_) | Policy::Users(_) => self.policy.next_due() == u64::MAX,
         };
         // Arrivals of another thread may still be passed to this one.
         let is_dry = is_dry && self.policy.shared().is_none_or(Share::all_dry);
         (is_dry && self.is_quiet()).then_some(self.ledger.last_end)
+    }
+}
+
+/// The values of each slot's sequence. Empty if no sequence captures anything.
+#[derive(Debug, Default)]
+struct SequenceCaptures {
+    values: Vec<CapturedValues>,
+    /// The values of sequences without a slot, by their number.
+    waiting: HashMap<u64, CapturedValues>,
+}
+
+impl SequenceCaptures {
+    fn new(slots: usize) -> Self {
+        Self {
+            values: vec![CapturedValues::default(); slots],
+            waiting: HashMap::new(),
+        }
+    }
+
+    /// A sequence starts in a slot.
+    fn begin(&mut self, slot: u32) {
+        if let Some(captured) = self.values.get_mut(slot as usize) {
+            captured.clear();
+        }
+    }
+
+    /// Swaps the sequences of two slots.
+    fn swap(&mut self, one: u32, other: u32) {
+        if !self.values.is_empty() {
+            self.values.swap(one as usize, other as usize);
+        }
+    }
+
+    /// Stores the values of a slot's sequence until another slot continues it.
+    fn leave(&mut self, slot: u32, number: u64) {
+        if let Some(captured) = self.values.get_mut(slot as usize) {
+            self.waiting.insert(number, std::mem::take(captured));
+        }
+    }
+
+    /// Moves the stored values of a sequence into the slot that continues it.
+    fn fetch(&mut self, slot: u32, number: u64) {
+        if let Some(captured) = self.waiting.remove(&number) {
+            self.values[slot as usize] = captured;
+        }
     }
 }

@@ -18,27 +18,27 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.totals.sent_again += u64::from(why == Resend::Unprocessed);
                 let due = self.resent(place);
                 if let Some(due) = self.policy.request_again(number, due) {
-                    self.taken.leave(place, due.number);
+                    self.captures.leave(place, due.number);
                     insert_by_age(&mut self.left_over, due);
                 }
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
                 continue;
             }
             let follow = self.next_step(place, now);
             let (until, follow) = self.policy.request_ended(number, follow, now);
             if until > now {
                 let slot = self.ledger.slots.get(place);
-                slot.goes_on = follow.is_some();
+                slot.continues_sequence = follow.is_some();
                 self.ledger.slots.lay_down(place);
                 if self.connections[number as usize].state == State::Open {
                     self.ledger.recorder.pauses.rise(now);
                 }
-                self.going_on += u32::from(follow.is_some());
+                self.paused_sequences += u32::from(follow.is_some());
                 self.timers.set(place, until);
             } else if let Some(due) = follow {
                 self.go_on(place, due, now);
             } else {
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
             }
         }
     }
@@ -46,12 +46,12 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Sends the next step of a sequence from its slot, or via another connection if its own is gone.
     fn go_on(&mut self, place: u32, due: DueRequest, now: u64) {
         let number = self.ledger.slots.connection_of(place);
-        if self.places(number) > 0 {
+        if self.free_slots(number) > 0 {
             self.start(number, place, due, now);
         } else {
-            self.taken.leave(place, due.number);
+            self.captures.leave(place, due.number);
             self.left_over.push_back(due);
-            self.ledger.slots.give_back(place);
+            self.ledger.slots.release(place);
         }
     }
 
@@ -62,14 +62,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if self.connections[number as usize].state == State::Open {
             self.ledger.recorder.pauses.fall(now);
         }
-        let goes_on = std::mem::take(&mut self.ledger.slots.get(place).goes_on);
-        self.going_on -= u32::from(goes_on);
-        match goes_on.then(|| self.follow(place, now)).flatten() {
+        let continues_sequence = std::mem::take(&mut self.ledger.slots.get(place).continues_sequence);
+        self.paused_sequences -= u32::from(continues_sequence);
+        match continues_sequence.then(|| self.follow(place, now)).flatten() {
             Some(due) => {
                 self.go_on(place, due, now);
                 self.flush(number, now);
                 if let Some(newer) = self.connections[number as usize].replaced_by {
-                    self.make_use_of(newer, now);
+                    self.use_connection(newer, now);
                 }
             }
             None if self.connections[number as usize].state == State::Open => {
@@ -77,8 +77,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 self.flush(number, now);
             }
             None => {
-                self.ledger.slots.give_back(place);
-                self.make_use_of(number, now);
+                self.ledger.slots.release(place);
+                self.use_connection(number, now);
             }
         }
     }
@@ -87,10 +87,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(super) fn wake(&mut self, number: u32) {
         for place in self.ledger.slots.of(number) {
             if self.ledger.slots.wake(place) {
-                let goes_on = std::mem::take(&mut self.ledger.slots.get(place).goes_on);
-                self.going_on -= u32::from(goes_on);
+                let continues_sequence = std::mem::take(&mut self.ledger.slots.get(place).continues_sequence);
+                self.paused_sequences -= u32::from(continues_sequence);
                 self.timers.clear(place);
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
             }
         }
     }
@@ -105,8 +105,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             intended: slot.intended,
             late: 0,
             sequence_begin: slot.sequence_begin,
-            opens: false,
-            again: Some(ResendState {
+            starts_arrival: false,
+            resend_state: Some(ResendState {
                 epoch: slot.epoch,
                 refusals: slot.refusals,
                 retried: slot.retried,
@@ -116,7 +116,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
 
     /// The next step of the sequence in a slot whose request has its outcome, if there is one.
     fn next_step(&mut self, place: u32, now: u64) -> Option<DueRequest> {
-        if !self.source.is_sequence() || !self.ledger.slots.get(place).went_well {
+        if !self.source.is_sequence() || !self.ledger.slots.get(place).had_valid_reply {
             return None;
         }
         let slot = self.ledger.slots.get(place);
@@ -139,8 +139,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             intended: now,
             late: 0,
             sequence_begin: slot.sequence_begin,
-            opens: false,
-            again: None,
+            starts_arrival: false,
+            resend_state: None,
         };
         let may_continue = self.policy.may_continue(self.is_loading());
         (may_continue && self.phase.is_some()).then_some(due)

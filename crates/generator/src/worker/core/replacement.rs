@@ -28,7 +28,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if self.spare.is_empty() || self.connections[number as usize].state != State::Open {
             return;
         }
-        let at = self.moment(now);
+        let at = self.decision_time(now);
         if !self.policy.connection_lost(number, at) && self.left_over.is_empty() {
             return;
         }
@@ -40,7 +40,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let replacement = &mut self.connections[spare as usize];
         replacement.used = true;
         replacement.replaces = Some(number);
-        self.want_connection(spare);
+        self.request_connection(spare);
     }
 
     /// How many requests a connection may have in flight, given those in flight on the connections that it replaces.
@@ -65,20 +65,20 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let Some(newer) = newer else { return };
         self.connections[newer as usize].replaces = older;
         for place in self.ledger.slots.of(number) {
-            if self.ledger.slots.get(place).asleep
+            if self.ledger.slots.get(place).paused
                 && let Some(other) = self.ledger.slots.take(newer)
             {
-                self.ledger.slots.move_sleeper(place, other);
+                self.ledger.slots.move_pause(place, other);
                 if self.connections[newer as usize].state == State::Open {
                     self.ledger.recorder.pauses.rise(now);
                 }
-                self.taken.swap(place, other);
+                self.captures.swap(place, other);
                 if let Some(until) = self.timers.clear(place) {
                     self.timers.set(other, until);
                 }
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
             }
         }
-        self.make_use_of(newer, now);
+        self.use_connection(newer, now);
     }
 }

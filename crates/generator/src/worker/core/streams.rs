@@ -13,14 +13,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Cancels the streams that have just met their end condition or are invalid. Returns whether their connection
     /// stays open.
     pub(super) fn stop_streams(&mut self, now: u64) -> bool {
-        let mut goes_on = true;
+        let mut stays_open = true;
         while let Some(place) = self.ledger.stopped.pop() {
             // It may have ended by itself in the same bytes.
             if self.ledger.slots.get(place).active {
-                goes_on &= self.stop_stream(place, StreamEnd::AtBound, now);
+                stays_open &= self.stop_stream(place, StreamEnd::AtBound, now);
             }
         }
-        goes_on
+        stays_open
     }
 
     fn stop_stream(&mut self, place: u32, ending: StreamEnd, now: u64) -> bool {
@@ -29,43 +29,43 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         // A stream counts as a reply, whether its connection stays open or not.
         connection.answered = true;
         let out = self.output.of_protocol(!L::IDENTITY);
-        let speaking = connection.speaking.as_mut();
-        let goes_on = speaking.is_none_or(|speaking| speaking.protocol.cancel(Token(place), out));
+        let session = connection.session.as_mut();
+        let stays_open = session.is_none_or(|session| session.protocol.cancel(Token(place), out));
         let mut sink = sink!(self, now);
         sink.stop_events(place, ending);
-        goes_on
+        stays_open
     }
 
     /// When the timer of a request that may be a stream is checked first.
-    pub(super) fn first_look(expectation: &CompiledExpectation, sent: u64, times_out: u64) -> u64 {
+    pub(super) fn first_check(expectation: &CompiledExpectation, sent: u64, times_out: u64) -> u64 {
         let for_ns = expectation.events().and_then(CompiledEvents::for_ns);
         sent.saturating_add(for_ns.unwrap_or(u64::MAX)).min(times_out)
     }
 
     /// Handles the timer of a request in a load with streams: ends the stream at its end condition or after a period
     /// of silence, or else sets the timer again.
-    pub(super) fn keep_stream(&mut self, place: u32, now: u64) {
+    pub(super) fn handle_stream_timer(&mut self, place: u32, now: u64) {
         let streams_well = self.ledger.streams_well(place);
         let slot = self.ledger.slots.get(place);
         let operation = &self.workload.operations[usize::from(slot.operation)];
         let events = operation.expectation.events().filter(|_| streams_well);
         // A stream with an end condition may go on until then while it is not silent.
-        let heard = match events {
+        let last_data = match events {
             Some(events) if events.is_bounded() => {
-                slot.live.as_ref().map_or(slot.intended, |live| live.heard)
+                slot.live.as_ref().map_or(slot.intended, |live| live.last_data)
             }
             _ => slot.intended,
         };
-        let silent = heard.saturating_add(self.settings.timeout);
+        let silent = last_data.saturating_add(self.settings.timeout);
         let bound = events
             .and_then(CompiledEvents::for_ns)
             .map_or(u64::MAX, |ns| slot.sent.saturating_add(ns));
         if bound <= now {
             let number = self.ledger.slots.connection_of(place);
-            let goes_on = self.stop_stream(place, StreamEnd::AtBound, now);
+            let stays_open = self.stop_stream(place, StreamEnd::AtBound, now);
             self.settle(now);
-            if goes_on {
-                self.make_use_of(number, now);
+            if stays_open {
+                self.use_connection(number, now);
             } else {
                 self.flush(number, now);
                 self.end(number, Reason::Lost, now);

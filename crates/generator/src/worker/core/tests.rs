@@ -45,10 +45,10 @@ fn users(requests_per_user: u32, think_ns: u64) -> Load {
 
 /// Does the work of the worker's loop; returns the actions for its sockets.
 fn step<P: Protocol>(core: &mut Core<P, PlainTcp>, now: u64) -> Vec<Action> {
-    core.keep_timers(now);
+    core.handle_timers(now);
     core.take_arrivals(now);
     core.send_waiting(now);
-    core.let_users_in(now);
+    core.admit_users(now);
     core.connect_some();
     let actions = core.output.actions.clone();
     core.output.clear();
@@ -88,7 +88,7 @@ fn a_pause_ends_with_its_user() {
     // The user pauses, and is not admitted again.
     core.received(0, LAST, begin + 2 * MS);
     assert!(step(&mut core, begin + 2 * MS).contains(&Action::Connect(0)));
-    core.could_not_connect(0, &refused(), begin + 3 * MS);
+    core.connect_failed(0, &refused(), begin + 3 * MS);
     step(&mut core, begin + 3 * MS);
     // The next user has the same number, and does not wait for the pause of the first.
     let second = begin + 1_000 * MS;
@@ -107,7 +107,7 @@ fn a_pause_ends_with_its_user() {
 fn a_user_who_is_refused_leaves_the_whole_visit_unsent() {
     let (mut core, job, begin) = worker::<Http1>(users(10, 0), |_| {});
     step(&mut core, begin);
-    core.could_not_connect(0, &refused(), begin + MS);
+    core.connect_failed(0, &refused(), begin + MS);
     step(&mut core, begin + MS);
     assert_eq!(outcomes(&mut core, &job).0.connect_error, 10);
 }

@@ -20,11 +20,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         let operation = &self.workload.operations[usize::from(due.operation)];
         let settings = &self.settings;
         let sampled = settings.check_all || mix(settings.check_key ^ due.number) < settings.check_below;
-        if due.opens {
-            self.ledger.recorder.started();
+        if due.starts_arrival {
+            self.ledger.recorder.record_start();
         }
-        let again = due.again.unwrap_or_else(|| ResendState {
-            epoch: self.ledger.recorder.sent(due.operation, due.intended),
+        let resend = due.resend_state.unwrap_or_else(|| ResendState {
+            epoch: self.ledger.recorder.record_sent(due.operation, due.intended),
             refusals: 0,
             retried: false,
         });
@@ -33,7 +33,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             connection.silent_since_idle = connection.answered;
         }
         let slot = self.ledger.slots.get(place);
-        (slot.epoch, slot.refusals, slot.retried) = (again.epoch, again.refusals, again.retried);
+        (slot.epoch, slot.refusals, slot.retried) = (resend.epoch, resend.refusals, resend.retried);
         (slot.messages, slot.bytes) = (0, 0);
         slot.intended = due.intended;
         slot.sent = now;
@@ -42,7 +42,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         slot.sequence_begin = due.sequence_begin;
         slot.operation = due.operation;
         slot.step = due.step;
-        slot.went_well = false;
+        slot.had_valid_reply = false;
         // Only a valid reply may be captured from: if its body is used, it is judged completely.
         let judged = sampled || operation.takes.body;
         // The headers contain the content type of a stream, unless the protocol delimits messages.
@@ -50,8 +50,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             || (operation.is_stream && !P::DELIMITS_MESSAGES)
             || (judged && operation.expectation.checks_headers());
         slot.check = BodyCheck::of(operation, sampled, slot.wants_headers);
-        if let Some(kept) = &mut slot.kept {
-            kept.clear(&self.workload.kept);
+        if let Some(partial) = &mut slot.partial {
+            partial.clear(&self.workload.budget);
         }
         let wants_headers = slot.wants_headers;
         self.ledger.slots.activate(place);
@@ -62,9 +62,9 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         // A timer already set is that of an earlier request in this slot, which fires first unless that request was
         // due later.
         if settings.streams {
-            let first = Self::first_look(&operation.expectation, now, times_out);
+            let first = Self::first_check(&operation.expectation, now, times_out);
             self.timers.set(place, first);
-        } else if !self.timers.is_set(place) || due.again.is_some() {
+        } else if !self.timers.is_set(place) || due.resend_state.is_some() {
             self.timers.set(place, times_out);
         }
         let connection = &mut self.connections[connection as usize];
@@ -73,8 +73,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         } else {
             connection.may_start - 1
         };
-        if due.step == 0 && due.again.is_none() {
-            self.taken.begin(place);
+        if due.step == 0 && due.resend_state.is_none() {
+            self.captures.begin(place);
         }
         let call = Call {
             token: Token(place),
@@ -83,14 +83,14 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                 .parameters
                 .values(due.number)
                 .at_step(due.step)
-                .with_taken(self.taken.values.get(place as usize)),
+                .with_captured(self.captures.values.get(place as usize)),
             wants_headers,
             is_last: connection.may_start == 0,
         };
-        let speaking = connection.speaking.as_mut();
-        let speaking = speaking.expect("invariant: requests start on open connections");
+        let session = connection.session.as_mut();
+        let session = session.expect("invariant: requests start on open connections");
         let out = self.output.of_protocol(!L::IDENTITY);
-        speaking.protocol.start(&mut self.shared, &call, out);
+        session.protocol.start(&mut self.shared, &call, out);
     }
 
     /// Sends the bytes that the protocol has written for a connection.
@@ -109,8 +109,8 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         if self.output.unsealed.is_empty() {
             return Ok(());
         }
-        let sealed = match &mut self.connections[number as usize].speaking {
-            Some(speaking) => speaking.layer.seal(&self.output.unsealed, &mut self.output.wire),
+        let sealed = match &mut self.connections[number as usize].session {
+            Some(session) => session.layer.seal(&self.output.unsealed, &mut self.output.wire),
             None => Ok(()),
         };
         self.output.unsealed.clear();
@@ -127,7 +127,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Uses connections whose requests have ended by events on other connections.
     pub(in crate::worker) fn use_woken(&mut self, now: u64) {
         while let Some(number) = self.woken.pop() {
-            self.make_use_of(number, now);
+            self.use_connection(number, now);
         }
     }
 
@@ -135,15 +135,15 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     pub(in crate::worker) fn received(&mut self, number: u32, bytes: &[u8], now: u64) {
         self.ledger.recorder.received_bytes(bytes.len());
         if L::IDENTITY {
-            return self.take_in(number, bytes, now);
+            return self.receive_plain(number, bytes, now);
         }
         let mut plain = std::mem::take(&mut self.plain);
         plain.clear();
-        let Some(speaking) = &mut self.connections[number as usize].speaking else {
+        let Some(session) = &mut self.connections[number as usize].session else {
             return;
         };
-        let unsealed = speaking.layer.unseal(bytes, &mut plain, &mut self.output.wire);
-        let established = speaking.layer.is_established();
+        let unsealed = session.layer.unseal(bytes, &mut plain, &mut self.output.wire);
+        let established = session.layer.is_established();
         self.send_out(number);
         match unsealed {
             Err(error) => self.layer_failed(number, error, now),
@@ -152,7 +152,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
                     self.established(number, now);
                 }
                 if !plain.is_empty() {
-                    self.take_in(number, &plain, now);
+                    self.receive_plain(number, &plain, now);
                 }
                 if peer_stream == PeerStream::Ended {
                     self.peer_stream_ended(number, None, true, now);
@@ -169,25 +169,25 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         ) {
             self.end(number, Reason::Lost, now);
         } else {
-            self.refused(number, error, now);
+            self.handle_refusal(number, error, now);
         }
     }
 
     /// Passes plain bytes to the protocol.
-    fn take_in(&mut self, number: u32, bytes: &[u8], now: u64) {
+    fn receive_plain(&mut self, number: u32, bytes: &[u8], now: u64) {
         let connection = &mut self.connections[number as usize];
-        let Some(speaking) = connection.speaking.as_mut() else {
+        let Some(session) = connection.session.as_mut() else {
             return;
         };
         connection.silent_since_idle = false;
-        let was_ready = speaking.protocol.is_ready();
+        let was_ready = session.protocol.is_ready();
         let mut sink = sink!(self, now);
         let out = self.output.of_protocol(!L::IDENTITY);
-        let result = speaking.protocol.receive(&mut self.shared, bytes, out, &mut sink);
+        let result = session.protocol.receive(&mut self.shared, bytes, out, &mut sink);
         if connection.state == State::Greeting {
             return self.take_greeting(number, (was_ready, result), now);
         }
-        let (is_closing, is_spent) = (speaking.protocol.is_closing(), speaking.protocol.is_spent());
+        let (is_closing, is_spent) = (session.protocol.is_closing(), session.protocol.is_spent());
         connection.answered |= !self.ledger.ended.is_empty();
         if !self.ledger.stopped.is_empty() && !self.stop_streams(now) {
             return self.end_with_its_replies(number, now);
@@ -200,7 +200,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             if is_closing {
                 self.replace(number, now);
             }
-            return self.make_use_of(number, now);
+            return self.use_connection(number, now);
         } else if connection.answered {
             self.totals.closed_by_server += u64::from(connection.may_start > 0);
         }
@@ -214,7 +214,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         (was_ready, result): (bool, Result<(), ProtocolError>),
         now: u64,
     ) {
-        let Some(ConnectionProtocol { protocol, .. }) = &self.connections[number as usize].speaking else {
+        let Some(ConnectionProtocol { protocol, .. }) = &self.connections[number as usize].session else {
             return;
         };
         let error = match result {
@@ -230,7 +230,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         };
         // Notify the peer of the error; if that fails, the original error still counts.
         let _ = self.seal_and_send(number);
-        self.refused(number, error, now);
+        self.handle_refusal(number, error, now);
     }
 
     /// Ends a connection that receives nothing more, after its received replies are handled.
@@ -243,11 +243,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// The peer ended its stream: a reply may end with it. `is_clean`: the stream cannot have been truncated.
     pub(super) fn deliver_end(&mut self, number: u32, is_clean: bool, now: u64) {
         let connection = &mut self.connections[number as usize];
-        let Some(speaking) = connection.speaking.as_mut() else {
+        let Some(session) = connection.session.as_mut() else {
             return;
         };
         let mut sink = sink!(self, now);
-        speaking
+        session
             .protocol
             .end_of_stream(&mut self.shared, is_clean, &mut sink);
         if !self.ledger.ended.is_empty() {
@@ -260,27 +260,27 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     /// Gives a slot its next request. Returns whether one was started; otherwise the slot is free.
     pub(super) fn fill(&mut self, place: u32, late: u64, now: u64) -> bool {
         let number = self.ledger.slots.connection_of(place);
-        let next = if self.places(number) == 0 {
+        let next = if self.free_slots(number) == 0 {
             SlotAction::Idle
         } else if let Some(due) = self.left_over.pop_front() {
-            self.taken.fetch(place, due.number);
+            self.captures.fetch(place, due.number);
             SlotAction::Send(due)
         } else {
-            let at = self.moment(now);
-            self.policy.place_free(number, late, at, &mut self.source)
+            let at = self.decision_time(now);
+            self.policy.next_action(number, late, at, &mut self.source)
         };
         match next {
             SlotAction::Send(due) if self.policy.is_users() && self.has_timed_out(&due, now) => {
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
                 self.user_too_late(number, due, now);
             }
             SlotAction::Send(due) => {
                 self.start(number, place, due, now);
                 return true;
             }
-            SlotAction::Idle => self.ledger.slots.give_back(place),
+            SlotAction::Idle => self.ledger.slots.release(place),
             SlotAction::Leave => {
-                self.ledger.slots.give_back(place);
+                self.ledger.slots.release(place);
                 self.end(number, Reason::Left, now);
             }
         }
@@ -288,11 +288,11 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Sends everything that can be sent on a connection now.
-    pub(in crate::worker) fn make_use_of(&mut self, number: u32, now: u64) {
+    pub(in crate::worker) fn use_connection(&mut self, number: u32, now: u64) {
         if let Policy::Open(_) = self.policy {
             self.queue_idle(number);
         } else {
-            while self.places(number) > 0
+            while self.free_slots(number) > 0
                 && let Some(place) = self.ledger.slots.take(number)
             {
                 if !self.fill(place, 0, now) {
@@ -309,18 +309,18 @@ impl<P: Protocol, L: Layer> Core<P, L> {
             self.end(number, Reason::Lost, now);
         }
         if let Some(newer) = replaced_by {
-            self.make_use_of(newer, now);
+            self.use_connection(newer, now);
         }
     }
 
-    pub(super) fn places(&self, number: u32) -> u32 {
+    pub(super) fn free_slots(&self, number: u32) -> u32 {
         let connection = &self.connections[number as usize];
-        match &connection.speaking {
-            Some(speaking) if connection.state == State::Open => {
-                let places = speaking.protocol.places().min(connection.may_start);
+        match &connection.session {
+            Some(session) if connection.state == State::Open => {
+                let free_slots = session.protocol.free_slots().min(connection.may_start);
                 match connection.replaces {
-                    None => places,
-                    Some(older) => places.min(self.room_beside(number, older)),
+                    None => free_slots,
+                    Some(older) => free_slots.min(self.room_beside(number, older)),
                 }
             }
             _ => 0,
@@ -328,7 +328,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     fn queue_idle(&mut self, number: u32) {
-        if self.places(number) > 0 && self.ledger.slots.has_free(number) {
+        if self.free_slots(number) > 0 && self.ledger.slots.has_free(number) {
             let connection = &mut self.connections[number as usize];
             if !connection.queued {
                 connection.queued = true;
@@ -343,10 +343,10 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         self.expire(now);
         while self.policy.is_waiting() || !self.left_over.is_empty() {
             let Some(number) = self.idle.pop_front() else {
-                return self.hand_on(now);
+                return self.pass_on(now);
             };
             self.connections[number as usize].queued = false;
-            if self.places(number) == 0 {
+            if self.free_slots(number) == 0 {
                 continue;
             }
             let Some(place) = self.ledger.slots.take(number) else {
@@ -363,22 +363,22 @@ impl<P: Protocol, L: Layer> Core<P, L> {
     }
 
     /// Passes arrivals without a slot here to the other threads.
-    fn hand_on(&mut self, now: u64) {
+    fn pass_on(&mut self, now: u64) {
         while let Policy::Open(open) = &mut self.policy
-            && let Some(left) = open.hand_on(&mut self.source)
+            && let Some(left) = open.pass_on(&mut self.source)
         {
             if let Err(due) = left {
-                self.lost(due, Outcome::Dropped, now);
+                self.record_loss(due, Outcome::Dropped, now);
             }
         }
     }
 
     /// Announces to the other threads whether there is a free slot here. Returns whether an arrival waits that can
     /// use it.
-    pub(in crate::worker) fn settle_down(&mut self) -> bool {
-        let has_place = !self.idle.is_empty();
+    pub(in crate::worker) fn announce_free_slot(&mut self) -> bool {
+        let has_free_slot = !self.idle.is_empty();
         self.policy
             .shared()
-            .is_some_and(|shared| shared.settle_down(has_place))
+            .is_some_and(|shared| shared.announce_free_slot(has_free_slot))
     }
 }

@@ -21,7 +21,7 @@ impl ClosedLoad {
         }
     }
 
-    pub(super) fn place_free(at: DecisionTime, source: &mut Source) -> SlotAction {
+    pub(super) fn next_action(at: DecisionTime, source: &mut Source) -> SlotAction {
         if at.is_loading && source.claim() {
             SlotAction::Send(source.arrival(at.now, 0))
         } else {
@@ -31,7 +31,7 @@ impl ClosedLoad {
 
     /// When a connection of this thread is added, relative to the start of the load; `None`: it is open from the
     /// start.
-    pub(in crate::worker) fn comes_after(&self, partition: Partition, own: u32) -> Option<u64> {
+    pub(in crate::worker) fn delay_of(&self, partition: Partition, own: u32) -> Option<u64> {
         let growth = self.growth?;
         let number = partition.connection(own);
         let grown = u64::from(number.checked_sub(growth.from)?) + 1;
@@ -54,13 +54,13 @@ mod tests {
         let mut times: Vec<Option<u64>> = (0..3)
             .flat_map(|thread| {
                 let partition = Partition::new(thread, 3, 6);
-                [0, 1].map(|own| closed.comes_after(partition, own))
+                [0, 1].map(|own| closed.delay_of(partition, own))
             })
             .collect();
         times.sort_unstable();
         assert_eq!(times, [None, None, Some(100), Some(200), Some(300), Some(400)]);
         assert_eq!(
-            ClosedLoad::new(0, None, 6).comes_after(Partition::new(0, 1, 6), 5),
+            ClosedLoad::new(0, None, 6).delay_of(Partition::new(0, 1, 6), 5),
             None
         );
     }

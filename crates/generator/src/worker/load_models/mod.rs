@@ -43,7 +43,7 @@ pub(super) struct DecisionTime {
 
 impl Policy {
     /// Decides about a free slot on a connection. `late`: how much later than it became free this was noticed.
-    pub(super) fn place_free(
+    pub(super) fn next_action(
         &mut self,
         connection: u32,
         late: u64,
@@ -51,9 +51,9 @@ impl Policy {
         source: &mut Source,
     ) -> SlotAction {
         match self {
-            Self::Closed(_) => ClosedLoad::place_free(at, source),
-            Self::Open(open) => open.place_free(source),
-            Self::Users(users) => users.place_free(connection, late, at, source),
+            Self::Closed(_) => ClosedLoad::next_action(at, source),
+            Self::Open(open) => open.next_action(source),
+            Self::Users(users) => users.next_action(connection, late, at, source),
         }
     }
 

@@ -18,7 +18,7 @@ impl Open {
         Self { pacer, shared: None }
     }
 
-    pub(super) fn place_free(&mut self, source: &mut Source) -> SlotAction {
+    pub(super) fn next_action(&mut self, source: &mut Source) -> SlotAction {
         self.take_waiting(source)
             .map_or(SlotAction::Idle, SlotAction::Send)
     }
@@ -45,14 +45,14 @@ impl Open {
     fn take_own(&mut self, source: &mut Source) -> Option<DueRequest> {
         let (intended, late) = self.pacer.take()?;
         Some(DueRequest {
-            opens: true,
+            starts_arrival: true,
             ..source.arrival(intended, late)
         })
     }
 
     /// Passes an arrival without a free slot on this thread to all threads; returns it as an error if it is lost
     /// because the queue is full. `None`: there is no such arrival, or there are no other threads.
-    pub(in crate::worker) fn hand_on(&mut self, source: &mut Source) -> Option<Result<(), DueRequest>> {
+    pub(in crate::worker) fn pass_on(&mut self, source: &mut Source) -> Option<Result<(), DueRequest>> {
         self.shared.as_ref()?;
         let due = self.take_own(source)?;
         self.shared.as_ref().map(|shared| shared.put(due))

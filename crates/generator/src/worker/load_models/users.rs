@@ -56,7 +56,7 @@ impl Users {
     }
 
     /// Admits the next user who has arrived. Returns the time of arrival, and the connection if one is free.
-    pub(in crate::worker) fn let_in(&mut self) -> Option<(u64, Option<u32>)> {
+    pub(in crate::worker) fn admit(&mut self) -> Option<(u64, Option<u32>)> {
         let (arrived, late) = self.pacer.take()?;
         let connection = self.free.pop();
         if let Some(connection) = connection {
@@ -72,7 +72,7 @@ impl Users {
         Some((arrived, connection))
     }
 
-    pub(super) fn place_free(
+    pub(super) fn next_action(
         &mut self,
         connection: u32,
         late: u64,
@@ -84,18 +84,18 @@ impl Users {
             return SlotAction::Leave;
         }
         user.left -= 1;
-        let opens = std::mem::take(&mut user.is_new);
-        self.new -= u32::from(opens);
+        let starts_arrival = std::mem::take(&mut user.is_new);
+        self.new -= u32::from(starts_arrival);
         let late = late + std::mem::take(&mut user.late);
         SlotAction::Send(match user.next.take() {
-            Some(due) if due.again.is_some() => due,
+            Some(due) if due.resend_state.is_some() => due,
             Some(due) => DueRequest {
                 intended: user.due,
                 late,
                 ..due
             },
             None => DueRequest {
-                opens,
+                starts_arrival,
                 ..source.arrival(user.due, late)
             },
         })
@@ -130,21 +130,21 @@ impl Users {
     /// A user without a connection leaves. Returns the number of remaining requests, when the next one is due, and
     /// the request itself if it is known. If the user pauses, the next one counts as due now. If the load is over, no
     /// other request follows one that is sent again.
-    pub(in crate::worker) fn refused(
+    pub(in crate::worker) fn remove_refused(
         &mut self,
         connection: u32,
         at: DecisionTime,
     ) -> (u32, u64, Option<DueRequest>) {
         let user = self.all[connection as usize];
         self.leave(connection);
-        let is_last = at.is_over && user.next.is_some_and(|due| due.again.is_some());
+        let is_last = at.is_over && user.next.is_some_and(|due| due.resend_state.is_some());
         let left = if is_last { 1 } else { user.left };
         (left, user.due.min(at.now), user.next)
     }
 
     /// A user who has waited too long sends no further requests. Returns the number of remaining requests, and when
     /// the next one is due.
-    pub(in crate::worker) fn give_up(&mut self, connection: u32, now: u64) -> (u32, u64) {
+    pub(in crate::worker) fn abandon(&mut self, connection: u32, now: u64) -> (u32, u64) {
         let user = &mut self.all[connection as usize];
         (std::mem::take(&mut user.left), user.due.min(now))
     }
@@ -194,12 +194,12 @@ mod tests {
         let mut users = Users::new(Pacer::new(&arrival, 1, partition, u64::MAX), requests, think, 4);
         users.pacer.begin(0, 1_000_000_000, u64::MAX);
         while users.pacer.advance(3_000_000).is_some() {}
-        assert_eq!(users.let_in(), Some((0, Some(0))));
+        assert_eq!(users.admit(), Some((0, Some(0))));
         (users, Source::new(Arc::new(order), 1, partition))
     }
 
     fn sends(users: &mut Users, source: &mut Source, now: u64) -> DueRequest {
-        match users.place_free(0, 0, at(now), source) {
+        match users.next_action(0, 0, at(now), source) {
             SlotAction::Send(due) => due,
             other => panic!("{other:?}"),
         }
@@ -213,15 +213,11 @@ mod tests {
             numbers.push(sends(&mut users, &mut source, 1).number);
             users.request_ended(0, None, 2);
             assert!(matches!(
-                users.place_free(0, 0, at(2), &mut source),
+                users.next_action(0, 0, at(2), &mut source),
                 SlotAction::Leave
             ));
             users.leave(0);
-            assert!(
-                users
-                    .let_in()
-                    .is_some_and(|(_, connection)| connection == Some(0))
-            );
+            assert!(users.admit().is_some_and(|(_, connection)| connection == Some(0)));
         }
         assert_eq!(numbers, [0, 1, 2]);
     }
@@ -252,19 +248,19 @@ mod tests {
     fn what_was_left_unprocessed_is_sent_again_with_its_own_due_time() {
         let (mut users, mut source) = users(1, 0, OperationPicker::One(0));
         let first = sends(&mut users, &mut source, 10);
-        let again = DueRequest {
-            again: Some(crate::worker::slots::ResendState {
+        let resend_state = DueRequest {
+            resend_state: Some(crate::worker::slots::ResendState {
                 epoch: crate::recorder::Epoch::default(),
                 refusals: 1,
                 retried: false,
             }),
             ..first
         };
-        users.request_again(0, again);
+        users.request_again(0, resend_state);
         assert!(users.connection_lost(0, at(20)));
         let second = sends(&mut users, &mut source, 30);
         assert_eq!((second.number, second.intended), (first.number, first.intended));
-        assert!(second.again.is_some());
+        assert!(second.resend_state.is_some());
         users.request_ended(0, None, 40);
         assert!(!users.connection_lost(0, at(40)));
     }

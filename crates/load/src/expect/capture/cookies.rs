@@ -7,7 +7,7 @@ pub(super) const BETWEEN: &[u8] = b"; ";
 
 /// Adds cookies, `a=1; b=2`, to the stored ones; one of the same name is replaced. Cookies that would exceed `most`
 /// bytes are dropped.
-pub(super) fn remember(kept: &mut Vec<u8>, new: &[u8], most: usize) {
+pub(super) fn store(jar: &mut Vec<u8>, new: &[u8], most: usize) {
     let mut rest = new;
     while !rest.is_empty() {
         let (cookie, after) = first(rest);
@@ -16,12 +16,12 @@ pub(super) fn remember(kept: &mut Vec<u8>, new: &[u8], most: usize) {
             .split_inclusive(|byte| *byte == b'=')
             .next()
             .unwrap_or_default();
-        forget(kept, name);
-        if kept.len() + BETWEEN.len() + cookie.len() <= most {
-            if !kept.is_empty() {
-                kept.extend_from_slice(BETWEEN);
+        remove(jar, name);
+        if jar.len() + BETWEEN.len() + cookie.len() <= most {
+            if !jar.is_empty() {
+                jar.extend_from_slice(BETWEEN);
             }
-            kept.extend_from_slice(cookie);
+            jar.extend_from_slice(cookie);
         }
     }
 }
@@ -34,15 +34,15 @@ fn first(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 /// Removes the cookie that starts with this name and `=`.
-fn forget(kept: &mut Vec<u8>, name: &[u8]) {
+fn remove(jar: &mut Vec<u8>, name: &[u8]) {
     let mut at = 0;
-    while at < kept.len() {
-        let length = first(&kept[at..]).0.len();
-        if kept[at..].starts_with(name) {
-            let end = kept.len().min(at + length + BETWEEN.len());
-            kept.drain(at..end);
-            if at == kept.len() {
-                kept.truncate(at.saturating_sub(BETWEEN.len()));
+    while at < jar.len() {
+        let length = first(&jar[at..]).0.len();
+        if jar[at..].starts_with(name) {
+            let end = jar.len().min(at + length + BETWEEN.len());
+            jar.drain(at..end);
+            if at == jar.len() {
+                jar.truncate(at.saturating_sub(BETWEEN.len()));
             }
             return;
         }

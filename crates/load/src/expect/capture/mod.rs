@@ -129,40 +129,40 @@ impl CompiledTake {
         &self,
         reply: &Reply<'_>,
         body: &[u8],
-        taken: &mut CaptureBuffer,
+        captured: &mut CaptureBuffer,
     ) -> Result<(), Mismatch> {
-        let begin = taken.text.len();
+        let begin = captured.text.len();
         let found = match &self.place {
-            CaptureSource::Json(path) => json::take(body, path, &mut taken.text),
+            CaptureSource::Json(path) => json::take(body, path, &mut captured.text),
             CaptureSource::Header(name) => header(reply, name)
-                .map(|value| taken.text.extend_from_slice(without_origin(name, value)))
+                .map(|value| captured.text.extend_from_slice(without_origin(name, value)))
                 .ok_or("no such header"),
             CaptureSource::Cookie(name) => cookies(reply)
                 .filter(|(key, _)| *key == name.as_bytes())
                 .last()
-                .map(|(_, value)| taken.text.extend_from_slice(value))
+                .map(|(_, value)| captured.text.extend_from_slice(value))
                 .ok_or("no such cookie"),
-            CaptureSource::Regex(regex) => captured(regex, body, taken),
+            CaptureSource::Regex(regex) => capture_match(regex, body, captured),
             CaptureSource::Cookies => {
                 for (name, value) in cookies(reply) {
-                    let between = if taken.text.len() > begin { BETWEEN } else { b"" };
+                    let between = if captured.text.len() > begin { BETWEEN } else { b"" };
                     for part in [between, name, b"=", value] {
-                        taken.text.extend_from_slice(part);
+                        captured.text.extend_from_slice(part);
                     }
                 }
                 Ok(())
             }
         };
-        let value = &taken.text[begin..];
+        let value = &captured.text[begin..];
         let reason = match found {
             Err(reason) => reason,
             Ok(()) if value.len() > LONGEST_TAKEN => "a value longer than 4096 bytes",
             Ok(()) if value.iter().any(u8::is_ascii_control) => "a value with a control character",
             Ok(()) => {
-                taken.values.push(CapturedRange {
+                captured.values.push(CapturedRange {
                     slot: self.slot,
                     begin,
-                    end: taken.text.len(),
+                    end: captured.text.len(),
                     adds: matches!(self.place, CaptureSource::Cookies),
                 });
                 return Ok(());
@@ -201,7 +201,7 @@ impl CaptureBuffer {
     }
 
     /// Stores the values in the slots of the sequence.
-    pub(super) fn give(&self, bag: &mut CapturedValues) {
+    pub(super) fn pass_captures(&self, bag: &mut CapturedValues) {
         for value in &self.values {
             bag.set(value.slot, &self.text[value.begin..value.end], value.adds);
         }
@@ -229,7 +229,7 @@ impl CapturedValues {
         }
         let place = &mut self.0[slot];
         if adds {
-            cookies::remember(place, value, LONGEST_TAKEN);
+            cookies::store(place, value, LONGEST_TAKEN);
         } else {
             place.clear();
             place.extend_from_slice(value);
@@ -256,8 +256,8 @@ fn without_origin<'a>(name: &str, value: &'a [u8]) -> &'a [u8] {
     }
 }
 
-fn captured(regex: &Regex, body: &[u8], taken: &mut CaptureBuffer) -> Result<(), &'static str> {
-    let groups = match &mut taken.groups {
+fn capture_match(regex: &Regex, body: &[u8], captured: &mut CaptureBuffer) -> Result<(), &'static str> {
+    let groups = match &mut captured.groups {
         Some(groups) if groups.len() == regex.captures_len() => groups,
         other => other.insert(regex.capture_locations()),
     };
@@ -265,6 +265,6 @@ fn captured(regex: &Regex, body: &[u8], taken: &mut CaptureBuffer) -> Result<(),
     regex.captures_read(groups, body).ok_or(none)?;
     let group = usize::from(groups.len() > 1);
     let (begin, end) = groups.get(group).ok_or(none)?;
-    taken.text.extend_from_slice(&body[begin..end]);
+    captured.text.extend_from_slice(&body[begin..end]);
     Ok(())
 }

@@ -207,10 +207,10 @@ mod tests {
     use super::*;
 
     /// Feeds one event: returns whether it contains text, and the state after it.
-    fn taken(data: &str) -> (Result<bool, String>, AnswerProgress) {
-        let mut told = AnswerProgress::default();
-        let text = told.take(b"message", data.as_bytes());
-        (text.map_err(|mismatch| mismatch.what), told)
+    fn parse(data: &str) -> (Result<bool, String>, AnswerProgress) {
+        let mut answer = AnswerProgress::default();
+        let text = answer.take(b"message", data.as_bytes());
+        (text.map_err(|mismatch| mismatch.what), answer)
     }
 
     #[test]
@@ -231,27 +231,27 @@ mod tests {
                 r#"{{"id":"c","object":"chat.completion.chunk","choices":[{{"index":0,"delta":{delta},"finish_reason":null}}],"usage":null}}"#
             );
             assert_eq!(
-                taken(&chunk),
+                parse(&chunk),
                 (Ok(has_text), AnswerProgress::default()),
                 "{chunk}"
             );
         }
         let second = r#"{"choices":[{"delta":{}},{"index":1,"delta":{"content":"b"}}]}"#;
-        assert_eq!(taken(second).0, Ok(true));
+        assert_eq!(parse(second).0, Ok(true));
         for none in [r#"{"choices":null}"#, r#"{"choices":[]}"#, "{}"] {
-            assert_eq!(taken(none).0, Ok(false), "{none}");
+            assert_eq!(parse(none).0, Ok(false), "{none}");
         }
     }
 
     #[test]
     fn what_was_used_stands_in_an_event_without_text() {
-        let (text, told) =
-            taken(r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":12,"total_tokens":19}}"#);
+        let (text, answer) =
+            parse(r#"{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":12,"total_tokens":19}}"#);
         let usage = Usage {
             prompt_tokens: 7,
             completion_tokens: 12,
         };
-        assert_eq!((text, told.usage), (Ok(false), Some(usage)));
+        assert_eq!((text, answer.usage), (Ok(false), Some(usage)));
     }
 
     #[test]
@@ -271,13 +271,13 @@ mod tests {
             ("message", "hello", "events"),
             ("message", r#"{"choices":[{"delta":{"content":"a"}}"#, "events"),
         ] {
-            let mut told = AnswerProgress::default();
-            let mismatch = told.take(name.as_bytes(), data.as_bytes()).expect_err("wrong");
+            let mut answer = AnswerProgress::default();
+            let mismatch = answer.take(name.as_bytes(), data.as_bytes()).expect_err("wrong");
             assert_eq!(mismatch.what, what, "{data}");
-            assert_eq!(told.is_error, what != "events");
+            assert_eq!(answer.is_error, what != "events");
             assert!(mismatch.got.contains(&data[..5]), "{mismatch:?}");
         }
-        assert_eq!(taken(r#"{"error":null,"choices":[]}"#).0, Ok(false));
-        assert!(taken("[DONE]").1.is_done);
+        assert_eq!(parse(r#"{"error":null,"choices":[]}"#).0, Ok(false));
+        assert!(parse("[DONE]").1.is_done);
     }
 }

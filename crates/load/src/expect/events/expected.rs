@@ -1,7 +1,7 @@
 //! A stream whose messages are all known, judged message by message.
 
 use super::exact_stream::{Data, ExactStream, MessageRule};
-use super::message::Message;
+use super::reader::Message;
 use crate::expect::generated::Formula;
 use crate::expect::{ExpectationError, Mismatch, excerpt, json, protobuf};
 use crate::{Bytes, Part, Template};
@@ -140,7 +140,7 @@ pub(super) struct ExpectedStreamState {
     /// Messages before the last one; `None` where the rendered count is not a number.
     count: Option<u64>,
     gap_ns: u64,
-    came: u64,
+    received: u64,
     /// Arrival times of the first and the latest one of `each` after the request, ns.
     first: u64,
     latest: u64,
@@ -159,7 +159,7 @@ impl ExpectedStreamState {
         self.count = self.number(&whole.count, value);
         let gap_us = whole.gap_us.as_ref().and_then(|gap| self.number(gap, value));
         self.gap_ns = gap_us.unwrap_or_default().saturating_mul(1_000);
-        (self.came, self.first, self.latest) = (0, 0, 0);
+        (self.received, self.first, self.latest) = (0, 0, 0);
     }
 
     fn number(&mut self, template: &Template, value: &mut impl FnMut(usize, &mut Vec<u8>)) -> Option<u64> {
@@ -175,8 +175,8 @@ impl ExpectedStreamState {
         message: &Message<'_>,
         after: u64,
     ) -> Result<(), Mismatch> {
-        self.came += 1;
-        let (number, count) = (self.came, self.known()?);
+        self.received += 1;
+        let (number, count) = (self.received, self.expected_count()?);
         if number <= count {
             self.compare(&whole.each, message)?;
             return self.time(whole.noun, number, after);
@@ -193,9 +193,9 @@ impl ExpectedStreamState {
 
     /// Judges the end of the stream.
     pub(super) fn end(&self, whole: &CompiledWhole) -> Result<(), Mismatch> {
-        let count = self.known()?;
-        if self.came < count + u64::from(whole.last.is_some()) {
-            let got = format!("{}, and the end of the stream", self.came);
+        let count = self.expected_count()?;
+        if self.received < count + u64::from(whole.last.is_some()) {
+            let got = format!("{}, and the end of the stream", self.received);
             let what = format!("{}s: too few", whole.noun);
             return Err(Mismatch::new(what, in_all(whole, count), got));
         }
@@ -214,7 +214,7 @@ impl ExpectedStreamState {
         Ok(())
     }
 
-    fn known(&self) -> Result<u64, Mismatch> {
+    fn expected_count(&self) -> Result<u64, Mismatch> {
         self.count
             .ok_or_else(|| Mismatch::new("events", "a known number of events", "a stream"))
     }
@@ -236,7 +236,7 @@ impl ExpectedStreamState {
     }
 
     fn compare(&mut self, shape: &CompiledShape, message: &Message<'_>) -> Result<(), Mismatch> {
-        let number = self.came;
+        let number = self.received;
         let differs = |part: &str, wanted: &[u8], got: Option<&[u8]>| {
             let got = got.map_or_else(|| "none".to_owned(), excerpt);
             Err(Mismatch::new(
@@ -288,7 +288,7 @@ impl ExpectedStreamState {
             match piece {
                 ExpectedPart::Fixed(index) => self.wanted.extend_from_slice(&self.fixed[*index]),
                 ExpectedPart::Number(formula) => {
-                    let number = formula.value(self.came as i64);
+                    let number = formula.value(self.received as i64);
                     write!(self.wanted, "{number}").expect("writing to memory does not fail");
                 }
             }

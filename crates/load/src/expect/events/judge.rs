@@ -4,8 +4,7 @@ use super::Events;
 use super::chat::{AnswerProgress, Chat};
 use super::expected::{CompiledWhole, ExpectedStreamState};
 use super::ids::{Ids, Step};
-use super::message::{EventFault, Message};
-use super::reader::{Format, Reader};
+use super::reader::{EventFault, Format, Message, Reader};
 use super::rule::CompiledRule;
 use crate::expect::{ExpectationError, Mismatch, excerpt};
 use std::ops::ControlFlow;
@@ -77,12 +76,12 @@ pub struct EventStream {
     reader: Reader,
     count: u32,
     /// A bit for each rule that some message has met.
-    held: u64,
+    met: u64,
     ids: Ids,
     /// The expected messages, where all of them are known.
     expected: ExpectedStreamState,
     /// The state of the answer of a language model.
-    told: AnswerProgress,
+    answer: AnswerProgress,
 }
 
 impl EventStream {
@@ -95,10 +94,10 @@ impl EventStream {
         Self {
             reader: Reader::new(format, events.longest, events.reads_data),
             count: 0,
-            held: 0,
+            met: 0,
             ids: Ids::default(),
             expected,
-            told: AnswerProgress::default(),
+            answer: AnswerProgress::default(),
         }
     }
 
@@ -110,11 +109,11 @@ impl EventStream {
         mut value: impl FnMut(usize, &mut Vec<u8>),
     ) {
         self.reader.begin(format, events.longest, events.reads_data);
-        (self.count, self.held, self.ids) = (0, 0, Ids::default());
+        (self.count, self.met, self.ids) = (0, 0, Ids::default());
         if let Some(whole) = &events.whole {
             self.expected.begin(whole, &mut value);
         }
-        self.told = AnswerProgress::default();
+        self.answer = AnswerProgress::default();
     }
 
     /// Splits off the reader, so that the counters can be updated while it runs. `after` is the time since the
@@ -124,20 +123,20 @@ impl EventStream {
         events: &'a CompiledEvents,
         after: u64,
     ) -> (&'a mut Reader, MessageCounters<'a>) {
-        let counted = MessageCounters {
+        let counters = MessageCounters {
             events,
             after,
             count: &mut self.count,
-            held: &mut self.held,
+            met: &mut self.met,
             ids: &mut self.ids,
             expected: &mut self.expected,
         };
-        (&mut self.reader, counted)
+        (&mut self.reader, counters)
     }
 
     /// The state of the answer of a language model.
-    pub const fn told(&self) -> &AnswerProgress {
-        &self.told
+    pub const fn answer(&self) -> &AnswerProgress {
+        &self.answer
     }
 
     /// Messages so far.
@@ -154,19 +153,19 @@ impl EventStream {
         (piece, after): (&[u8], u64),
         mut each: impl FnMut(Step),
     ) -> Result<bool, Mismatch> {
-        let (reader, mut counted) = self.parts(events, after);
-        let mut judged = Ok(());
+        let (reader, mut counters) = self.parts(events, after);
+        let mut result = Ok(());
         let read = reader.read(piece, |message| {
-            judged = counted.take(message, &mut each);
-            if judged.is_err() || counted.is_all() {
+            result = counters.take(message, &mut each);
+            if result.is_err() || counters.is_all() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
-        judged?;
-        read.map_err(|fault| mismatch(fault, *counted.count, events.longest))?;
-        Ok(counted.is_all())
+        result?;
+        read.map_err(|fault| mismatch(fault, *counters.count, events.longest))?;
+        Ok(counters.is_all())
     }
 
     /// Completes the message whose pieces were read, `after` ns after the request: gRPC marks the end of each
@@ -177,10 +176,10 @@ impl EventStream {
         after: u64,
         each: impl FnOnce(Step),
     ) -> Result<bool, Mismatch> {
-        let (reader, mut counted) = self.parts(events, after);
-        let mut judged = Ok(());
-        reader.complete(|message| judged = counted.take(message, each));
-        judged.map(|()| counted.is_all())
+        let (reader, mut counters) = self.parts(events, after);
+        let mut result = Ok(());
+        reader.complete(|message| result = counters.take(message, each));
+        result.map(|()| counters.is_all())
     }
 
     /// Takes the next piece of the answer of a language model. `each` is called for each event that contains text.
@@ -192,14 +191,17 @@ impl EventStream {
         mut each: impl FnMut(),
     ) -> Result<(), Mismatch> {
         let Self {
-            reader, count, told, ..
+            reader,
+            count,
+            answer,
+            ..
         } = self;
-        if told.is_done {
+        if answer.is_done {
             return Ok(());
         }
         let mut wrong = None;
         let read = reader.read(piece, |message| {
-            match told.take(message.name, message.data) {
+            match answer.take(message.name, message.data) {
                 Ok(true) => {
                     *count = count.saturating_add(1);
                     each();
@@ -207,7 +209,7 @@ impl EventStream {
                 Ok(false) => {}
                 Err(mismatch) => wrong = Some(mismatch),
             }
-            if told.is_done || wrong.is_some() {
+            if answer.is_done || wrong.is_some() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -219,7 +221,7 @@ impl EventStream {
 
     /// Judges the end of a language model's reply.
     pub fn end_chat(&self) -> Result<(), Mismatch> {
-        if self.told.is_done {
+        if self.answer.is_done {
             return Ok(());
         }
         Err(Mismatch::new(
@@ -236,37 +238,35 @@ impl EventStream {
         after: u64,
         mut each: impl FnMut(Step),
     ) -> Result<(), Mismatch> {
-        let (reader, mut counted) = self.parts(events, after);
-        let mut judged = Ok(());
+        let (reader, mut counters) = self.parts(events, after);
+        let mut result = Ok(());
         let ended = reader.end(|message| {
-            judged = counted.take(message, &mut each);
+            result = counters.take(message, &mut each);
             ControlFlow::Continue(())
         });
-        judged?;
-        ended.map_err(|fault| mismatch(fault, *counted.count, events.longest))?;
-        if !counted.is_all() && events.until < u32::MAX {
+        result?;
+        ended.map_err(|fault| mismatch(fault, *counters.count, events.longest))?;
+        if !counters.is_all() && events.until < u32::MAX {
             return Err(Mismatch::new(
                 "events: the stream ended early",
                 format!("{} events", events.until),
-                counted.count.to_string(),
+                counters.count.to_string(),
             ));
         }
         if let Some(whole) = &events.whole {
-            counted.expected.end(whole)?;
+            counters.expected.end(whole)?;
         }
         self.judge(events)
     }
 
     /// Whether a stream that was ended by its end condition has met all rules.
     pub fn judge(&self, events: &CompiledEvents) -> Result<(), Mismatch> {
-        let missing = (0..)
-            .zip(&events.rules)
-            .find(|(bit, _)| self.held >> bit & 1 == 0);
+        let missing = (0..).zip(&events.rules).find(|(bit, _)| self.met >> bit & 1 == 0);
         match missing {
             None => Ok(()),
             Some((_, rule)) => Err(Mismatch::new(
                 "events",
-                rule.described(),
+                rule.description(),
                 format!("none among {}", self.count),
             )),
         }
@@ -279,7 +279,7 @@ struct MessageCounters<'a> {
     /// Time after the request, ns.
     after: u64,
     count: &'a mut u32,
-    held: &'a mut u64,
+    met: &'a mut u64,
     ids: &'a mut Ids,
     expected: &'a mut ExpectedStreamState,
 }
@@ -289,8 +289,8 @@ impl MessageCounters<'_> {
     fn take(&mut self, message: &Message<'_>, each: impl FnOnce(Step)) -> Result<(), Mismatch> {
         *self.count = self.count.saturating_add(1);
         for (bit, rule) in (0..).zip(&self.events.rules) {
-            if *self.held >> bit & 1 == 0 && rule.holds(message) {
-                *self.held |= 1_u64 << bit;
+            if *self.met >> bit & 1 == 0 && rule.is_met(message) {
+                *self.met |= 1_u64 << bit;
             }
         }
         each(message.id.map_or(Step::Nothing, |id| self.ids.take(id)));

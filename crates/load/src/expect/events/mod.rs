@@ -9,7 +9,6 @@ mod exact_stream;
 mod expected;
 mod ids;
 mod judge;
-mod message;
 mod reader;
 mod rule;
 #[cfg(test)]
@@ -20,8 +19,7 @@ pub use exact_stream::{Data, EncodedMessages, ExactStream, MessageRule};
 pub use ids::Step as IdStep;
 pub(super) use judge::no_stream;
 pub use judge::{CompiledEvents, EventStream};
-pub use message::{EventFault, Message};
-pub use reader::{Format, Reader};
+pub use reader::{EventFault, Format, Message, Reader};
 pub use rule::EventRule;
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Rules for single messages.
 
-use super::message::Message;
+use super::reader::Message;
 use crate::expect::{ExpectationError, regular_expression};
 use regex::bytes::Regex;
 use serde::{Deserialize, Serialize};
@@ -105,7 +105,7 @@ impl CompiledRule {
         !matches!(self.rule, EventRule::Name(_))
     }
 
-    pub(super) fn holds(&self, message: &Message<'_>) -> bool {
+    pub(super) fn is_met(&self, message: &Message<'_>) -> bool {
         match &self.rule {
             EventRule::Name(name) => message.name == name.as_bytes(),
             EventRule::Contains(text) => memchr::memmem::find(message.data, text.as_bytes()).is_some(),
@@ -126,7 +126,7 @@ impl CompiledRule {
         }
     }
 
-    pub(super) fn described(&self) -> String {
+    pub(super) fn description(&self) -> String {
         match &self.rule {
             EventRule::Name(name) => format!("an event named `{name}`"),
             EventRule::Contains(text) => format!("an event with `{text}` in its data"),

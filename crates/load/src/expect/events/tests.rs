@@ -191,7 +191,7 @@ fn memory_is_bounded() {
             assert!(sent < 200_000, "{begin:?}");
         };
         assert_eq!((fault, count), (EventFault::TooLong, 1), "{begin:?}");
-        assert!(reader.held() <= 400_000, "{begin:?}: {}", reader.held());
+        assert!(reader.allocated() <= 400_000, "{begin:?}: {}", reader.allocated());
     }
     // Only what is kept counts: comments and unknown fields may have any length.
     let mut reader = Reader::new(Format::ServerSentEvents, 10, true);
@@ -202,7 +202,7 @@ fn memory_is_bounded() {
         ControlFlow::Continue(())
     };
     assert_eq!(reader.read(long.as_bytes(), each), Ok(()));
-    assert_eq!((count, reader.held() < 64), (1, true));
+    assert_eq!((count, reader.allocated() < 64), (1, true));
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn ticks() -> Events {
 type TimedEvents = Vec<(String, u64)>;
 
 /// The verdict on a stream that arrives in these pieces.
-fn said(events: &Events, pieces: &[(String, u64)]) -> String {
+fn verdict(events: &Events, pieces: &[(String, u64)]) -> String {
     let events = events.compile().expect("formulas");
     let three = |_, out: &mut Vec<u8>| out.push(b'3');
     let mut stream = EventStream::new(&events, Format::ServerSentEvents, three);
@@ -353,7 +353,7 @@ fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
     let changed = |change: &dyn Fn(&mut TimedEvents)| {
         let mut pieces = right.clone();
         change(&mut pieces);
-        said(&ticks(), &pieces)
+        verdict(&ticks(), &pieces)
     };
     let text = |number: usize, from: &str, to: &str| {
         changed(&|pieces| pieces[number].0 = pieces[number].0.replace(from, to))
@@ -416,7 +416,7 @@ fn answered(text: &str, size: usize) -> (u32, Result<(), String>, AnswerProgress
     let mut pieces = text.as_bytes().chunks(size);
     let read = pieces.try_for_each(|piece| stream.read_chat(&events, piece, || count += 1));
     let end = read.and_then(|()| stream.end_chat());
-    (count, end.map_err(|mismatch| mismatch.what), *stream.told())
+    (count, end.map_err(|mismatch| mismatch.what), *stream.answer())
 }
 
 #[test]
@@ -431,21 +431,21 @@ fn an_answer_of_a_language_model_is_counted_by_its_texts_and_ends_when_it_says_s
     let behind = "data: [DONE]\n\ndata: ignored\n\n";
     let error = "event: error\ndata: {\"message\":\"no room\"}\n\n";
     for size in [1, 7, 10_000] {
-        let (count, end, told) = answered(&[&texts, usage, behind].concat(), size);
+        let (count, end, answer) = answered(&[&texts, usage, behind].concat(), size);
         assert_eq!((count, end), (2, Ok(())), "{size}");
-        assert_eq!(told.usage.map(|usage| usage.completion_tokens), Some(5));
+        assert_eq!(answer.usage.map(|usage| usage.completion_tokens), Some(5));
         let (count, end, _) = answered(&[&texts, usage].concat(), size);
         assert_eq!(
             (count, end),
             (2, Err("events: the stream ended early".to_owned()))
         );
-        let (count, end, told) = answered(&[&texts, error, behind].concat(), size);
+        let (count, end, answer) = answered(&[&texts, error, behind].concat(), size);
         assert_eq!(
-            (count, end, told.is_error),
+            (count, end, answer.is_error),
             (2, Err("events: an error in the stream".to_owned()), true)
         );
-        let (_, end, told) = answered("data: what\n\n", size);
-        assert_eq!((end, told.is_error), (Err("events".to_owned()), false));
+        let (_, end, answer) = answered("data: what\n\n", size);
+        assert_eq!((end, answer.is_error), (Err("events".to_owned()), false));
     }
 }
 
@@ -539,57 +539,57 @@ fn numbers() -> Events {
 }
 
 /// The verdict on a gRPC stream of these messages, each with its time after the call, ms.
-fn said_of_messages(events: &Events, messages: &[(&[u8], u64)]) -> String {
+fn verdict_of_messages(events: &Events, messages: &[(&[u8], u64)]) -> String {
     let events = events.compile().expect("a schema");
     let mut stream = EventStream::new(&events, Format::Messages, |_, _| {});
-    let told = |wrong: Mismatch| format!("{}: {} / {}", wrong.what, wrong.expected, wrong.got);
+    let answer = |wrong: Mismatch| format!("{}: {} / {}", wrong.what, wrong.expected, wrong.got);
     let mut last = 0;
     for (message, at) in messages {
         last = at * 1_000_000;
         for piece in message.chunks(1) {
             if let Err(wrong) = stream.read(&events, (piece, last), |_| {}) {
-                return told(wrong);
+                return answer(wrong);
             }
         }
         match stream.complete(&events, last, |_| {}) {
             Ok(true) => return "at its bound".to_owned(),
             Ok(false) => {}
-            Err(wrong) => return told(wrong),
+            Err(wrong) => return answer(wrong),
         }
     }
     match stream.end(&events, last, |_| {}) {
         Ok(()) => "right".to_owned(),
-        Err(wrong) => told(wrong),
+        Err(wrong) => answer(wrong),
     }
 }
 
 #[test]
 fn messages_of_grpc_are_judged_one_by_one() {
-    let said = |messages: &[(&[u8], u64)]| said_of_messages(&numbers(), messages);
+    let verdict = |messages: &[(&[u8], u64)]| verdict_of_messages(&numbers(), messages);
     let [one, two, three] = [&[16, 1][..], &[16, 2], &[16, 3]];
-    assert_eq!(said(&[(one, 0), (two, 10), (three, 20)]), "right");
+    assert_eq!(verdict(&[(one, 0), (two, 10), (three, 20)]), "right");
     // The same numbers, encoded differently.
     let long: &[u8] = &[16, 0x82, 0];
-    assert_eq!(said(&[(one, 0), (long, 10), (three, 20)]), "right");
-    assert_eq!(said(&[(one, 0), (three, 20)]), "message 2 at b: 2 / 3");
+    assert_eq!(verdict(&[(one, 0), (long, 10), (three, 20)]), "right");
+    assert_eq!(verdict(&[(one, 0), (three, 20)]), "message 2 at b: 2 / 3");
     assert_eq!(
-        said(&[(one, 0), (two, 10)]),
+        verdict(&[(one, 0), (two, 10)]),
         "messages: too few: 3 messages / 2, and the end of the stream"
     );
     assert_eq!(
-        said(&[(one, 0), (two, 10), (three, 20), (three, 20)]),
+        verdict(&[(one, 0), (two, 10), (three, 20), (three, 20)]),
         "messages: too many: 3 messages / one more: \\u{10}\\u{3}"
     );
     assert_eq!(
-        said(&[(one, 0), (two, 8)]),
+        verdict(&[(one, 0), (two, 8)]),
         "message 2: too soon: not before 10ms after the request / 8ms"
     );
     assert_eq!(
-        said(&[(one, 20), (two, 20), (three, 20)]),
+        verdict(&[(one, 20), (two, 20), (three, 20)]),
         "messages: not flushed one by one: the last 10ms or more after the first / 0ns"
     );
-    assert!(said(&[(&[17], 0)]).starts_with("message 1: not a `M` message"));
-    assert!(said(&[(&[0; 21], 0)]).starts_with("events: an event is too long"));
+    assert!(verdict(&[(&[17], 0)]).starts_with("message 1: not a `M` message"));
+    assert!(verdict(&[(&[0; 21], 0)]).starts_with("events: an event is too long"));
 }
 
 #[test]
@@ -598,7 +598,10 @@ fn a_stream_of_grpc_ends_at_its_bound() {
         until: Some(2),
         ..Events::default()
     };
-    let said = |messages: &[(&[u8], u64)]| said_of_messages(&bounded, messages);
-    assert_eq!(said(&[(b"a", 0), (b"", 1)]), "at its bound");
-    assert_eq!(said(&[(b"a", 0)]), "events: the stream ended early: 2 events / 1");
+    let verdict = |messages: &[(&[u8], u64)]| verdict_of_messages(&bounded, messages);
+    assert_eq!(verdict(&[(b"a", 0), (b"", 1)]), "at its bound");
+    assert_eq!(
+        verdict(&[(b"a", 0)]),
+        "events: the stream ended early: 2 events / 1"
+    );
 }

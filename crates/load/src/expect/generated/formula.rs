@@ -64,7 +64,7 @@ impl Formula {
 }
 
 /// The text with each `{= formula}` replaced by its number for item `i`. The error says what is wrong.
-pub fn work_out(text: &str, i: i64) -> Result<String, String> {
+pub fn evaluate_formulas(text: &str, i: i64) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("{=") {
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn formulas_of_a_text_become_numbers() {
-        let worked_out = |text| work_out(text, 7);
+        let worked_out = |text| evaluate_formulas(text, 7);
         assert_eq!(worked_out("a{= i }b{=i*i}"), Ok("a7b49".into()));
         assert_eq!(worked_out("{n} and {}"), Ok("{n} and {}".into()));
         assert_eq!(worked_out("{=i"), Err("`{=i` is not closed by `}`".into()));

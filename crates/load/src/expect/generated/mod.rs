@@ -2,10 +2,60 @@
 
 mod formula;
 mod list;
-mod uploaded;
 
 pub(super) use formula::Formula;
-pub use formula::work_out;
+pub use formula::evaluate_formulas;
 pub(super) use list::CompiledList;
 pub use list::List;
-pub(super) use uploaded::Upload;
+
+use crate::expect::Memory;
+use crate::{Body, Template};
+use sha2::{Digest as _, Sha256};
+use std::io::Write as _;
+use std::sync::{Arc, OnceLock};
+
+#[derive(Debug, Clone)]
+pub(in crate::expect) struct Upload {
+    body: Body,
+    /// The digest of the part that is the same for every request, computed on first use: it takes time for a long
+    /// body.
+    prefix: Arc<OnceLock<Sha256>>,
+}
+
+impl Upload {
+    pub(in crate::expect) fn new(body: &Body) -> Self {
+        Self {
+            body: body.clone(),
+            prefix: Arc::default(),
+        }
+    }
+
+    /// Renders `{"bytes":n,"sha256":"…"}` into [`Memory::wanted`].
+    pub(in crate::expect) fn render(&self, memory: &mut Memory, value: &mut impl FnMut(usize, &mut Vec<u8>)) {
+        let (mut digest, before, end) = match &self.body {
+            // gRPC messages are not an upload.
+            Body::None | Body::Messages(_) => (Sha256::new(), 0, &Template::default()),
+            Body::Bytes(template) => (Sha256::new(), 0, template),
+            Body::Generated(generated) => {
+                let prefix = self.prefix.get_or_init(|| {
+                    let mut digest = Sha256::new();
+                    digest.update(generated.filler());
+                    digest
+                });
+                let end = u64::from(crate::GeneratedBody::end_length(generated.bytes));
+                (prefix.clone(), generated.bytes - end, &generated.end)
+            }
+        };
+        let rest = memory.render(end, value);
+        let bytes = before + rest.len() as u64;
+        digest.update(rest);
+        let digest = digest.finalize();
+        let out = &mut memory.wanted;
+        out.clear();
+        write!(out, "{{\"bytes\":{bytes},\"sha256\":\"").expect("writing to memory does not fail");
+        for byte in digest {
+            write!(out, "{byte:02x}").expect("writing to memory does not fail");
+        }
+        out.extend_from_slice(b"\"}");
+    }
+}

@@ -358,7 +358,7 @@ impl CompiledJsonRules {
                 CompiledTest::Present | CompiledTest::Matches(_) | CompiledTest::Equal(true, _) => true,
                 CompiledTest::Absent | CompiledTest::Equal(false, _) => false,
             };
-            if needs_value && !walker.has_seen(rule.node) {
+            if needs_value && !walker.has_found(rule.node) {
                 if let CompiledTest::Equal(_, ComparedValue::Filled(template)) = &rule.test {
                     memory.render(template, value);
                 }
@@ -380,7 +380,7 @@ impl CompiledJsonRules {
         value: &mut impl FnMut(usize, &mut Vec<u8>),
     ) {
         for (index, rule) in self.rules.iter().enumerate() {
-            if rule.node == node && wrong.is_none() && !rule.holds(index, found, memory, value) {
+            if rule.node == node && wrong.is_none() && !rule.is_met(index, found, memory, value) {
                 *wrong = Some(RuleFailure::Rule(rule.mismatch(&shown(found), memory)));
             }
         }
@@ -402,8 +402,8 @@ pub struct JsonWalk {
 
 impl JsonWalk {
     /// Bytes kept for comparison.
-    pub fn held(&self) -> usize {
-        self.walker.held() + self.first.len()
+    pub fn buffered_bytes(&self) -> usize {
+        self.walker.buffered_bytes() + self.first.len()
     }
 }
 
@@ -414,7 +414,7 @@ enum RuleFailure {
 }
 
 impl CompiledRule {
-    fn holds(
+    fn is_met(
         &self,
         index: usize,
         found: PathMatch<'_>,
@@ -429,7 +429,9 @@ impl CompiledRule {
                 matches!(found, PathMatch::Text(text) if pattern.is_match(text))
             }
             CompiledTest::Equal(must, ComparedValue::Constant { text, value }) => {
-                equals(value, found, || known(index, (text, found), memory, value)) == *must
+                equals(value, found, || {
+                    is_known_equal(index, (text, found), memory, value)
+                }) == *must
             }
             CompiledTest::Equal(must, ComparedValue::Filled(template)) => {
                 memory.render(template, value);
@@ -469,7 +471,7 @@ fn equals(wanted: &ExactStream, found: PathMatch<'_>, whole: impl FnOnce() -> bo
 }
 
 /// Whether an object or array equals the expected one. Bytes that were found equal before are not parsed again.
-fn known(
+fn is_known_equal(
     index: usize,
     (text, found): (&[u8], PathMatch<'_>),
     memory: &mut Memory,
@@ -478,12 +480,12 @@ fn known(
     let PathMatch::Whole(got) = found else {
         return false;
     };
-    if text == got || memory.equal.holds(PLACE + index, text, got) {
+    if text == got || memory.equal.contains(PLACE + index, text, got) {
         return true;
     }
     let is_equal = ExactStream::read(got).as_ref() == Some(wanted);
     if is_equal {
-        memory.equal.remember(PLACE + index, text, got);
+        memory.equal.insert(PLACE + index, text, got);
     }
     is_equal
 }
@@ -502,9 +504,9 @@ fn equals_filled(index: usize, found: PathMatch<'_>, memory: &mut Memory) -> boo
         PathMatch::Literal(literal) => literal == wanted,
         PathMatch::Whole(got) => {
             got == wanted
-                || memory.equal.holds(PLACE + index, &wanted, got)
+                || memory.equal.contains(PLACE + index, &wanted, got)
                 || (matches!(wanted.first(), Some(b'{' | b'['))
-                    && known(index, (&wanted, found), memory, &read(&wanted)))
+                    && is_known_equal(index, (&wanted, found), memory, &read(&wanted)))
         }
     };
     memory.wanted = wanted;

@@ -29,7 +29,7 @@ fn judged(rules: &[&str], content_type: &str, body: &str) -> Result<(), Mismatch
     compiled.judge(&reply, |_, out| out.extend_from_slice(b"2"))
 }
 
-fn holds(text: &str, body: &str) -> bool {
+fn is_met(text: &str, body: &str) -> bool {
     judged(&[text], "application/json", body).is_ok()
 }
 
@@ -82,7 +82,7 @@ fn each_form_of_a_rule_is_judged() {
         ("=5", " 5.0\n", true),
         ("=[1]", "[1]", true),
     ] {
-        assert_eq!(holds(text, body), is_right, "{text} of {body}");
+        assert_eq!(is_met(text, body), is_right, "{text} of {body}");
     }
 }
 
@@ -98,13 +98,13 @@ fn rules_go_together_and_the_first_that_fails_is_shown() {
         r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"402"}],"isError":false}}"#;
     assert_eq!(judged(&rules, "application/json", right), Ok(()));
     let wrong = right.replace("false", "true");
-    let told = judged(&rules, "application/json; charset=utf-8", &wrong).expect_err("an error inside a 200");
+    let error = judged(&rules, "application/json; charset=utf-8", &wrong).expect_err("an error inside a 200");
     assert_eq!(
-        (told.what.as_str(), told.expected.as_str(), told.got.as_str()),
+        (error.what.as_str(), error.expected.as_str(), error.got.as_str()),
         ("JSON rule `/result/isError!=true`", "anything but true", "true")
     );
-    let told = judged(&rules, "application/json", "{}").expect_err("nothing");
-    assert_eq!(told.got, "nothing");
+    let error = judged(&rules, "application/json", "{}").expect_err("nothing");
+    assert_eq!(error.got, "nothing");
     let whole = ["/a={\"b\":[1]}", "/a/b/0=1", "/a/b=[1]"];
     assert_eq!(judged(&whole, "application/json", r#"{"a":{"b":[1]}}"#), Ok(()));
 }
@@ -136,12 +136,12 @@ fn the_type_and_the_form_of_a_reply_count() {
             "events",
         ),
     ] {
-        let told = judged(&["/a=1"], content_type, body).expect_err(body);
-        assert_eq!(told.what, what, "{content_type} {body}");
+        let error = judged(&["/a=1"], content_type, body).expect_err(body);
+        assert_eq!(error.what, what, "{content_type} {body}");
     }
     let deep = format!("{{\"a\":1,\"b\":{}{}}}", "[".repeat(200), "]".repeat(200));
-    let told = judged(&["/a=1"], "application/json", &deep).expect_err("deep");
-    assert!(told.what.contains("128 levels"), "{told:?}");
+    let error = judged(&["/a=1"], "application/json", &deep).expect_err("deep");
+    assert!(error.what.contains("128 levels"), "{error:?}");
     for (content_type, body) in [
         ("application/problem+json", right),
         ("APPLICATION/JSON", right),

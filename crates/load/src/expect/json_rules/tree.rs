@@ -41,7 +41,7 @@ impl Tree {
         let mut node = Self::ROOT;
         for token in tokens {
             node = match self.child(node, token.as_bytes()) {
-                Some(known) => known,
+                Some(is_known_equal) => is_known_equal,
                 None => self.grow(node, token),
             };
         }

@@ -152,7 +152,7 @@ pub(super) struct Walker {
     node: Option<NodeId>,
     /// Whether the current name, string, number or literal is kept.
     keeps: bool,
-    kept: Vec<u8>,
+    token: Vec<u8>,
     /// Bytes of the containers that are needed as a whole, and how many of these are open.
     whole: Vec<u8>,
     open: usize,
@@ -162,7 +162,7 @@ pub(super) struct Walker {
     utf8: Utf8,
     /// Bytes of the pieces before this one.
     read: u64,
-    seen: Vec<bool>,
+    found_nodes: Vec<bool>,
 }
 
 /// Why a byte is not allowed here.
@@ -182,17 +182,17 @@ impl Walker {
         self.half = None;
         self.utf8 = Utf8::default();
         self.read = 0;
-        self.seen.clear();
-        self.seen.resize(tree.len(), false);
+        self.found_nodes.clear();
+        self.found_nodes.resize(tree.len(), false);
     }
 
     /// Whether a value was found at a node.
-    pub(super) fn has_seen(&self, node: NodeId) -> bool {
-        self.seen[node]
+    pub(super) fn has_found(&self, node: NodeId) -> bool {
+        self.found_nodes[node]
     }
 
     /// Kept bytes of containers.
-    pub(super) fn held(&self) -> usize {
+    pub(super) fn buffered_bytes(&self) -> usize {
         self.whole.len()
     }
 
@@ -248,7 +248,7 @@ impl Walker {
                     .position(|&byte| !is_plain(byte))
                     .unwrap_or(bytes.len());
                 if self.keeps {
-                    self.kept.extend_from_slice(&bytes[..plain]);
+                    self.token.extend_from_slice(&bytes[..plain]);
                 }
                 self.copy(&bytes[..plain]);
                 Ok(plain)
@@ -286,7 +286,7 @@ impl Walker {
 
     fn keep(&mut self, byte: u8) {
         if self.keeps {
-            self.kept.push(byte);
+            self.token.push(byte);
         }
     }
 
@@ -325,7 +325,7 @@ impl Walker {
             (State::FirstName | State::Name, b'"') => {
                 let node = self.levels.last().and_then(|level| level.node);
                 self.keeps = node.is_some_and(|node| tree.has_children(node));
-                self.kept.clear();
+                self.token.clear();
                 self.state = State::Text(Role::Name);
                 Ok(())
             }
@@ -358,7 +358,7 @@ impl Walker {
     /// Handles the first byte of a value.
     fn value(&mut self, tree: &Tree, byte: u8, is_copied: bool) -> Result<(), WalkError> {
         if let Some(node) = self.node
-            && std::mem::replace(&mut self.seen[node], true)
+            && std::mem::replace(&mut self.found_nodes[node], true)
         {
             return Err(WalkError::Twice);
         }
@@ -366,7 +366,7 @@ impl Walker {
             return self.open(tree, byte, is_copied);
         }
         self.keeps = self.node.is_some_and(|node| tree.has_rules(node));
-        self.kept.clear();
+        self.token.clear();
         self.state = match byte {
             b'"' => State::Text(Role::Value),
             b't' => State::Literal(b"rue"),
@@ -462,12 +462,12 @@ impl Walker {
                 let level = self.levels.last().and_then(|level| level.node);
                 self.node = level
                     .filter(|_| self.keeps)
-                    .and_then(|node| tree.child(node, &self.kept));
+                    .and_then(|node| tree.child(node, &self.token));
                 self.state = State::Colon;
             }
             b'"' => {
                 if let Some(node) = self.node.filter(|_| self.keeps) {
-                    found(node, PathMatch::Text(&self.kept));
+                    found(node, PathMatch::Text(&self.token));
                 }
                 self.behind();
             }
@@ -518,7 +518,7 @@ impl Walker {
         };
         let letter = char::from_u32(code).ok_or(WalkError::Syntax)?;
         if self.keeps {
-            self.kept
+            self.token
                 .extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
         }
         self.state = State::Text(role);
@@ -540,7 +540,7 @@ impl Walker {
         self.state = State::Literal(rest);
         if rest.is_empty() {
             if let Some(node) = self.node.filter(|&node| tree.has_rules(node)) {
-                found(node, PathMatch::Literal(&self.kept));
+                found(node, PathMatch::Literal(&self.token));
             }
             self.behind();
         }
@@ -549,7 +549,7 @@ impl Walker {
 
     fn end_of_number(&mut self, tree: &Tree, found: &mut impl FnMut(NodeId, PathMatch<'_>)) {
         if let Some(node) = self.node.filter(|&node| tree.has_rules(node)) {
-            found(node, PathMatch::Number(&self.kept));
+            found(node, PathMatch::Number(&self.token));
         }
         self.behind();
     }

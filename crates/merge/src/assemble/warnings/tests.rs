@@ -179,13 +179,13 @@ fn nobody_is_told_to_ask_for_no_stream() {
         ..closed()
     };
     let warnings = none.warnings();
-    let told = warnings
+    let reported = warnings
         .iter()
         .find(|one| one.kind == WarningKind::StreamsLimited);
-    let told = told.expect("a warning");
+    let reported = reported.expect("a warning");
     assert!(
-        told.text.contains("for a while") && !told.text.contains("at most 0"),
+        reported.text.contains("for a while") && !reported.text.contains("at most 0"),
         "{}",
-        told.text
+        reported.text
     );
 }

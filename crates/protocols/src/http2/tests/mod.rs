@@ -88,7 +88,7 @@ pub(crate) struct TestConnection<M: Semantics> {
     pub(crate) connection: Connection<M>,
     shared: Http2WorkerState,
     pub(crate) sent: Vec<u8>,
-    pub(crate) told: Recorder,
+    pub(crate) reported: Recorder,
     parameters: Parameters,
 }
 
@@ -130,7 +130,7 @@ impl<M: Semantics> TestConnection<M> {
             connection,
             shared,
             sent,
-            told: Recorder::default(),
+            reported: Recorder::default(),
             parameters: Parameters::new(&[], 1),
         }
     }
@@ -159,7 +159,7 @@ impl<M: Semantics> TestConnection<M> {
 
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> Result<(), ProtocolError> {
         self.connection
-            .receive(&mut self.shared, bytes, &mut self.sent, &mut self.told)
+            .receive(&mut self.shared, bytes, &mut self.sent, &mut self.reported)
     }
 
     pub(crate) fn take_sent(&mut self) -> Vec<Frame> {
@@ -224,7 +224,7 @@ fn hello(token: u32) -> Vec<SinkEvent> {
 #[test]
 fn the_preface_comes_first_and_requests_wait_for_settings() {
     let mut bench = HttpBench::silent(32);
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     assert!(bench.sent.starts_with(frame::PREFACE));
     let opening = frames(&bench.sent[frame::PREFACE.len()..]);
     assert_eq!(
@@ -235,7 +235,7 @@ fn the_preface_comes_first_and_requests_wait_for_settings() {
     let mut settings = Vec::new();
     frame::write_settings(&[(setting::MAX_CONCURRENT_STREAMS, 3)], &mut settings);
     bench.receive(&settings).expect("settings");
-    assert_eq!(bench.connection.places(), 3);
+    assert_eq!(bench.connection.free_slots(), 3);
     assert_eq!(bench.connection.stream_limit(), Some(3));
     let receipt = bench.take_sent();
     assert_eq!((receipt[0].kind, receipt[0].flags), (kind::SETTINGS, flag::ACK));
@@ -299,7 +299,7 @@ fn replies_come_in_any_order_and_free_their_places() {
     let mut bench = HttpBench::open(2, &[]);
     bench.start(10, &request("GET", "/", None));
     bench.start(11, &request("GET", "/", None));
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.connection.free_slots(), 0);
     let script = Script::default()
         .headers(3, 0, OK)
         .headers(1, 0, OK)
@@ -307,21 +307,22 @@ fn replies_come_in_any_order_and_free_their_places() {
         .data(1, 0, b"Hello, ")
         .data(1, flag::END_STREAM, b"World!");
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.connection.places(), 2);
+    assert_eq!(bench.connection.free_slots(), 2);
     let of = |wanted: u32| -> Vec<SinkEvent> {
-        let told = bench.told.0.iter();
-        told.filter(|told| {
-            let (SinkEvent::FirstByte(token)
-            | SinkEvent::Head(token, ..)
-            | SinkEvent::Data(token, _)
-            | SinkEvent::End(token, _)) = told
-            else {
-                panic!("{told:?}")
-            };
-            *token == wanted
-        })
-        .cloned()
-        .collect()
+        let reported = bench.reported.0.iter();
+        reported
+            .filter(|reported| {
+                let (SinkEvent::FirstByte(token)
+                | SinkEvent::Head(token, ..)
+                | SinkEvent::Data(token, _)
+                | SinkEvent::End(token, _)) = reported
+                else {
+                    panic!("{reported:?}")
+                };
+                *token == wanted
+            })
+            .cloned()
+            .collect()
     };
     assert_eq!((of(10), of(11)), (hello(10), hello(11)));
 }
@@ -363,7 +364,7 @@ fn every_cut_gives_the_same_reply() {
         bench.sent.clear();
         bench.receive(&bytes[..cut]).expect("the first part");
         bench.receive(&bytes[cut..]).expect("the second part");
-        assert_eq!(bench.told.0, hello(5), "cut at {cut}");
+        assert_eq!(bench.reported.0, hello(5), "cut at {cut}");
         let pong = bench.take_sent();
         assert_eq!(pong.len(), 1);
         assert_eq!(
@@ -376,7 +377,7 @@ fn every_cut_gives_the_same_reply() {
     for byte in bytes {
         bench.receive(&[byte]).expect("a byte");
     }
-    assert_eq!(bench.told.0, hello(5));
+    assert_eq!(bench.reported.0, hello(5));
 }
 
 #[test]
@@ -448,7 +449,7 @@ fn a_malformed_reply_costs_its_stream_alone() {
         bench
             .receive(&script.0)
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let last = bench.told.0.last();
+        let last = bench.reported.0.last();
         assert!(
             matches!(last, Some(SinkEvent::Failed(1, Failure::Malformed(_)))),
             "{name}: {last:?}"
@@ -458,9 +459,9 @@ fn a_malformed_reply_costs_its_stream_alone() {
             .data(1, end, b"late")
             .headers(3, 0, OK)
             .data(3, end, b"Hello, World!");
-        bench.told.0.clear();
+        bench.reported.0.clear();
         bench.receive(&rest.0).expect("the rest");
-        assert_eq!(bench.told.0, hello(2), "{name}");
+        assert_eq!(bench.reported.0, hello(2), "{name}");
     }
 }
 
@@ -509,7 +510,7 @@ fn a_broken_connection_is_told_as_such() {
         bench.start(1, &request("GET", "/", None));
         bench.sent.clear();
         bench.receive(&script.0).expect_err(name);
-        assert_eq!(bench.connection.places(), 0, "{name}");
+        assert_eq!(bench.connection.free_slots(), 0, "{name}");
         let last = bench.take_sent().pop().map(|frame| frame.kind);
         assert_eq!(last, Some(kind::GOAWAY), "{name}");
     }
@@ -611,7 +612,7 @@ fn what_is_received_is_granted_again() {
             assert_eq!(frame.kind, kind::WINDOW_UPDATE);
             granted[frame.stream as usize] += u64::from(frame::number(&frame.payload));
         }
-        bench.told.0.clear();
+        bench.reported.0.clear();
     }
     assert!(granted.iter().all(|&bytes| bytes > 1 << 29), "{granted:?}");
 }
@@ -627,9 +628,9 @@ fn reset_and_goaway_fail_their_streams() {
         .frame(kind::GOAWAY, 0, 0, &[0, 0, 0, 5, 0, 0, 0, 0])
         .headers(3, flag::END_STREAM, OK);
     bench.receive(&script.0).expect("frames");
-    assert_eq!(bench.told.0[0], SinkEvent::Failed(1, Failure::Reset(2)));
-    assert_eq!(bench.told.0[1], SinkEvent::Failed(4, Failure::Unprocessed));
-    assert_eq!(bench.connection.places(), 0);
+    assert_eq!(bench.reported.0[0], SinkEvent::Failed(1, Failure::Reset(2)));
+    assert_eq!(bench.reported.0[1], SinkEvent::Failed(4, Failure::Unprocessed));
+    assert_eq!(bench.connection.free_slots(), 0);
     assert!(!bench.connection.is_spent());
     bench
         .receive(&Script::default().headers(5, flag::END_STREAM, OK).0)
@@ -661,7 +662,7 @@ fn a_cancelled_stream_is_ignored_and_its_headers_are_still_read() {
         );
     bench.receive(&script.0).expect("frames");
     assert_eq!(
-        bench.told.0,
+        bench.reported.0,
         [
             SinkEvent::FirstByte(2),
             head(2, 200, &[("x-a", "b")]),
@@ -679,7 +680,7 @@ fn replies_without_a_body_may_have_a_length() {
         bench
             .receive(&Script::default().headers(1, flag::END_STREAM, &fields).0)
             .expect("a reply");
-        assert_eq!(bench.told.0.last(), Some(&SinkEvent::End(1, None)));
+        assert_eq!(bench.reported.0.last(), Some(&SinkEvent::End(1, None)));
     }
 }
 
@@ -766,7 +767,7 @@ proptest! {
                 break;
             }
         }
-        let ended = bench.told.0.iter().filter(|told| matches!(told, SinkEvent::End(..) | SinkEvent::Failed(..))).count();
+        let ended = bench.reported.0.iter().filter(|reported| matches!(reported, SinkEvent::End(..) | SinkEvent::Failed(..))).count();
         prop_assert_eq!(ended as u32 + bench.connection.streams.open(), 3);
     }
 }

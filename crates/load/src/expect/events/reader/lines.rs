@@ -1,6 +1,6 @@
 //! JSON Lines: one JSON value per line, in pieces of any size.
 
-use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
+use super::{EventFault, KEPT, Message, UNNAMED};
 use serde::de::IgnoredAny;
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ impl JsonLinesReader {
         self.begun.clear();
     }
 
-    pub(super) const fn held(&self) -> usize {
+    pub(super) const fn allocated(&self) -> usize {
         self.begun.capacity()
     }
 

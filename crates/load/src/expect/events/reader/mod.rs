@@ -1,11 +1,8 @@
 //! Splits a reply into messages, whatever its format.
 
-mod framed;
 mod lines;
 pub(super) mod sse;
 
-use super::message::{EventFault, Message};
-use framed::LengthPrefixedReader;
 use lines::JsonLinesReader;
 use sse::Sse;
 use std::ops::ControlFlow;
@@ -113,11 +110,96 @@ impl Reader {
     }
 
     /// Allocated memory, bytes.
-    pub const fn held(&self) -> usize {
+    pub const fn allocated(&self) -> usize {
         match self {
-            Self::Sse(sse) => sse.held(),
-            Self::Lines(lines) => lines.held(),
-            Self::Messages(framed) => framed.held(),
+            Self::Sse(sse) => sse.allocated(),
+            Self::Lines(lines) => lines.allocated(),
+            Self::Messages(framed) => framed.allocated(),
         }
     }
+}
+
+/// The message being received.
+#[derive(Debug)]
+pub struct LengthPrefixedReader {
+    longest: u64,
+    keeps: bool,
+    length: u64,
+    allocated: Vec<u8>,
+}
+
+impl LengthPrefixedReader {
+    const fn new(longest: u64, keeps: bool) -> Self {
+        Self {
+            longest,
+            keeps,
+            length: 0,
+            allocated: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, longest: u64, keeps: bool) {
+        (self.longest, self.keeps) = (longest, keeps);
+        self.clear();
+    }
+
+    const fn allocated(&self) -> usize {
+        self.allocated.capacity()
+    }
+
+    /// Takes the next piece of the message.
+    fn read(&mut self, piece: &[u8]) -> Result<(), EventFault> {
+        self.length += piece.len() as u64;
+        if self.length > self.longest {
+            return Err(EventFault::TooLong);
+        }
+        if self.keeps {
+            self.allocated.extend_from_slice(piece);
+        }
+        Ok(())
+    }
+
+    /// Completes the message and passes it to `each`.
+    fn complete(&mut self, each: impl FnOnce(&Message<'_>)) {
+        each(&Message {
+            name: UNNAMED,
+            data: &self.allocated,
+            id: None,
+        });
+        self.clear();
+    }
+
+    fn clear(&mut self) {
+        self.length = 0;
+        self.allocated.clear();
+        self.allocated.shrink_to(KEPT);
+    }
+}
+
+/// The standard's default for the name of an event.
+const UNNAMED: &[u8] = b"message";
+
+/// Memory that a reader keeps between messages, bytes: one long message must not hold its memory forever.
+const KEPT: usize = 16 * 1024;
+
+/// One message of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// The name of the event; `message` where the server sends none, and always for JSON Lines.
+    pub name: &'a [u8],
+    /// The data; empty where the reader does not keep it.
+    pub data: &'a [u8],
+    /// The id sent with this event.
+    pub id: Option<&'a [u8]>,
+}
+
+/// Why a stream is malformed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventFault {
+    /// A message is longer than allowed.
+    TooLong,
+    /// A line is not JSON.
+    NoJson,
+    /// The stream ends in the middle of a message.
+    CutOff,
 }

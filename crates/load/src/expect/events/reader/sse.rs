@@ -3,7 +3,7 @@
 //!
 //! Bytes stay bytes: invalid UTF-8 is not replaced, since only excerpts are ever shown.
 
-use crate::expect::events::message::{EventFault, KEPT, Message, UNNAMED};
+use super::{EventFault, KEPT, Message, UNNAMED};
 use std::ops::ControlFlow;
 
 /// U+FEFF, which is allowed at the start of the stream.
@@ -99,7 +99,7 @@ impl Sse {
         self.retry
     }
 
-    pub(in crate::expect::events) const fn held(&self) -> usize {
+    pub(in crate::expect::events) const fn allocated(&self) -> usize {
         self.data.capacity() + self.event.capacity() + self.id.capacity() + self.coming_id.capacity()
     }
 
