@@ -1,7 +1,9 @@
 //! A toy process in a folder of its own, and waiting for conditions.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_host::{Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio};
+use prony_host::{
+    Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio, Usage,
+};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -70,6 +72,24 @@ impl Toy {
     /// Creates the file for which a `burn-on-word` toy waits.
     pub(crate) fn give_word(&self) {
         std::fs::write(self.folder.path().join("word"), "").expect("written");
+    }
+
+    /// What a waiting toy uses from the word until its log ends with `burnt`.
+    pub(crate) fn usage_of_burning(&self, process: &mut dyn Process) -> Usage {
+        until("it waits", || process.log_tail(1) == ["waiting"]);
+        process.begin_window().expect("begun");
+        self.give_word();
+        until("it has burnt", || process.log_tail(1) == ["burnt"]);
+        process.end_window().expect("ended")
+    }
+
+    pub(crate) fn assert_tree_ended(&self) {
+        let mut spec = self.spec(&["tree"]);
+        spec.grace = Duration::from_millis(50);
+        let mut process = self.host.start(&spec).expect("started");
+        until("four processes run", || self.leftovers().len() >= 4);
+        process.stop().expect("stopped");
+        assert_eq!(self.leftovers(), Vec::<i32>::new());
     }
 
     pub(crate) fn start(&self, words: &[&str]) -> Box<dyn Process> {
