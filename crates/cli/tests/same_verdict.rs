@@ -1,7 +1,7 @@
 //! What a server sends is right for `prony check` and for `prony load`, or wrong for both: each reply of the corpus goes through
 //! both programs.
 
-use crate::common::{json_of, listen, prony, stderr_of};
+use crate::common::{json_of, listen, prony, prony_line, stderr_of};
 use crate::corpus::{self, Entry, in_short};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -70,19 +70,7 @@ fn verdicts(entry: &Entry, contract: &Path) -> ([bool; 2], String) {
     let url = format!("http://127.0.0.1:{port}/");
     let contract = contract.to_str().expect("a path");
     let checked = prony(&["check", "--url", url.trim_end_matches('/'), contract]);
-    let loaded = prony(&[
-        "load",
-        &url,
-        "-n",
-        "4",
-        "-c",
-        "1",
-        "--timeout",
-        "2s",
-        "--expect",
-        "hi",
-        "--json",
-    ]);
+    let loaded = prony_line(&format!("load {url} -n 4 -c 1 --timeout 2s --expect hi --json"));
     let recording = json_of(&loaded);
     let outcomes = recording["outcomes"].as_object().expect("outcomes");
     let is_right = outcomes
