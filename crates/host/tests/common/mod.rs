@@ -1,9 +1,7 @@
 //! A toy process in a folder of its own, and waiting for conditions.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_host::{
-    Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio, Usage,
-};
+use prony_host::{Connect, Host, Local, Pipe, Process, ProcessSpec, Remote, Usage};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -51,21 +49,13 @@ impl Toy {
         ProcessSpec {
             name: "toy".to_owned(),
             command: std::iter::once(TOY.to_owned()).chain(words).collect(),
-            container: None,
             folder: self.folder.path().to_owned(),
             environment: BTreeMap::from([("PRONY_TOY".to_owned(), mark)]),
-            cpus: Cpus::default(),
-            supervisor_cpus: Cpus::default(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: self.log(),
             log_bytes: 65_536,
             grace: Duration::from_secs(5),
-            stop_signal: None,
             sample_every: Some(Duration::from_millis(100)),
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         }
     }
 
