@@ -1,5 +1,6 @@
 //! `prony check --url` and `prony backend`.
 
+use crate::common::{assert_refused, stderr_of};
 use crate::ports;
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -68,18 +69,20 @@ fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_right_server_passes() {
     let url = format!("http://{}", server("Hello, World!"));
     let output = prony(&["check", "--url", &url, "hello", "--seed", "5"]);
-    assert_eq!(output.status.code(), Some(0), "{}{}", out(&output), err(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}{}",
+        out(&output),
+        stderr_of(&output)
+    );
     assert!(out(&output).contains("1 passed, 0 failed"), "{}", out(&output));
     assert!(out(&output).contains("no Date in each reply"), "{}", out(&output));
-    assert!(err(&output).contains("seed 5"), "{}", err(&output));
+    assert!(stderr_of(&output).contains("seed 5"), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn a_wrong_server_fails_with_code_3_and_a_reason() {
     let junit = folder.path().join("check.xml");
     let junit = junit.to_str().expect("UTF-8");
     let output = prony(&["check", "--url", &url, "hello", "--junit", junit]);
-    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let text = out(&output);
     for part in [
         "✗",
@@ -143,7 +146,7 @@ fn json_is_printed_to_standard_output_only() {
 fn a_refused_connection_is_a_failure() {
     let url = format!("http://127.0.0.1:{}", ports::reserved());
     let output = prony(&["check", "--url", &url, "hello"]);
-    assert_eq!(output.status.code(), Some(3), "{}", err(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     assert!(out(&output).contains("no connection"), "{}", out(&output));
 }
 
@@ -186,12 +189,7 @@ fn bad_input_exits_with_code_2() {
         (vec!["check", "go-nethttp", "nothing"], "nothing"),
     ] {
         let output = prony(&arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", err(&output));
-        assert!(
-            err(&output).contains(part),
-            "{arguments:?}: no `{part}` in {}",
-            err(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `prony check`, `prony call` and `prony new contract --record` over TLS.
 
-use crate::common::{Request, listen, stderr_of, talk};
+use crate::common::{Request, assert_contains, assert_refused, listen, shown, talk};
 use crate::tls::{Front, typed};
 use std::path::Path;
 use std::process::{Command, Output};
@@ -41,25 +41,16 @@ fn prony(arguments: &[&str]) -> Output {
     prony_in(folder.path(), arguments)
 }
 
-/// Everything that was printed.
-fn said(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), stderr_of(output))
-}
-
 #[test]
 fn a_server_with_tls_is_checked_and_called() {
     let front = Front::before(plain(), &["http/1.1"]);
     let (url, cacert) = (front.url(), front.cacert());
     for trust in [&["--cacert", typed(&cacert)][..], &["--insecure"]] {
         let checked = prony(&[&["check", "--url", &url, "hello"], trust].concat());
-        assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
-        assert!(
-            said(&checked).contains("1 passed, 0 failed"),
-            "{}",
-            said(&checked)
-        );
+        assert_eq!(checked.status.code(), Some(0), "{}", shown(&checked));
+        assert_contains(&shown(&checked), "1 passed, 0 failed");
         let called = prony(&[&["call", "hello", "hello", "--url", &url], trust].concat());
-        assert_eq!(called.status.code(), Some(0), "{}", said(&called));
+        assert_eq!(called.status.code(), Some(0), "{}", shown(&called));
         assert_eq!(String::from_utf8_lossy(&called.stdout).trim(), "Hello, World!");
     }
 }
@@ -72,13 +63,9 @@ fn a_contract_is_recorded_from_a_server_with_tls() {
     let url = format!("{}/api/test", front.url());
     let record = ["new", "contract", "mine", "--record", &url];
     let stranger = prony_in(project.path(), &record);
-    assert_eq!(stranger.status.code(), Some(1), "{}", said(&stranger));
+    assert_eq!(stranger.status.code(), Some(1), "{}", shown(&stranger));
     for part in ["not trusted", "--cacert", "Nothing was written"] {
-        assert!(
-            said(&stranger).contains(part),
-            "no `{part}` in {}",
-            said(&stranger)
-        );
+        assert_contains(&shown(&stranger), part);
     }
     assert!(!project.path().join("contracts/mine").exists());
     let cacert = front.cacert();
@@ -86,14 +73,14 @@ fn a_contract_is_recorded_from_a_server_with_tls() {
         project.path(),
         &[&record[..], &["--cacert", typed(&cacert)]].concat(),
     );
-    assert_eq!(trusted.status.code(), Some(0), "{}", said(&trusted));
+    assert_eq!(trusted.status.code(), Some(0), "{}", shown(&trusted));
     let contract = std::fs::read_to_string(project.path().join("contracts/mine/contract.toml"));
     assert!(contract.expect("it is there").contains("Hello, World!"));
     let checked = prony_in(
         project.path(),
         &["check", "--url", &front.url(), "mine", "--insecure"],
     );
-    assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+    assert_eq!(checked.status.code(), Some(0), "{}", shown(&checked));
 }
 
 #[test]
@@ -125,19 +112,15 @@ fn a_mismatch_of_tls_settings_is_reported() {
     ] {
         let line = [&["call", "hello", "hello", "--url", url], more].concat();
         let called = prony(&line);
-        assert_eq!(called.status.code(), Some(1), "{line:?}: {}", said(&called));
+        assert_eq!(called.status.code(), Some(1), "{line:?}: {}", shown(&called));
         for part in parts {
-            assert!(
-                said(&called).contains(part),
-                "{line:?}: no `{part}` in {}",
-                said(&called)
-            );
+            assert_contains(&shown(&called), part);
         }
     }
     // A check reports it for each case.
     let checked = prony(&["check", "--url", &url, "hello"]);
-    assert_eq!(checked.status.code(), Some(3), "{}", said(&checked));
-    assert!(said(&checked).contains("not trusted"), "{}", said(&checked));
+    assert_eq!(checked.status.code(), Some(3), "{}", shown(&checked));
+    assert!(shown(&checked).contains("not trusted"), "{}", shown(&checked));
     let http2 = prony(
         &[
             &["call", "hello", "hello", "--http2", "--url", &url],
@@ -145,14 +128,10 @@ fn a_mismatch_of_tls_settings_is_reported() {
         ]
         .concat(),
     );
-    assert_eq!(http2.status.code(), Some(1), "{}", said(&http2));
-    assert!(said(&http2).contains("ALPN"), "{}", said(&http2));
+    assert_eq!(http2.status.code(), Some(1), "{}", shown(&http2));
+    assert!(shown(&http2).contains("ALPN"), "{}", shown(&http2));
     let http2 = prony(&["call", "hello", "hello", "--http2", "--url", &with_tls]);
-    assert!(
-        said(&http2).contains("speaks TLS on this port"),
-        "{}",
-        said(&http2)
-    );
+    assert_contains(&shown(&http2), "speaks TLS on this port");
 }
 
 #[test]
@@ -169,19 +148,13 @@ fn files_without_a_certificate_are_bad_input() {
         (&["--cacert", typed(&empty), "--insecure"], "cannot be used with"),
     ] {
         let output = prony(&[&check[..], more].concat());
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", said(&output));
-        assert!(said(&output).contains(part), "{more:?}: {}", said(&output));
+        assert_refused(&output, part);
     }
     for line in [
         &["call", "hello", "hello", "--port", "1", "--insecure"][..],
         &["check", "--all", "--insecure"],
     ] {
         let output = prony(line);
-        assert_eq!(output.status.code(), Some(2), "{line:?}: {}", said(&output));
-        assert!(
-            said(&output).contains("--url https://"),
-            "{line:?}: {}",
-            said(&output)
-        );
+        assert_refused(&output, "--url https://");
     }
 }

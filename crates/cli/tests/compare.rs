@@ -1,11 +1,12 @@
 //! `prony compare` on a store with sample runs.
 
-use crate::made::{keep, sample};
+use crate::common::stderr_of;
+use crate::made::{keep, prony, sample};
 use prony_records::{RunRecord, TrialRecord};
 use prony_store::Store;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// A store with the sample run as `base-run`, and as `new-run` with all throughputs multiplied by `factor`.
 fn filled(folder: &Path, factor: f64, change: impl Fn(&mut RunRecord)) -> PathBuf {
@@ -36,15 +37,6 @@ fn times(factor: f64) -> Vec<TrialRecord> {
     trials
 }
 
-fn prony(store: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .env("PRONY_STORE", store)
-        .current_dir(store.parent().expect("lies in a folder"))
-        .output()
-        .expect("runs")
-}
-
 #[test]
 fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -67,10 +59,6 @@ fn json_has_a_word_of_its_own_and_a_folder_takes_a_file() {
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON alone on standard output")
-}
-
-fn errors(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Text whose lines are joined, because long lines are wrapped.
@@ -99,7 +87,7 @@ fn two_runs_alone_gate_nothing_and_say_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path(), 0.5, |_| {});
     let output = prony(&store, &["compare", "base-run", "new-run"]);
-    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
         text.starts_with("NOT GATED: new-run against base-run: ")
@@ -125,7 +113,7 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
         &store,
         &["compare", "base-run", "new-run", "--history", "--format", "json"],
     );
-    assert_eq!(output.status.code(), Some(3), "{}", errors(&output));
+    assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     let found = json(&output);
     assert_eq!(found["regressed"], true);
     assert_eq!(
@@ -153,14 +141,14 @@ fn a_slowdown_beyond_the_history_fails_with_code_3() {
             "60%",
         ],
     );
-    assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr_of(&allowed));
     let little = tempfile::tempdir().expect("a folder");
     let store = filled(little.path(), 0.98, |_| {});
     let usual = prony(
         &store,
         &["compare", "base-run", "new-run", "--history", "--tie", "0"],
     );
-    assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
+    assert_eq!(usual.status.code(), Some(0), "{}", stderr_of(&usual));
 }
 
 /// 2 % slower than the base, as some earlier runs were: neither a regression nor proven not to be one.
@@ -170,7 +158,7 @@ fn an_inconclusive_comparison_fails_on_request() {
     let store = filled(folder.path(), 0.98, |_| {});
     let compare = ["compare", "base-run", "new-run", "--history", "--tie", "0"];
     let usual = prony(&store, &compare);
-    assert_eq!(usual.status.code(), Some(0), "{}", errors(&usual));
+    assert_eq!(usual.status.code(), Some(0), "{}", stderr_of(&usual));
     let text = String::from_utf8(usual.stdout).expect("text");
     assert!(
         text.starts_with("INCONCLUSIVE: ")
@@ -180,7 +168,7 @@ fn an_inconclusive_comparison_fails_on_request() {
     assert!(!text.contains("NO REGRESSION"), "{text}");
     let strict = [compare.as_slice(), &["--fail-on", "inconclusive", "--json"]].concat();
     let strict = prony(&store, &strict);
-    assert_eq!(strict.status.code(), Some(3), "{}", errors(&strict));
+    assert_eq!(strict.status.code(), Some(3), "{}", stderr_of(&strict));
     let found = json(&strict);
     assert_eq!(
         (&found["regressed"], &found["inconclusive"]),
@@ -192,7 +180,7 @@ fn an_inconclusive_comparison_fails_on_request() {
     ]
     .concat();
     let allowed = prony(&store, &allowed);
-    assert_eq!(allowed.status.code(), Some(0), "{}", errors(&allowed));
+    assert_eq!(allowed.status.code(), Some(0), "{}", stderr_of(&allowed));
     assert!(String::from_utf8_lossy(&allowed.stdout).starts_with("NO REGRESSION: "));
 }
 
@@ -205,7 +193,7 @@ fn what_is_not_gated_is_inconclusive_for_a_strict_gate() {
         &store,
         &["compare", "base-run", "new-run", "--fail-on", "inconclusive"],
     );
-    assert_eq!(strict.status.code(), Some(3), "{}", errors(&strict));
+    assert_eq!(strict.status.code(), Some(3), "{}", stderr_of(&strict));
 }
 
 #[test]
@@ -213,7 +201,7 @@ fn the_same_run_shows_no_regression_as_markdown() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = filled(folder.path(), 1.0, |_| {});
     let output = prony(&store, &["compare", "base-run", "new-run", "--format", "md"]);
-    assert_eq!(output.status.code(), Some(0), "{}", errors(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     assert!(
         text.starts_with("### NOT GATED: ") && text.contains("| rust-axum/"),
@@ -230,15 +218,15 @@ fn other_machines_are_refused_by_name_unless_forced() {
     let refused = prony(&store, &["compare", "base-run", "new-run"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
-        errors(&refused).contains("kernel") && errors(&refused).contains("another kernel"),
+        stderr_of(&refused).contains("kernel") && stderr_of(&refused).contains("another kernel"),
         "{}",
-        errors(&refused)
+        stderr_of(&refused)
     );
     let forced = prony(
         &store,
         &["compare", "base-run", "new-run", "--force", "--format", "json"],
     );
-    assert_eq!(forced.status.code(), Some(0), "{}", errors(&forced));
+    assert_eq!(forced.status.code(), Some(0), "{}", stderr_of(&forced));
     assert_eq!(json(&forced)["mismatches"][0]["what"], "kernel");
 }
 
@@ -250,7 +238,7 @@ fn an_exported_report_is_as_good_as_its_run() {
         &store,
         &["report", "base-run", "--format", "json", "--out", "base.json"],
     );
-    assert!(exported.status.success(), "{}", errors(&exported));
+    assert!(exported.status.success(), "{}", stderr_of(&exported));
     let of_file = prony(
         &store,
         &["compare", "base.json", "new-run", "--history", "--format", "json"],
@@ -259,7 +247,7 @@ fn an_exported_report_is_as_good_as_its_run() {
         &store,
         &["compare", "base-run", "new-run", "--history", "--format", "json"],
     );
-    assert_eq!(of_file.status.code(), Some(3), "{}", errors(&of_file));
+    assert_eq!(of_file.status.code(), Some(3), "{}", stderr_of(&of_file));
     // As text, numbers keep all digits except the last.
     let (of_file, of_run) = (changes(&json(&of_file)), changes(&json(&of_run)));
     assert_eq!(of_file.len(), of_run.len());
@@ -276,7 +264,7 @@ fn what_is_no_run_is_bad_input() {
     std::fs::write(folder.path().join("no.json"), "{}").expect("writes");
     for wrong in ["nothing", "missing.json", "no.json"] {
         let output = prony(&store, &["compare", wrong, "new-run"]);
-        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", errors(&output));
-        assert!(!errors(&output).contains("panicked"), "{wrong}");
+        assert_eq!(output.status.code(), Some(2), "{wrong}: {}", stderr_of(&output));
+        assert!(!stderr_of(&output).contains("panicked"), "{wrong}");
     }
 }

@@ -1,6 +1,6 @@
 //! `prony load` and `prony capacity`: command lines, output and exit codes.
 
-use crate::common::{json_of, prony, server, shown, stderr_of};
+use crate::common::{assert_refused, json_of, prony, server, shown, stderr_of};
 use crate::ports;
 use prony_schema::Schema;
 use serde_json::{Value, json};
@@ -117,17 +117,7 @@ fn a_wrong_option_exits_with_code_2() {
         (vec![], "required"),
     ] {
         let output = prony(&[&["load"], arguments.as_slice()].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
-        assert!(
-            stderr_of(&output).contains(part),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
         assert!(output.stdout.is_empty());
     }
 }

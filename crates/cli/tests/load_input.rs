@@ -1,6 +1,6 @@
 //! Input of `prony load` from files and from curl command lines, with a server that records the requests.
 
-use crate::common::{Request, json_of, prony, reply, serve, stderr_of};
+use crate::common::{Request, assert_refused, json_of, prony, reply, serve, stderr_of};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -76,12 +76,7 @@ fn several_urls_are_loaded_by_their_weights() {
     ] {
         let list = files.write("bad.txt", text);
         let output = prony(&[&["load", "--urls", &list], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{text}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{text}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 
@@ -129,12 +124,7 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
         "{head} {body}"
     );
     let unknown = load(&["-H", "X-A: {colour}"]);
-    assert_eq!(unknown.status.code(), Some(2));
-    assert!(
-        stderr_of(&unknown).contains("id, name"),
-        "{}",
-        stderr_of(&unknown)
-    );
+    assert_refused(&unknown, "id, name");
     for (name, text, part) in [
         ("empty.csv", "", "no row"),
         ("names.csv", "id,name\n", "no row"),
@@ -143,12 +133,7 @@ fn a_request_takes_its_places_from_one_row_of_a_table() {
     ] {
         let table = files.write(name, text);
         let output = prony(&["load", &url, "--data", &table]);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{name}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 
@@ -175,12 +160,7 @@ fn a_line_of_curl_is_taken_over() {
         ("curl 'http://h", "quote"),
     ] {
         let output = prony(&["load", "--curl", line]);
-        assert_eq!(output.status.code(), Some(2), "{line}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{line}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 

@@ -1,6 +1,8 @@
 //! Loads on language models, with a server that sends tokens at known times, or misbehaves if the model says so.
 
-use crate::common::{Request, json_of, listen, recording_of, reply, stderr_of};
+use crate::common::{
+    Request, assert_contains, assert_refused, json_of, listen, recording_of, reply, stderr_of,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::{BufReader, Write as _};
@@ -211,11 +213,7 @@ fn prompts_are_asked_for_streamed_and_none_begins_as_another() {
     let switches = ["--prompt-words", "5:9", "--max-tokens", "40", "-H", "X-Team: one"];
     let output = load(&toy, "steady", &switches);
     assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
-    assert!(
-        stderr_of(&output).contains("prompts of 5 to 9 words"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_contains(&stderr_of(&output), "prompts of 5 to 9 words");
     let bodies = toy.bodies();
     let begins: BTreeSet<String> = bodies
         .iter()
@@ -248,11 +246,7 @@ fn prompts_are_asked_for_streamed_and_none_begins_as_another() {
 fn prompts_come_from_a_text_or_a_file() {
     let toy = Toy::new();
     let output = load(&toy, "steady", &["--prompt", "Say \"hi\""]);
-    assert!(
-        stderr_of(&output).contains("all prompts are the same"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_contains(&stderr_of(&output), "all prompts are the same");
     let file = tempfile::NamedTempFile::new().expect("a file");
     let lines = "\"one two\"\n{\"prompt\":\"three\"}\n{\"messages\":[{\"role\":\"system\",\"content\":\"be brief\"}]}\n";
     std::fs::write(file.path(), lines).expect("written");
@@ -295,11 +289,7 @@ fn the_text_fits_a_terminal_and_names_the_source_of_token_counts() {
         for line in text.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
-        assert!(
-            stderr_of(&output).contains("hint: in a closed load"),
-            "{}",
-            stderr_of(&output)
-        );
+        assert_contains(&stderr_of(&output), "hint: in a closed load");
     }
     let output = prony(
         &["load", &toy.url, "--llm", "--rate", "20", "-d", "500ms", "--json"],
@@ -310,11 +300,7 @@ fn the_text_fits_a_terminal_and_names_the_source_of_token_counts() {
         "{}",
         stderr_of(&output)
     );
-    assert!(
-        stderr_of(&output).contains("the model is `steady`, the only one"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_contains(&stderr_of(&output), "the model is `steady`, the only one");
     let recording = recording_of(&output);
     assert!(
         recording["requests"]["valid"].as_u64() >= Some(9),
@@ -395,10 +381,9 @@ fn an_objective_is_of_each_stream() {
     // Other tools use this name; the output has prony's name.
     let output = load(&toy, "steady", &["--objective", "itl<1us"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
-    assert!(
-        stderr_of(&output).contains("note: `itl` in an objective is read as `tpot`"),
-        "{}",
-        stderr_of(&output)
+    assert_contains(
+        &stderr_of(&output),
+        "note: `itl` in an objective is read as `tpot`",
     );
     let shown = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -457,12 +442,7 @@ fn a_key_is_sent_and_never_shown() {
     }
     let url = toy.url.replace("/v1", "/closed");
     let output = prony(&["load", &url, "--llm", "-n", "1"], Some(KEY));
-    assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
-    assert!(
-        stderr_of(&output).contains("wrong key Bearer ***"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_refused(&output, "wrong key Bearer ***");
     let output = prony(&["load", &toy.url, "--llm", "-n", "1"], Some("two words"));
     assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
     assert!(stderr_of(&output).contains("PRONY_API_KEY") && !stderr_of(&output).contains("two words"));
@@ -555,16 +535,6 @@ fn contradictions_are_refused_before_the_load() {
     ] {
         let begin: &[&str] = &["load", url, "-n", "1"];
         let output = prony(&[begin, arguments].concat(), None);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
-        assert!(
-            stderr_of(&output).contains(reason),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, reason);
     }
 }

@@ -1,6 +1,6 @@
 //! Percentiles of `prony load` cover every request that was due, and only valid replies meet an objective.
 
-use crate::common::{prony, recording_of, reply, serve, stderr_of};
+use crate::common::{prony, prony_line, recording_of, reply, serve, stderr_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 fn every_tenth(other: impl Fn() -> Option<Vec<u8>> + Send + Sync + 'static) -> String {
@@ -58,20 +58,9 @@ fn what_is_never_answered_has_no_bound() {
 #[test]
 fn a_fast_error_meets_no_objective_of_time() {
     let url = serve(|_| Some(refusing()));
-    let output = prony(&[
-        "load",
-        &url,
-        "--rate",
-        "100",
-        "-c",
-        "8",
-        "-d",
-        "500ms",
-        "--warmup",
-        "0s",
-        "--objective",
-        "p99<1h",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} --rate 100 -c 8 -d 500ms --warmup 0s --objective p99<1h"
+    ));
     assert_eq!(output.status.code(), Some(3), "{}", stderr_of(&output));
     // One error in ten is within what p90 ignores, but not within what p95 ignores.
     let url = every_tenth(|| Some(refusing()));
@@ -100,21 +89,9 @@ fn a_reply_after_the_timeout_since_the_due_time_is_not_valid() {
         std::thread::sleep(std::time::Duration::from_millis(200));
         Some(reply("hello"))
     });
-    let output = prony(&[
-        "load",
-        &url,
-        "-c",
-        "1",
-        "--rate",
-        "10",
-        "-d",
-        "3s",
-        "--warmup",
-        "0s",
-        "--timeout",
-        "500ms",
-        "--json",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} -c 1 --rate 10 -d 3s --warmup 0s --timeout 500ms --json"
+    ));
     let recording = recording_of(&output);
     let valid = &recording["valid_time_ns"];
     assert!(valid["max"].as_u64() <= Some(501_000_000), "{valid}");

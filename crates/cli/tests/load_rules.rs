@@ -1,6 +1,6 @@
 //! Rules for replies: `--expect-json`, `--expect-body` and `--expect-status`.
 
-use crate::common::{json_of, prony, serve, stderr_of};
+use crate::common::{assert_refused, json_of, prony, serve, stderr_of};
 use serde_json::Value;
 
 /// A JSON reply.
@@ -131,12 +131,7 @@ json = { id = 2, params = { name = "other" } }
         assert_eq!(recording["outcomes"]["valid"], valid, "{rules:?}: {recording}");
     }
     let refused = load(&["--expect-json", "/id={id:counter(1)}"]);
-    assert_eq!(refused.status.code(), Some(2), "{}", stderr_of(&refused));
-    assert!(
-        stderr_of(&refused).contains("the same for each step"),
-        "{}",
-        stderr_of(&refused)
-    );
+    assert_refused(&refused, "the same for each step");
 }
 
 #[test]
@@ -183,16 +178,6 @@ fn rules_that_cannot_be_used_are_refused_with_what_to_use() {
         ),
     ] {
         let output = prony(&[&["load"], arguments].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
-        assert!(
-            stderr_of(&output).contains(part),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }

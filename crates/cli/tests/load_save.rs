@@ -1,6 +1,6 @@
 //! Loads that are saved under a name, and compared by it.
 
-use crate::common::{json_of, prony, server, stderr_of};
+use crate::common::{assert_refused, json_of, prony, server, stderr_of};
 use std::path::Path;
 use std::process::Output;
 
@@ -62,12 +62,7 @@ fn a_name_keeps_one_kind_of_thing() {
         ("a b", url.clone(), "no name to keep a load by"),
     ] {
         let output = save(&store, name, &url, &[]);
-        assert_eq!(output.status.code(), Some(2), "{name}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{name}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `prony load --sequence`: users who carry values from one reply to the next request, with a shop that checks every value.
 
-use crate::common::{json_of, listen, prony, stderr_of};
+use crate::common::{assert_contains, assert_refused, json_of, listen, prony, stderr_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -230,12 +230,7 @@ fn each_row_is_used_once_where_that_is_asked_for() {
     // Neither a warm-up nor a second thread may use a row that was used elsewhere.
     for (switch, value) in [("--warmup", "1s"), ("--threads", "2")] {
         let output = prony(&["load", &shop.url, "--sequence", &path, switch, value]);
-        assert_eq!(output.status.code(), Some(2), "{}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(&format!("remove {switch}")),
-            "{}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, &format!("remove {switch}"));
     }
     let shop = Shop::start(usize::MAX);
     let many: Vec<String> = (0..300).map(|number| format!("u{number}")).collect();
@@ -319,19 +314,11 @@ fn an_error_in_a_file_of_steps_is_reported_with_its_line() {
         let output = prony(&["load", &shop.url, "--sequence", &path, "-n", "3"]);
         assert_eq!(output.status.code(), Some(2), "{parts:?}: {}", stderr_of(&output));
         for part in parts {
-            assert!(
-                stderr_of(&output).contains(part),
-                "{part}: {}",
-                stderr_of(&output)
-            );
+            assert_contains(&stderr_of(&output), part);
         }
     }
     assert_eq!(shop.books.lock().expect("no panic").logins.len(), 0);
     let (_folder, path) = files(SEQUENCE, "user\na\n");
     let output = prony(&["load", &format!("{}/shop", shop.url), "--sequence", &path]);
-    assert!(
-        stderr_of(&output).contains("give only the host"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_contains(&stderr_of(&output), "give only the host");
 }

@@ -1,6 +1,8 @@
 //! Streams of events: command lines, requests, output, and what is rejected before the load.
 
-use crate::common::{self, json_of, listen, prony, recording_of, server, stderr_of, words};
+use crate::common::{
+    self, assert_refused, json_of, listen, prony, prony_line, recording_of, server, stderr_of, words,
+};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
@@ -74,16 +76,7 @@ fn what_the_toy_server_loses_is_missing() {
     let toy = Toy::start(&["--lose-every", "100"]);
     for (gap_us, count) in [(0, 10_000), (10, 1_000)] {
         let url = format!("{}/events?count={count}&gap_us={gap_us}", toy.1);
-        let output = load(&[
-            &url,
-            "-c",
-            "2",
-            "-n",
-            "6",
-            "--expect-event",
-            "event:tick",
-            "--json",
-        ]);
+        let output = prony_line(&format!("load {url} -c 2 -n 6 --expect-event event:tick --json"));
         assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
         let recording = recording_of(&output);
         let messages = &recording["messages"];
@@ -109,18 +102,9 @@ fn what_the_toy_server_loses_is_missing() {
 fn streams_that_end_are_counted_to_the_last_message() {
     let (url, heads) = events();
     let url = format!("{url}/10");
-    let output = load(&[
-        &url,
-        "-c",
-        "2",
-        "-n",
-        "6",
-        "--expect-event",
-        "event:end",
-        "--expect-event",
-        "json:/n=10",
-        "--json",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} -c 2 -n 6 --expect-event event:end --expect-event json:/n=10 --json"
+    ));
     assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let recording = recording_of(&output);
     assert_eq!(recording["outcomes"]["valid"], 6, "{recording:#}");
@@ -238,16 +222,6 @@ fn contradictions_are_refused_before_the_load() {
         (&["--events", "5", "--longest-event", "1GB"], "is not a size"),
     ] {
         let output = load(&[&["http://127.0.0.1:1/"], arguments].concat());
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
-        assert!(
-            stderr_of(&output).contains(reason),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, reason);
     }
 }

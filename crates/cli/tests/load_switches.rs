@@ -1,6 +1,9 @@
 //! Options of `prony load`: where connections go, how a load is stopped early, and what is judged.
 
-use crate::common::{Request, forgetful, json_of, listen, prony, reply, server, shown, stderr_of, talk};
+use crate::common::{
+    Request, assert_contains, assert_refused, forgetful, json_of, listen, prony, prony_line, reply, server,
+    shown, stderr_of, talk,
+};
 use serde_json::Value;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::UnixListener;
@@ -27,11 +30,7 @@ fn what_is_never_answered_misses_an_objective_of_a_quantile() {
             "{objective}: {}",
             stderr_of(&missed)
         );
-        assert!(
-            shown(&missed).contains("no bound, not below 3600 s"),
-            "{}",
-            shown(&missed)
-        );
+        assert_contains(&shown(&missed), "no bound, not below 3600 s");
     }
     let arguments = [
         "capacity",
@@ -159,17 +158,7 @@ fn a_name_has_the_addresses_that_are_given() {
     let port = port(&url);
     let named = format!("http://api.invalid:{port}/");
     let resolve = format!("api.invalid:{port}:127.0.0.1");
-    let output = prony(&[
-        "load",
-        &named,
-        "--resolve",
-        &resolve,
-        "-c",
-        "2",
-        "-d",
-        "200ms",
-        "--json",
-    ]);
+    let output = prony_line(&format!("load {named} --resolve {resolve} -c 2 -d 200ms --json"));
     let recording = json_of(&output);
     assert_eq!(recording["outcomes"]["valid"], recording["requests"]["offered"]);
     assert_eq!(
@@ -193,12 +182,7 @@ fn a_name_has_the_addresses_that_are_given() {
         (vec!["--tls", "1.1"], "1.2, 1.3"),
     ] {
         let output = prony(&[&["load", url.as_str()], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{more:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 
@@ -213,17 +197,9 @@ fn a_unix_socket_is_loaded() {
         }
     });
     let path = path.to_str().expect("text");
-    let output = prony(&[
-        "load",
-        "http://localhost/",
-        "--unix",
-        path,
-        "-c",
-        "2",
-        "-d",
-        "200ms",
-        "--json",
-    ]);
+    let output = prony_line(&format!(
+        "load http://localhost/ --unix {path} -c 2 -d 200ms --json"
+    ));
     let recording = json_of(&output);
     assert!(recording["outcomes"]["valid"].as_u64() > Some(0), "{recording}");
     assert!(recording["network"]["retransmits"].is_null());
@@ -310,19 +286,9 @@ fn a_log_takes_a_share_and_speaks_json_too() {
     let path = folder.path().join("requests.jsonl");
     let log = path.to_str().expect("text");
     let url = server();
-    let output = prony(&[
-        "load",
-        &url,
-        "-c",
-        "4",
-        "-d",
-        "500ms",
-        "--json",
-        "--log",
-        log,
-        "--log-share",
-        "10%",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} -c 4 -d 500ms --json --log {log} --log-share 10%"
+    ));
     let recording = json_of(&output);
     let text = std::fs::read_to_string(&path).expect("a log");
     let lines: Vec<Value> = text
@@ -343,12 +309,7 @@ fn a_log_takes_a_share_and_speaks_json_too() {
         (vec!["--log", log, "--log-share", "0%"], "above 0%"),
     ] {
         let output = prony(&[&["load", url.as_str()], more.as_slice()].concat());
-        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", stderr_of(&output));
-        assert!(
-            stderr_of(&output).contains(part),
-            "{more:?}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 
@@ -376,16 +337,7 @@ fn a_request_that_an_idle_connection_lost_is_retried_unless_that_is_switched_off
         ),
         (&4.into(), &10.into())
     );
-    let recording = json_of(&prony(&[
-        "load",
-        &url,
-        "-c",
-        "1",
-        "-n",
-        "10",
-        "--no-retry",
-        "--json",
-    ]));
+    let recording = json_of(&prony_line(&format!("load {url} -c 1 -n 10 --no-retry --json")));
     assert_eq!(
         (&recording["outcomes"]["valid"], &recording["outcomes"]["reset"]),
         (&7.into(), &3.into())

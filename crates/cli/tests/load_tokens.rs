@@ -1,6 +1,6 @@
 //! Tokens that `prony load --sequence` mints, with a server that verifies each signature itself.
 
-use crate::common::{json_of, prony, reply, serve, stderr_of};
+use crate::common::{assert_contains, json_of, prony, reply, serve, stderr_of};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::hmac;
@@ -109,11 +109,7 @@ fn a_token_that_expires_during_the_load_is_reported_before_it() {
     let short = OF_EACH.replace("10m", "1s");
     let (output, _) = loaded(&short, &["-d", "1500ms"]);
     assert!(output.status.success(), "{}", stderr_of(&output));
-    assert!(
-        stderr_of(&output).contains("one of its tokens expires"),
-        "{}",
-        stderr_of(&output)
-    );
+    assert_contains(&stderr_of(&output), "one of its tokens expires");
 }
 
 #[test]
@@ -134,11 +130,7 @@ fn a_token_that_cannot_be_minted_is_reported_with_its_line() {
         let (output, _) = loaded(&OF_EACH.replace(from, to), &["-n", "3"]);
         assert_eq!(output.status.code(), Some(2), "{to}: {}", stderr_of(&output));
         for part in parts {
-            assert!(
-                stderr_of(&output).contains(part),
-                "{part}: {}",
-                stderr_of(&output)
-            );
+            assert_contains(&stderr_of(&output), part);
         }
     }
 }

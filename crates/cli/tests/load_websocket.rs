@@ -1,6 +1,8 @@
 //! Loads of a WebSocket: command lines, messages, output, and what is rejected before the load.
 
-use crate::common::{json_of, listen, prony, recording_of, server, stderr_of, words};
+use crate::common::{
+    assert_refused, json_of, listen, prony, prony_line, recording_of, server, stderr_of, words,
+};
 use crate::tls;
 use serde_json::Value;
 use std::process::Output;
@@ -120,26 +122,16 @@ fn messages_have_the_size_and_the_kind_that_was_typed() {
     let messages = of(&["--message", &file, "--binary"]);
     assert_eq!(messages[3], Message::binary(vec![0xff, 0xfe]));
     let output = load(&[&url, "--message", &file]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(stderr_of(&output).contains("--binary"), "{}", stderr_of(&output));
+    assert_refused(&output, "--binary");
 }
 
 #[test]
 fn an_open_load_sends_so_many_messages_a_second() {
     let (port, _) = echo();
     let url = format!("ws://127.0.0.1:{port}");
-    let output = load(&[
-        &url,
-        "-c",
-        "4",
-        "--in-flight",
-        "4",
-        "--rate",
-        "200",
-        "-d",
-        "500ms",
-        "--json",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} -c 4 --in-flight 4 --rate 200 -d 500ms --json"
+    ));
     let recording = recording(&output);
     assert_eq!(recording["requests"]["valid"], 100, "{recording:#}");
     assert!(recording["schedule_lag_ns"]["p50"].is_u64());
@@ -241,17 +233,7 @@ fn what_makes_no_sense_is_refused_before_the_load() {
     ];
     for (arguments, part) in cases {
         let output = load(arguments);
-        assert_eq!(
-            output.status.code(),
-            Some(2),
-            "{arguments:?}: {}",
-            stderr_of(&output)
-        );
-        assert!(
-            stderr_of(&output).contains(part),
-            "{part}: {}",
-            stderr_of(&output)
-        );
+        assert_refused(&output, part);
     }
 }
 
@@ -259,18 +241,9 @@ fn what_makes_no_sense_is_refused_before_the_load() {
 fn a_message_has_a_longest_length() {
     let (port, _) = echo();
     let url = format!("ws://127.0.0.1:{port}");
-    let output = load(&[
-        &url,
-        "-c",
-        "1",
-        "-n",
-        "2",
-        "--message-size",
-        "100",
-        "--longest-event",
-        "99",
-        "--json",
-    ]);
+    let output = prony_line(&format!(
+        "load {url} -c 1 -n 2 --message-size 100 --longest-event 99 --json"
+    ));
     let recording = json_of(&output);
     assert_eq!(recording["outcomes"]["unexpected"], 2, "{recording:#}");
     let got = recording["unexpected_replies"][0]["got"].as_str().expect("text");

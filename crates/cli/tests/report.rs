@@ -1,19 +1,10 @@
 //! `prony report` on a store with a sample run.
 
-use crate::made::{filled, sample};
+use crate::made::{filled, prony, sample};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn prony(store: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .env("PRONY_STORE", store)
-        .current_dir(store.parent().expect("lies in a folder"))
-        .output()
-        .expect("runs")
-}
+use std::process::Output;
 
 fn said(output: &Output) -> String {
     assert!(

@@ -1,7 +1,7 @@
 //! What a server sends is right for `prony check` and for `prony load`, or wrong for both: each reply of the corpus goes through
 //! both programs.
 
-use crate::common::{json_of, listen, prony, stderr_of};
+use crate::common::{json_of, listen, prony_line, stderr_of};
 use crate::corpus::{self, Entry, in_short};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -111,24 +111,14 @@ fn verdicts(entry: &Entry, contract: &Path, is_http2: bool) -> ([bool; 2], Strin
     };
     let url = format!("http://127.0.0.1:{port}/");
     let contract = contract.to_str().expect("a path");
-    let (check, load): (&[&str], &[&str]) = if is_http2 {
-        (&["--protocol", "http2"], &["--http2"])
-    } else {
-        (&[], &[])
-    };
-    let checked = prony(&[&["check", "--url", url.trim_end_matches('/'), contract], check].concat());
-    let options = [
-        "-n",
-        "4",
-        "-c",
-        "1",
-        "--timeout",
-        "2s",
-        "--expect",
-        "hi",
-        "--json",
-    ];
-    let loaded = prony(&[&["load", &url], &options[..], load].concat());
+    let protocol = if is_http2 { "--protocol http2" } else { "" };
+    let checked = prony_line(&format!(
+        "check --url {} {contract} {protocol}",
+        url.trim_end_matches('/')
+    ));
+    let protocol = if is_http2 { "--http2" } else { "" };
+    let options = "-n 4 -c 1 --timeout 2s --expect hi --json";
+    let loaded = prony_line(&format!("load {url} {options} {protocol}"));
     let recording = json_of(&loaded);
     let outcomes = recording["outcomes"].as_object().expect("outcomes");
     let is_right = outcomes

@@ -1,10 +1,10 @@
 //! `prony store`: export and import.
 
-use crate::made::{keep, sample};
+use crate::made::{self, keep, sample};
 use prony_store::Store;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 fn filled(path: &Path) {
     let store = Store::open(path).expect("opens");
@@ -12,12 +12,7 @@ fn filled(path: &Path) {
 }
 
 fn prony(folder: &Path, store: &str, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
-        .args(arguments)
-        .env("PRONY_STORE", folder.join(store))
-        .current_dir(folder)
-        .output()
-        .expect("runs")
+    made::prony(&folder.join(store), arguments)
 }
 
 fn said(output: &Output) -> (Option<i32>, String, String) {

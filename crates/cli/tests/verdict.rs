@@ -1,7 +1,9 @@
 //! The verdict: a load that fails says so in its headline, in its JSON and in its exit code, whatever fails and however it
 //! is loaded. Each server here was once taken for a good one.
 
-use crate::common::{Request, json_of, listen, prony, recording_of, reply, serve, server, stderr_of};
+use crate::common::{
+    Request, assert_contains, json_of, listen, prony, recording_of, reply, serve, server, stderr_of,
+};
 use crate::ports;
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
@@ -239,11 +241,7 @@ fn refused_connections_are_a_failure() {
         "{}",
         text(&output)
     );
-    assert!(
-        text(&output).contains("→ Check that the server is running"),
-        "{}",
-        text(&output)
-    );
+    assert_contains(&text(&output), "→ Check that the server is running");
     let json = load(&[&url, "--json"]);
     assert_eq!(json.status.code(), Some(3));
     let json = json_of(&json);

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessSpec {
     /// The name used in messages and for control groups.
     pub name: String,
@@ -105,10 +105,11 @@ pub struct Network {
 }
 
 /// The destination of a process's output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdio {
     /// Output and errors to the log; no input.
+    #[default]
     Logged,
     /// Input and output to the caller, errors to the log.
     Piped,

@@ -72,13 +72,7 @@ fn a_process_in_the_background_is_found_and_ended() {
 
 #[test]
 fn a_whole_tree_is_ended() {
-    let toy = Toy::new();
-    let mut spec = toy.spec(&["tree"]);
-    spec.grace = Duration::from_millis(50);
-    let mut process = toy.host.start(&spec).expect("started");
-    until("four processes run", || toy.leftovers().len() >= 4);
-    process.stop().expect("stopped");
-    assert_eq!(toy.leftovers(), Vec::<i32>::new());
+    Toy::new().assert_tree_ended();
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::common::{Toy, until};
 use crate::skip;
 use prony_host::{Isolation, KillReason, Limits, Process};
-use prony_records::WarningKind;
+use prony_records::{Resources, WarningKind};
 use std::time::Duration;
 
 const MIB: u64 = 1 << 20;
@@ -45,17 +45,25 @@ fn within_limits(toy: &Toy, words: &[&str]) -> Option<Box<dyn Process>> {
     }
 }
 
+/// What a toy uses once it holds its memory.
+fn resources_while_holding(process: &mut dyn Process) -> Resources {
+    until("it holds", || {
+        process
+            .log_tail(1)
+            .first()
+            .is_some_and(|line| line.starts_with("holding"))
+    });
+    process.begin_window().expect("begun");
+    process.end_window().expect("ended").resources
+}
+
 #[test]
 fn cpu_time_under_a_limit_is_counted_exactly() {
     let toy = Toy::new();
     let Some(mut process) = within_limits(&toy, &["burn-on-word", "600"]) else {
         return;
     };
-    until("it waits", || process.log_tail(1) == ["waiting"]);
-    process.begin_window().expect("begun");
-    toy.give_word();
-    until("it has burnt", || process.log_tail(1) == ["burnt"]);
-    let usage = process.end_window().expect("ended");
+    let usage = toy.usage_of_burning(process.as_mut());
     let resources = usage.resources;
     within("CPU time", resources.cpu_ns, 600_000_000, 0.05);
     assert_eq!(
@@ -87,11 +95,7 @@ fn cpu_time_under_a_limit_is_counted_exactly() {
 fn cpu_time_of_children_that_have_ended_is_counted() {
     let toy = Toy::new();
     let mut process = toy.start(&["burn-in-children", "200"]);
-    until("it waits", || process.log_tail(1) == ["waiting"]);
-    process.begin_window().expect("begun");
-    toy.give_word();
-    until("both have ended", || process.log_tail(1) == ["burnt"]);
-    let usage = process.end_window().expect("ended");
+    let usage = toy.usage_of_burning(process.as_mut());
     // Starting two processes costs a few milliseconds more.
     within("CPU time", usage.resources.cpu_ns, 400_000_000, 0.08);
     assert!(usage.resources.context_switches.is_some_and(|count| count > 0));
@@ -103,15 +107,7 @@ fn memory_under_a_limit_is_counted() {
     let Some(mut process) = within_limits(&toy, &["hold", "40"]) else {
         return;
     };
-    until("it holds", || {
-        process
-            .log_tail(1)
-            .first()
-            .is_some_and(|line| line.starts_with("holding"))
-    });
-    process.begin_window().expect("begun");
-    let usage = process.end_window().expect("ended");
-    let resources = usage.resources;
+    let resources = resources_while_holding(process.as_mut());
     within("peak memory", resources.memory_bytes_peak, 40 * MIB, 0.05);
     within("mean memory", resources.memory_bytes_mean, 40 * MIB, 0.05);
     within("anonymous memory", resources.anon_bytes_peak, 40 * MIB, 0.05);
@@ -173,11 +169,7 @@ fn a_window_is_only_what_lies_in_it() {
 fn without_a_group_the_same_is_read_from_proc() {
     let toy = Toy::without_groups();
     let mut process = toy.start(&["burn-in-children", "200"]);
-    until("it waits", || process.log_tail(1) == ["waiting"]);
-    process.begin_window().expect("begun");
-    toy.give_word();
-    until("both have ended", || process.log_tail(1) == ["burnt"]);
-    let resources = process.end_window().expect("ended").resources;
+    let resources = toy.usage_of_burning(process.as_mut()).resources;
     assert_eq!(resources.source, "proc");
     within("CPU time", resources.cpu_ns, 400_000_000, 0.08);
     assert_eq!(resources.cpu_throttled_ns, None);
@@ -190,14 +182,7 @@ fn without_a_group_the_same_is_read_from_proc() {
         "{resources:?}"
     );
     let mut process = toy.start(&["hold", "40"]);
-    until("it holds", || {
-        process
-            .log_tail(1)
-            .first()
-            .is_some_and(|line| line.starts_with("holding"))
-    });
-    process.begin_window().expect("begun");
-    let resources = process.end_window().expect("ended").resources;
+    let resources = resources_while_holding(process.as_mut());
     // The resident set also includes pages of the program itself.
     within("peak memory", resources.memory_bytes_peak, 43 * MIB, 0.08);
     within("anonymous memory", resources.anon_bytes_peak, 40 * MIB, 0.05);
@@ -220,24 +205,14 @@ fn without_a_group_limits_are_warnings_or_errors() {
 
 #[test]
 fn without_a_group_a_whole_tree_is_ended() {
-    let toy = Toy::without_groups();
-    let mut spec = toy.spec(&["tree"]);
-    spec.grace = Duration::from_millis(50);
-    let mut process = toy.host.start(&spec).expect("started");
-    until("four processes run", || toy.leftovers().len() >= 4);
-    process.stop().expect("stopped");
-    assert_eq!(toy.leftovers(), Vec::<i32>::new());
+    Toy::without_groups().assert_tree_ended();
 }
 
 #[test]
 fn the_supervisor_looks_as_often_as_asked_and_its_cpu_time_is_its_own() {
     let toy = Toy::new();
     let mut process = toy.start(&["burn-on-word", "600"]);
-    until("it waits", || process.log_tail(1) == ["waiting"]);
-    process.begin_window().expect("begun");
-    toy.give_word();
-    until("it has burnt", || process.log_tail(1) == ["burnt"]);
-    let usage = process.end_window().expect("ended");
+    let usage = toy.usage_of_burning(process.as_mut());
     let resources = usage.resources;
     // The cost of a sample is measured in an optimised build: the `watching_cpu_share` of `prony calibrate`. This test counts
     // samples: one per 100 ms, one at the start of the window and one at its end.

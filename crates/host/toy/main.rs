@@ -225,22 +225,14 @@ fn control(mark: &str, ssh: &[&str]) {
 fn tree_spec(own: &std::path::Path, mark: &str) -> prony_host::ProcessSpec {
     prony_host::ProcessSpec {
         name: "tree".to_owned(),
-        container: None,
         command: vec![own.display().to_string(), "tree".to_owned()],
         folder: mark.into(),
         environment: std::collections::BTreeMap::from([("PRONY_TOY".to_owned(), mark.to_owned())]),
-        cpus: prony_host::Cpus::default(),
-        supervisor_cpus: prony_host::Cpus::default(),
-        limits: prony_host::Limits::default(),
-        isolation: prony_host::Isolation::WherePossible,
-        network: None,
-        stdio: prony_host::Stdio::Logged,
         log: std::path::Path::new(mark).join("log"),
         log_bytes: 4_096,
         grace: Duration::from_millis(50),
-        stop_signal: None,
         sample_every: Some(Duration::from_millis(10)),
-        cpu_speed_probe: false,
+        ..prony_host::ProcessSpec::default()
     }
 }
 

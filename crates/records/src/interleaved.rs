@@ -351,7 +351,6 @@ mod tests {
             protocol: "http1".to_owned(),
             load: serde_json::json!({"kind": "closed"}),
             duration_s: 0.5,
-            timeout_ns: None,
             requests,
             throughput_per_s: count as f64 / 0.5,
             goodput_per_s: count as f64 / 0.5,
@@ -367,13 +366,6 @@ mod tests {
             response_time_ns: responses.times(),
             valid_time_ns: latency,
             service_time_ns: latency,
-            schedule_lag_ns: None,
-            first_byte_ns: None,
-            connect_time_ns: None,
-            tls_time_ns: None,
-            sequence_time_ns: None,
-            sequences_per_s: None,
-            messages: None,
             operations: vec![OperationRecording {
                 name: "hello".to_owned(),
                 requests,
@@ -396,7 +388,6 @@ mod tests {
                 transport: "epoll".to_owned(),
                 saturated: false,
             },
-            stages: Vec::new(),
             intervals: vec![Interval {
                 start_s: 0.0,
                 length_s: 0.5,
@@ -408,17 +399,8 @@ mod tests {
                 response_time_ns_p99: None,
             }],
             histogram: histogram.encode(),
-            open_histogram: String::new(),
-            occupancy: None,
-            unexpected_replies: Vec::new(),
-            interrupted: false,
-            network: None,
-            log: None,
-            decoded: None,
-            workers: Vec::new(),
-            start: None,
-            answers: None,
             warnings,
+            ..Recording::default()
         }
     }
 

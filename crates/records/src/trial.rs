@@ -78,7 +78,7 @@ pub struct SharedStart {
 }
 
 /// The results of a trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Recording of the generator.
     pub recording: Recording,

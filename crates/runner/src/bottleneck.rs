@@ -143,8 +143,7 @@ fn share(used: &Resources, cpus: usize) -> Option<f64> {
 }
 
 fn overlap(one: &RolePlacement, other: &RolePlacement) -> bool {
-    let theirs = other.cpus.as_slice();
-    one.host == other.host && one.cpus.as_slice().iter().any(|cpu| theirs.contains(cpu))
+    one.host == other.host && one.cpus.overlaps(&other.cpus)
 }
 
 #[cfg(test)]

@@ -58,20 +58,11 @@ pub(crate) fn measurement(
     warnings.extend(warm_up_warning(&steadiness));
     warnings.extend(slowdown_warning(&recording));
     let mut measurement = Measurement {
-        other_cpu_ns: None,
-        steal_ns: None,
         recording: recording.rounded(),
-        service: Resources::default(),
-        generator: None,
-        backing_services: Vec::new(),
-        after: Vec::new(),
         start_up,
         steadiness: Some(steadiness),
-        service_cpus: Vec::new(),
-        generator_cpus: Vec::new(),
-        interleaved: None,
-        warm_up_samples: Vec::new(),
         warnings,
+        ..Measurement::default()
     };
     if let Some(window) = window {
         measurement.other_cpu_ns = window.other_cpu_ns();

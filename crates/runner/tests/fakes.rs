@@ -6,7 +6,7 @@ use prony_config::{Design, WarmUpChoice};
 use prony_host::{ExitReport, FakeHost, FakeProcess, HostError, KillReason, MachineUsage, Placement, Usage};
 use prony_load::{Job, WarmUp};
 use prony_records::{
-    BytesMoved, Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
+    Classification, Command, CompactHistogram, Connections, Coverage, Event, Fault,
     Generator as GeneratorRecord, Histogram, Interval, Measurement, Outcomes, Phase, Recording, Requests,
     ResourceSample, Resources, SCHEMA, TrialStage, WarningKind, that_count,
 };
@@ -14,7 +14,7 @@ use prony_runner::designs::design_of;
 use prony_runner::generators::{Generator, GeneratorMessage as Said, GeneratorUsage, RunningLoad};
 use prony_runner::testbed::{Member, Testbed as Hosts};
 use prony_runner::{Noise, NoiseLimits, Run, RunContext, RunEnd, execute};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -154,11 +154,8 @@ pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recordi
     let count = outcomes.total();
     let mut recording = Recording {
         schema: SCHEMA,
-        target: String::new(),
         protocol: "http1".to_owned(),
-        load: serde_json::Value::Null,
         duration_s: 2.0,
-        timeout_ns: None,
         requests: Requests {
             offered: count,
             sent: count,
@@ -168,22 +165,9 @@ pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recordi
         throughput_per_s: count as f64 / 2.0,
         goodput_per_s: outcomes.valid as f64 / 2.0,
         outcomes,
-        status_codes: BTreeMap::new(),
-        bytes: BytesMoved::default(),
         offered_per_s: Some(count as f64 / 2.0),
         sent_per_s: Some(count as f64 / 2.0),
         coverage: Coverage::EveryRequest,
-        response_time_ns: None,
-        valid_time_ns: None,
-        service_time_ns: None,
-        schedule_lag_ns: None,
-        first_byte_ns: None,
-        connect_time_ns: None,
-        tls_time_ns: None,
-        sequence_time_ns: None,
-        sequences_per_s: None,
-        messages: None,
-        operations: Vec::new(),
         connections: Connections {
             asked: 1,
             established: 1,
@@ -191,25 +175,12 @@ pub(crate) fn recording(outcomes: Outcomes, intervals: Vec<Interval>) -> Recordi
         },
         generator: GeneratorRecord {
             threads: 1,
-            cpu_s: 0.0,
-            busiest_thread: 0.0,
             transport: "none".to_owned(),
-            saturated: false,
+            ..GeneratorRecord::default()
         },
-        stages: Vec::new(),
         intervals,
         histogram: Histogram::new().encode(),
-        open_histogram: String::new(),
-        occupancy: None,
-        unexpected_replies: Vec::new(),
-        interrupted: false,
-        network: None,
-        log: None,
-        decoded: None,
-        workers: Vec::new(),
-        start: None,
-        answers: None,
-        warnings: Vec::new(),
+        ..Recording::default()
     };
     recording.warnings.extend(recording.failure(None));
     recording

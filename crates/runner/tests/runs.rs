@@ -73,15 +73,7 @@ fn a_measured_window_is_kept_at_once_and_is_not_measured_again_after_a_kill() {
 fn asking_once_ends_after_the_trial() {
     let mut testbed = Testbed::new(&["ok"]);
     testbed.plan.rounds = 3;
-    let cancel = testbed.cancel.clone();
-    let mut heard = TestJournal {
-        react: Some(Box::new(move |progress| {
-            if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
-                cancel.ask();
-            }
-        })),
-        ..TestJournal::default()
-    };
+    let mut heard = TestJournal::that_cancels(testbed.cancel.clone());
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(numbers(&heard), [0]);
     assert!(heard.records[0].result.is_ok());

@@ -215,15 +215,7 @@ fn a_start_that_was_broken_off_is_continued_by_another_one() {
 #[test]
 fn asking_once_keeps_what_the_start_has_served() {
     let testbed = testbed(&["ok"]);
-    let cancel = testbed.cancel.clone();
-    let mut heard = TestJournal {
-        react: Some(Box::new(move |progress| {
-            if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
-                cancel.ask();
-            }
-        })),
-        ..TestJournal::default()
-    };
+    let mut heard = TestJournal::that_cancels(testbed.cancel.clone());
     assert_eq!(testbed.run(&mut heard), RunEnd::Interrupted);
     assert_eq!(heard.records.len(), 1);
     assert_eq!(start(&heard.records[0]), SharedStart { first: 0, served: 0 });

@@ -2,8 +2,8 @@
 
 use prony_load::{Job, WarmUp};
 use prony_records::{
-    BytesMoved, Command, CompactHistogram, Connections, Coverage, Event, Generator, Histogram, Interval,
-    Outcome, Outcomes, Phase, Recording, Requests, SCHEMA,
+    Command, CompactHistogram, Connections, Coverage, Event, Generator, Histogram, Interval, Outcome,
+    Outcomes, Phase, Recording, Requests, SCHEMA,
 };
 use std::io::{BufRead as _, Read as _, Write as _};
 use std::net::TcpStream;
@@ -167,7 +167,6 @@ impl Load {
             protocol: "http1".to_owned(),
             load: serde_json::to_value(&self.job.load).expect("plain data"),
             duration_s: took.as_secs_f64(),
-            timeout_ns: None,
             requests: Requests {
                 offered: count,
                 sent: count,
@@ -177,49 +176,22 @@ impl Load {
             throughput_per_s: count as f64 / took.as_secs_f64(),
             goodput_per_s: self.outcomes.valid as f64 / took.as_secs_f64(),
             outcomes: self.outcomes,
-            status_codes: std::collections::BTreeMap::new(),
-            bytes: BytesMoved::default(),
             offered_per_s: Some(count as f64 / took.as_secs_f64()),
             sent_per_s: Some(count as f64 / took.as_secs_f64()),
             coverage: Coverage::EveryRequest,
-            response_time_ns: None,
-            valid_time_ns: None,
-            service_time_ns: None,
-            schedule_lag_ns: None,
-            first_byte_ns: None,
-            connect_time_ns: None,
-            tls_time_ns: None,
-            sequence_time_ns: None,
-            sequences_per_s: None,
-            messages: None,
-            operations: Vec::new(),
             connections: Connections {
                 asked: 1,
                 established: 1,
-                reconnects: 0,
-                retried: 0,
+                ..Connections::default()
             },
             generator: Generator {
                 threads: 1,
-                cpu_s: 0.0,
-                busiest_thread: 0.0,
                 transport: "toy".to_owned(),
-                saturated: false,
+                ..Generator::default()
             },
-            stages: Vec::new(),
             intervals: self.intervals.clone(),
             histogram: Histogram::new().encode(),
-            open_histogram: String::new(),
-            occupancy: None,
-            unexpected_replies: Vec::new(),
-            interrupted: false,
-            network: None,
-            log: None,
-            decoded: None,
-            workers: Vec::new(),
-            start: None,
-            answers: None,
-            warnings: Vec::new(),
+            ..Recording::default()
         };
         recording.warnings.extend(recording.failure(None));
         recording

@@ -7,6 +7,7 @@ pub(crate) mod sample;
 use prony_records::{RunRecord, TrialRecord};
 use prony_store::Store;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// A store in this folder that holds the sample run.
 #[allow(dead_code, reason = "each test binary uses its own part")]
@@ -15,6 +16,16 @@ pub(crate) fn filled(folder: &Path) -> PathBuf {
     let store = Store::open(&path).expect("opens");
     keep(&store, &sample::run(), &sample::trials());
     path
+}
+
+/// Runs prony in the folder of this store.
+pub(crate) fn prony(store: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_prony"))
+        .args(arguments)
+        .env("PRONY_STORE", store)
+        .current_dir(store.parent().expect("lies in a folder"))
+        .output()
+        .expect("runs")
 }
 
 /// Adds a run with these trials.

@@ -18,6 +18,11 @@ pub(crate) fn prony(arguments: &[&str]) -> Output {
         .expect("prony runs")
 }
 
+/// Runs prony with the arguments of a line, which are separated by spaces.
+pub(crate) fn prony_line(line: &str) -> Output {
+    prony(&line.split_whitespace().collect::<Vec<_>>())
+}
+
 /// The text on standard error.
 pub(crate) fn stderr_of(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
@@ -31,6 +36,20 @@ pub(crate) fn shown(output: &Output) -> String {
 /// All output without newlines: where lines break depends on the values.
 pub(crate) fn words(output: &Output) -> String {
     shown(output).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Checks that a text has this part.
+#[track_caller]
+pub(crate) fn assert_contains(text: &str, part: &str) {
+    assert!(text.contains(part), "no `{part}` in {text}");
+}
+
+/// Checks that prony refused its input, with this text in the error.
+#[track_caller]
+pub(crate) fn assert_refused(output: &Output, part: &str) {
+    let error = stderr_of(output);
+    assert_eq!(output.status.code(), Some(2), "{part}: {error}");
+    assert_contains(&error, part);
 }
 
 /// The JSON on standard output, which must contain nothing else.

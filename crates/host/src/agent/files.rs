@@ -187,14 +187,6 @@ pub(super) fn look(folders: &Folders, path: &Path) -> Reply {
     }
 }
 
-/// Creates a folder and its parents.
-pub(super) fn make(folders: &Folders, path: &Path) -> Result<Reply, Fault> {
-    let path = folders.resolve(path);
-    fs::create_dir_all(&path)
-        .map_err(|error| Fault::other(format!("cannot create {}: {error}", path.display())))?;
-    Ok(Reply::Path { path: Some(path) })
-}
-
 /// Removes a path that is inside one of the agent's folders.
 pub(super) fn forget(folders: &Folders, path: &Path) -> Result<Reply, Fault> {
     let path = folders.inside(path).map_err(Fault::other)?;

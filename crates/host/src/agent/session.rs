@@ -310,7 +310,6 @@ impl Session {
             },
             AgentRequest::Which { program } => files::which(&program),
             AgentRequest::Look { path } => files::look(&self.folders, &path),
-            AgentRequest::MakeFolder { path } => files::make(&self.folders, &path)?,
             AgentRequest::Remove { path } => files::forget(&self.folders, &path)?,
             other => return Err(Fault::other(format!("{other:?} is not expected here"))),
         })

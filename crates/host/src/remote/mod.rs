@@ -179,15 +179,6 @@ impl Remote {
         }
     }
 
-    /// Creates a folder and its parents on the host, and returns its path.
-    pub fn make_folder(&self, path: &Path) -> Result<PathBuf, HostError> {
-        let request = AgentRequest::MakeFolder {
-            path: path.to_owned(),
-        };
-        let made = self.connection.path(&request, "create a folder", SOON)?;
-        Ok(made.unwrap_or_else(|| path.to_owned()))
-    }
-
     /// Removes a file, or a folder with its contents. It must be inside the folder of this connection or inside the cache.
     pub fn remove(&self, path: &Path) -> Result<(), HostError> {
         let request = AgentRequest::Remove {

@@ -115,8 +115,6 @@ pub enum AgentRequest {
     Which { program: String },
     /// Report what exists at a path.
     Look { path: PathBuf },
-    /// Create a folder and its parents.
-    MakeFolder { path: PathBuf },
     /// Remove a file, or a folder with its contents. It must be inside one of the agent's folders.
     Remove { path: PathBuf },
     /// End the connection.

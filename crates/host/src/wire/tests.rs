@@ -369,7 +369,6 @@ fn requests() -> Vec<AgentRequest> {
             program: "cargo".to_owned(),
         },
         AgentRequest::Look { path: "build".into() },
-        AgentRequest::MakeFolder { path: "build".into() },
         AgentRequest::Remove { path: "build".into() },
         AgentRequest::Bye,
     ];

@@ -1,7 +1,7 @@
 //! A toy process in a folder of its own, and waiting for conditions.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use prony_host::{Connect, Cpus, Host, Isolation, Limits, Local, Pipe, Process, ProcessSpec, Remote, Stdio};
+use prony_host::{Connect, Host, Local, Pipe, Process, ProcessSpec, Remote, Usage};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
@@ -49,27 +49,37 @@ impl Toy {
         ProcessSpec {
             name: "toy".to_owned(),
             command: std::iter::once(TOY.to_owned()).chain(words).collect(),
-            container: None,
             folder: self.folder.path().to_owned(),
             environment: BTreeMap::from([("PRONY_TOY".to_owned(), mark)]),
-            cpus: Cpus::default(),
-            supervisor_cpus: Cpus::default(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: self.log(),
             log_bytes: 65_536,
             grace: Duration::from_secs(5),
-            stop_signal: None,
             sample_every: Some(Duration::from_millis(100)),
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         }
     }
 
     /// Creates the file for which a `burn-on-word` toy waits.
     pub(crate) fn give_word(&self) {
         std::fs::write(self.folder.path().join("word"), "").expect("written");
+    }
+
+    /// What a waiting toy uses from the word until its log ends with `burnt`.
+    pub(crate) fn usage_of_burning(&self, process: &mut dyn Process) -> Usage {
+        until("it waits", || process.log_tail(1) == ["waiting"]);
+        process.begin_window().expect("begun");
+        self.give_word();
+        until("it has burnt", || process.log_tail(1) == ["burnt"]);
+        process.end_window().expect("ended")
+    }
+
+    pub(crate) fn assert_tree_ended(&self) {
+        let mut spec = self.spec(&["tree"]);
+        spec.grace = Duration::from_millis(50);
+        let mut process = self.host.start(&spec).expect("started");
+        until("four processes run", || self.leftovers().len() >= 4);
+        process.stop().expect("stopped");
+        assert_eq!(self.leftovers(), Vec::<i32>::new());
     }
 
     pub(crate) fn start(&self, words: &[&str]) -> Box<dyn Process> {

@@ -26,7 +26,7 @@ pub use workers::{CommonStart, IntervalPart, WorkerNow, WorkerRow, WorkerState};
 pub const SCHEMA: u32 = 2;
 
 /// The result of one load: the JSON object of `prony load --json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recording {
     /// Version of the JSON format, [`SCHEMA`].
     pub schema: u32,
@@ -300,7 +300,7 @@ pub struct Latency {
 }
 
 /// The results of one operation of a [`Recording`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OperationRecording {
     /// Name of the operation.
     pub name: String,
@@ -340,7 +340,7 @@ const fn is_none(count: &u64) -> bool {
 }
 
 /// CPU use of the generator.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
     /// Number of threads.
     pub threads: u32,

@@ -274,9 +274,6 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
             samples: (0..8).map(sample).collect(),
             ..Resources::default()
         },
-        generator: None,
-        backing_services: Vec::new(),
-        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(3.0 * wobble),
             first_valid_ms: Some(4.0 * wobble),
@@ -284,12 +281,9 @@ fn measurement(made: &SampleService, load: &Value, number: u32, round: u32) -> M
         },
         service_cpus: vec![1],
         generator_cpus: vec![0],
-        other_cpu_ns: None,
-        steal_ns: None,
-        interleaved: None,
         warm_up_samples: (-4..0).map(sample).collect(),
-        warnings: Vec::new(),
         recording,
+        ..Measurement::default()
     }
 }
 
@@ -333,8 +327,7 @@ fn connections() -> Connections {
     Connections {
         asked: 64,
         established: 64,
-        reconnects: 0,
-        retried: 0,
+        ..Connections::default()
     }
 }
 
@@ -367,7 +360,6 @@ fn recording(made: &SampleService, load: &Value, throughput: f64, wobble: f64) -
         protocol: "http1".to_owned(),
         load: load.clone(),
         duration_s: SECONDS as f64,
-        timeout_ns: None,
         requests,
         throughput_per_s: throughput,
         goodput_per_s: throughput,
@@ -383,13 +375,6 @@ fn recording(made: &SampleService, load: &Value, throughput: f64, wobble: f64) -
         response_time_ns: histogram.summary().map(Into::into),
         valid_time_ns: histogram.summary(),
         service_time_ns: histogram.summary(),
-        schedule_lag_ns: None,
-        first_byte_ns: None,
-        connect_time_ns: None,
-        tls_time_ns: None,
-        sequence_time_ns: None,
-        sequences_per_s: None,
-        messages: None,
         operations: vec![OperationRecording {
             name: "hello".to_owned(),
             requests,
@@ -401,21 +386,11 @@ fn recording(made: &SampleService, load: &Value, throughput: f64, wobble: f64) -
         }],
         connections: connections(),
         generator: generator(),
-        stages: Vec::new(),
         intervals: (0..SECONDS as u32)
             .map(|second| interval(second, throughput))
             .collect(),
         histogram: histogram.encode(),
-        open_histogram: String::new(),
-        occupancy: None,
-        unexpected_replies: Vec::new(),
-        interrupted: false,
-        network: None,
-        log: None,
-        decoded: None,
-        workers: Vec::new(),
-        start: None,
-        answers: None,
         warnings: warnings_of(made),
+        ..Recording::default()
     }
 }

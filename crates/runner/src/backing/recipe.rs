@@ -9,7 +9,7 @@ use crate::{Cancel, Failure};
 use crate::{RunContext, TrialPlacement};
 use prony_config::contract::Contract;
 use prony_config::{BackingDefinition as Definition, StopSignal};
-use prony_host::{HostError, Isolation, Limits, ProcessSpec, RolePlacement, Stdio};
+use prony_host::{HostError, Limits, ProcessSpec, RolePlacement};
 use prony_records::TrialStage;
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -189,21 +189,14 @@ impl Recipe {
         ProcessSpec {
             name: self.label(),
             command: words.into_iter().chain(arguments).collect(),
-            container: None,
             folder: there.logs.clone(),
             environment: all,
             cpus: self.placement.cpus.clone(),
             supervisor_cpus: self.placement.keepers.clone(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: there.logs.join(self.trial_placement.log(log)),
             log_bytes: LOG_BYTES,
             grace: GRACE,
-            stop_signal: None,
-            sample_every: None,
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         }
     }
 

@@ -6,7 +6,7 @@ use super::{BuildOutput, Builder, MARK, Tools};
 use crate::script::{ScriptExit, until_ended};
 use crate::{Failure, Progress};
 use prony_config::{Service, ServiceOrigin};
-use prony_host::{Cpus, Isolation, Limits, ProcessSpec, Stdio};
+use prony_host::ProcessSpec;
 use prony_records::{Exclusion, ServiceId, TrialStage};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -195,21 +195,11 @@ fn query_machine(there: RemoteBuild<'_>) -> Result<Machine, Failure> {
     let spec = ProcessSpec {
         name: "the query of the C library".to_owned(),
         command: ["sh", "-c", QUESTION].map(str::to_owned).to_vec(),
-        container: None,
         folder: there.member.logs.clone(),
-        environment: BTreeMap::new(),
-        cpus: Cpus::default(),
-        supervisor_cpus: Cpus::default(),
-        limits: Limits::default(),
-        isolation: Isolation::WherePossible,
-        network: None,
-        stdio: Stdio::Logged,
         log: there.member.logs.join("library.log"),
         log_bytes: LOG_BYTES,
         grace: GRACE,
-        stop_signal: None,
-        sample_every: None,
-        cpu_speed_probe: false,
+        ..ProcessSpec::default()
     };
     let started = there.member.host.start(&spec);
     let mut process = started.map_err(|error| Failure::host(TrialStage::Build, &error))?;

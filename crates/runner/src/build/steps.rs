@@ -4,7 +4,7 @@ use super::{Builder, LOG_LINES, Tools};
 use crate::Failure;
 use crate::script::{ScriptExit, until_ended};
 use prony_config::Service;
-use prony_host::{Cpus, ExitReport, Isolation, Limits, ProcessSpec, Stdio};
+use prony_host::{ExitReport, ProcessSpec};
 use prony_records::{Exclusion, TrialStage};
 use std::collections::BTreeMap;
 use std::fs;
@@ -128,21 +128,12 @@ impl<'a> Step<'a> {
         ProcessSpec {
             name: format!("the build of {}", self.service.label()),
             command: ["sh", "-euc", command].map(str::to_owned).to_vec(),
-            container: None,
             folder: self.folder.to_owned(),
             environment: self.environment.clone(),
-            cpus: Cpus::default(),
-            supervisor_cpus: Cpus::default(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: self.builder.folders.logs.join(format!("build-{name}.{log}.log")),
             log_bytes: LOG_BYTES,
             grace: GRACE,
-            stop_signal: None,
-            sample_every: None,
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::generators::{Generator as _, record};
 use crate::target_of;
 use crate::{CommandError, LocalTestbed};
 use prony_config::Catalogue;
-use prony_host::{Isolation, Limits, Placement, Process, ProcessSpec, Stdio};
+use prony_host::{Placement, Process, ProcessSpec};
 use prony_load::{
     Arrival, Check, Job, Load, PhaseDurations, Profile, Protocol, Rate, Spacing, TransportChoice, WarmUp,
     Workload,
@@ -191,7 +191,6 @@ impl Instrument<'_> {
         let spec = ProcessSpec {
             name: "the toy server".to_owned(),
             command,
-            container: None,
             folder: there.logs.clone(),
             environment: BTreeMap::from([
                 ("HOST".to_owned(), self.workbench.host().address().to_owned()),
@@ -199,16 +198,11 @@ impl Instrument<'_> {
             ]),
             cpus: placement.service.cpus.clone(),
             supervisor_cpus: placement.service.keepers.clone(),
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: there.logs.join(format!("prony-toy-{port}.log")),
             log_bytes: LOG_BYTES,
             grace: Duration::from_secs(2),
-            stop_signal: None,
             sample_every: Some(SAMPLE_EVERY),
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         };
         let mut process = self.workbench.host().start(&spec)?;
         let began = Instant::now();

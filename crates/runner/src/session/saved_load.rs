@@ -6,9 +6,7 @@ use crate::machine::environment;
 use crate::start_time::now;
 use prony_host::{Neighbours, OtherUsage};
 use prony_load::{Job, Target, WarmUp};
-use prony_records::{
-    Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, StartUp, TrialRecord,
-};
+use prony_records::{Measurement, Recording, Resources, RunRecord, ServiceId, ServiceInfo, TrialRecord};
 use prony_store::{RunLock, Store};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -241,17 +239,9 @@ fn measurement(job: &Job, recording: Recording, others: Option<OtherUsage>) -> M
             window_ns: others.map_or(0, |others| others.machine.window_ns),
             ..Resources::default()
         },
-        generator: None,
-        backing_services: Vec::new(),
-        after: Vec::new(),
-        start_up: StartUp::default(),
-        steadiness: None,
-        service_cpus: Vec::new(),
         generator_cpus: job.cpus.clone(),
         other_cpu_ns: others.and_then(|others| others.other_cpu_ns),
         steal_ns: others.map(|others| others.machine.steal_ns),
-        interleaved: None,
-        warm_up_samples: Vec::new(),
-        warnings: Vec::new(),
+        ..Measurement::default()
     }
 }

@@ -1,10 +1,9 @@
 //! A prony process on a host of a testbed that exchanges lines of JSON over its standard streams.
 
 use crate::testbed::Member;
-use prony_host::{HostError, Isolation, Limits, Process, ProcessSpec, RolePlacement, Stdio};
+use prony_host::{HostError, Process, ProcessSpec, RolePlacement, Stdio};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -63,21 +62,14 @@ impl JsonLinesProcess {
         let spec = ProcessSpec {
             name: task.name.to_owned(),
             command: member.prony(task.arguments),
-            container: None,
             folder: task.folder.map_or_else(|| member.logs.clone(), PathBuf::from),
-            environment: BTreeMap::new(),
             cpus: place.cpus,
             supervisor_cpus: place.keepers,
-            limits: Limits::default(),
-            isolation: Isolation::WherePossible,
-            network: None,
             stdio: Stdio::Piped,
             log: member.logs.join(task.log),
             log_bytes: LOG_BYTES,
             grace: GRACE,
-            stop_signal: None,
-            sample_every: None,
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         };
         let mut process = member.host.start(&spec)?;
         let (input, output) = process.take_pipes().ok_or_else(|| HostError::Start {

@@ -51,6 +51,20 @@ pub(crate) struct TestJournal {
     pub(crate) only: Option<(u32, BTreeSet<usize>)>,
 }
 
+impl TestJournal {
+    /// Cancels the run in the first phase of a load.
+    pub(crate) fn that_cancels(cancel: Cancel) -> Self {
+        Self {
+            react: Some(Box::new(move |progress| {
+                if matches!(progress, Progress::Phase(_)) && !cancel.is_asked() {
+                    cancel.ask();
+                }
+            })),
+            ..Self::default()
+        }
+    }
+}
+
 impl Journal for TestJournal {
     fn history(&mut self) -> Result<Vec<TrialRecord>, JournalError> {
         Ok(self.stored.clone())

@@ -190,6 +190,16 @@ fn gibibytes(bytes: u64) -> String {
 mod tests {
     use super::*;
 
+    fn of(environment: &Environment) -> RunConditions<'_> {
+        RunConditions {
+            suite: "quick",
+            environment,
+            generators: None,
+            settings: BTreeMap::new(),
+            others: None,
+        }
+    }
+
     #[test]
     fn other_hosts_are_named() {
         let testbed = |kernel: &str, cpus: &[usize]| {
@@ -207,13 +217,6 @@ mod tests {
                 hosts: hosts.map(|(name, host)| (name.to_owned(), host)).into(),
                 ..Environment::default()
             }
-        };
-        let of = |environment| RunConditions {
-            suite: "quick",
-            environment,
-            generators: None,
-            settings: BTreeMap::new(),
-            others: None,
         };
         let base = testbed("6.1", &[0, 1]);
         assert!(mismatches(&of(&base), &of(&base)).is_empty());
@@ -254,16 +257,7 @@ mod tests {
                 ..Environment::default()
             }
         };
-        let differs = |base: &Environment, new: &Environment| {
-            let of = |environment| RunConditions {
-                suite: "quick",
-                environment,
-                generators: None,
-                settings: BTreeMap::new(),
-                others: None,
-            };
-            mismatches(&of(base), &of(new))
-        };
+        let differs = |base: &Environment, new: &Environment| mismatches(&of(base), &of(new));
         let base = testbed("10.0.0.1", "n1", &[2, 3]);
         assert!(differs(&base, &testbed("10.0.0.9", "n2", &[4, 5])).is_empty());
         let found = differs(&base, &testbed("10.0.0.9", "n2", &[4]));
@@ -284,13 +278,6 @@ mod tests {
             prony: "0.2.0".to_owned(),
             kernel: None,
             ..one.clone()
-        };
-        let of = |environment| RunConditions {
-            suite: "quick",
-            environment,
-            generators: None,
-            settings: BTreeMap::new(),
-            others: None,
         };
         let within = |bytes| Environment {
             memory_limit_bytes: bytes,

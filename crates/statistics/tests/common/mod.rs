@@ -5,7 +5,6 @@ use prony_records::{
     BytesMoved, Connections, Coverage, Exclusion, Fault, Generator, Histogram, Measurement, Outcomes,
     Recording, Requests, Resources, SCHEMA, ServiceId, StartUp, TrialRecord, TrialStage,
 };
-use std::collections::BTreeMap;
 
 /// The trials of one service under a load.
 pub(crate) struct TrialSpec {
@@ -102,22 +101,14 @@ fn measurement(spec: &TrialSpec, throughput: f64) -> Measurement {
     Measurement {
         recording: recording(spec, throughput),
         service,
-        generator: None,
-        backing_services: Vec::new(),
-        after: Vec::new(),
         start_up: StartUp {
             listening_ms: Some(10.0),
             first_valid_ms: Some(12.0),
             idle_memory_bytes: None,
         },
-        steadiness: None,
         service_cpus: vec![1],
         generator_cpus: vec![0],
-        other_cpu_ns: None,
-        steal_ns: None,
-        interleaved: None,
-        warm_up_samples: vec![],
-        warnings: vec![],
+        ..Measurement::default()
     }
 }
 
@@ -131,7 +122,6 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         protocol: "http1".to_owned(),
         load: spec.load.clone(),
         duration_s: 1.0,
-        timeout_ns: None,
         requests: Requests {
             offered: replies,
             sent: replies,
@@ -144,7 +134,6 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             valid: replies,
             ..Outcomes::default()
         },
-        status_codes: BTreeMap::new(),
         bytes: BytesMoved {
             sent: 50 * replies,
             received: 100 * replies,
@@ -155,19 +144,10 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
         response_time_ns: times.summary().map(Into::into),
         valid_time_ns: times.summary(),
         service_time_ns: times.summary(),
-        schedule_lag_ns: None,
-        first_byte_ns: None,
-        connect_time_ns: None,
-        tls_time_ns: None,
-        sequence_time_ns: None,
-        sequences_per_s: None,
-        messages: None,
-        operations: vec![],
         connections: Connections {
             asked: 64,
             established: 64,
-            reconnects: 0,
-            retried: 0,
+            ..Connections::default()
         },
         generator: Generator {
             threads: 1,
@@ -176,19 +156,7 @@ fn recording(spec: &TrialSpec, throughput: f64) -> Recording {
             transport: "epoll".to_owned(),
             saturated: spec.saturated,
         },
-        stages: Vec::new(),
-        intervals: vec![],
         histogram: times.encode(),
-        open_histogram: String::new(),
-        occupancy: None,
-        unexpected_replies: vec![],
-        interrupted: false,
-        network: None,
-        log: None,
-        decoded: None,
-        workers: Vec::new(),
-        start: None,
-        answers: None,
-        warnings: vec![],
+        ..Recording::default()
     }
 }

@@ -125,7 +125,7 @@ pub(super) fn signal_of(written: &str) -> Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Cpus, Image, Isolation, Limits, Stdio};
+    use crate::{Cpus, Image, Limits};
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::time::Duration;
@@ -155,22 +155,16 @@ mod tests {
             folder: PathBuf::from("/"),
             environment: BTreeMap::from([("PORT".to_owned(), "80".to_owned())]),
             cpus: Cpus::from_iter([1]),
-            supervisor_cpus: Cpus::default(),
             limits: Limits {
                 cpus: Some(0.5),
                 memory_bytes: Some(64 << 20),
                 files: Some(100),
                 disk_bytes: Some(4096),
             },
-            isolation: Isolation::WherePossible,
-            network: None,
-            stdio: Stdio::Logged,
             log: PathBuf::from("/log"),
             log_bytes: 1,
             grace: Duration::ZERO,
-            stop_signal: None,
-            sample_every: None,
-            cpu_speed_probe: false,
+            ..ProcessSpec::default()
         };
         create_line(&spec, &container, "prony-1", (powers, Path::new("/log.pid"))).join(" ")
     }
