@@ -92,7 +92,7 @@ fn replies<'a>(methods: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>, wan
     }
     connection.end_of_stream(&mut shared, true, &mut log);
     log.lines
-        .push(format!("under way {}", connection.under_way.len()));
+        .push(format!("under way {}", connection.in_flight.len()));
     log
 }
 
