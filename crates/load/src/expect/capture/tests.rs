@@ -128,7 +128,7 @@ fn cookies_are_kept_and_replaced_by_name() {
 }
 
 #[test]
-fn what_is_no_origin_is_told() {
+fn an_invalid_origin_is_reported() {
     for (text, part) in [
         ("id", "does not say where"),
         ("json:id", "begins with `/`"),
