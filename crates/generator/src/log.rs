@@ -85,7 +85,7 @@ impl Logbook {
     /// Hands over the pending lines without waiting: if the writer lags, they are dropped and counted.
     fn hand_over(&mut self) {
         let batch = self.batch();
-        // A writer that is gone has failed, and reports that itself.
+        // A closed channel means that the writer has failed; it reports that itself.
         if let Err(
             TrySendError::Full(Batch { mut lines, lost })
             | TrySendError::Disconnected(Batch { mut lines, lost }),

@@ -17,10 +17,10 @@ on_both_transports!(
     requests_behind_an_announced_close_are_sent_again,
     requests_that_idle_connections_lose_are_retried,
     retries_can_be_switched_off,
-    a_goodbye_with_the_first_word_costs_one_connection,
-    a_server_that_always_says_goodbye_at_once_is_told,
+    goaway_before_any_request_costs_one_connection,
+    a_server_that_always_sends_goaway_at_once_is_reported,
     over_tls_a_bad_greeting_costs_one_connection,
-    over_tls_a_server_without_http2_is_told,
+    a_tls_server_without_http2_is_reported,
     over_tls_a_body_until_the_end_needs_close_notify,
     over_tls_close_notify_ends_a_body_before_the_socket_closes,
 );
@@ -38,7 +38,7 @@ fn assert_all_valid(recording: &Recording) {
 }
 
 /// A closed load of this size that ends after this number of replies.
-fn counted(
+fn with_request_limit(
     server: &Server,
     transport: TransportChoice,
     (connections, in_flight): (u32, u32),
@@ -73,7 +73,7 @@ fn requests_behind_an_announced_close_are_sent_again(transport: TransportChoice)
         let _ = writer.shutdown(Shutdown::Write);
         let _ = reader.read_to_end(&mut Vec::new());
     });
-    let recording = run(&counted(&server, transport, (2, 8), 400));
+    let recording = run(&with_request_limit(&server, transport, (2, 8), 400));
     assert_all_valid(&recording);
     assert_eq!(recording.requests.valid, 400);
     assert!(warns_of(&recording, "were resent"), "{:?}", recording.warnings);
@@ -97,7 +97,7 @@ fn closing_at_the_fifth() -> Server {
 
 fn requests_that_idle_connections_lose_are_retried(transport: TransportChoice) {
     let server = closing_at_the_fifth();
-    let recording = run(&counted(&server, transport, (1, 1), 40));
+    let recording = run(&with_request_limit(&server, transport, (1, 1), 40));
     assert_all_valid(&recording);
     // Ten connections have four replies each; the last one has no fifth request.
     assert_eq!(recording.connections.retried, 9);
@@ -114,7 +114,7 @@ fn requests_that_idle_connections_lose_are_retried(transport: TransportChoice) {
 
 fn retries_can_be_switched_off(transport: TransportChoice) {
     let server = closing_at_the_fifth();
-    let mut job = counted(&server, transport, (1, 1), 40);
+    let mut job = with_request_limit(&server, transport, (1, 1), 40);
     job.limits.no_retry = true;
     let recording = run(&job);
     assert_eq!((recording.outcomes.valid, recording.outcomes.reset), (32, 8));
@@ -174,21 +174,21 @@ fn http2(serve: impl Fn(TcpStream, u64) + Send + Sync + 'static) -> Server {
     })
 }
 
-fn say_goodbye_at_once(stream: &mut TcpStream) {
+fn send_goaway_at_once(stream: &mut TcpStream) {
     let _ = stream.write_all(&[frame(4, 0, 0, &[]), go_away(0)].concat());
     // The client has to end the connection.
     let _ = stream.read_to_end(&mut Vec::new());
 }
 
-fn a_goodbye_with_the_first_word_costs_one_connection(transport: TransportChoice) {
+fn goaway_before_any_request_costs_one_connection(transport: TransportChoice) {
     let server = http2(|mut stream, number| {
         if number == 2 {
-            say_goodbye_at_once(&mut stream);
+            send_goaway_at_once(&mut stream);
         } else if serve_http2(&mut stream, 5).is_some() {
             let _ = stream.read_to_end(&mut Vec::new());
         }
     });
-    let mut job = counted(&server, transport, (1, 1), 50);
+    let mut job = with_request_limit(&server, transport, (1, 1), 50);
     job.protocol = Protocol::Http2;
     let recording = run(&job);
     assert_eq!(
@@ -198,9 +198,9 @@ fn a_goodbye_with_the_first_word_costs_one_connection(transport: TransportChoice
     );
 }
 
-fn a_server_that_always_says_goodbye_at_once_is_told(transport: TransportChoice) {
-    let server = http2(|mut stream, _| say_goodbye_at_once(&mut stream));
-    let mut job = counted(&server, transport, (2, 1), 50);
+fn a_server_that_always_sends_goaway_at_once_is_reported(transport: TransportChoice) {
+    let server = http2(|mut stream, _| send_goaway_at_once(&mut stream));
+    let mut job = with_request_limit(&server, transport, (2, 1), 50);
     job.protocol = Protocol::Http2;
     let error = fails(&job);
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
@@ -230,7 +230,7 @@ fn over_tls(alpn: &[&str], serve: impl Fn(Tls) + Send + Sync + 'static) -> Serve
 }
 
 fn tls_job(server: &Server, transport: TransportChoice, protocol: Protocol) -> prony_load::Job {
-    let mut job = counted(server, transport, (1, 1), 20);
+    let mut job = with_request_limit(server, transport, (1, 1), 20);
     job.protocol = protocol;
     job.target.tls = Some(prony_load::Tls {
         server_name: "localhost".into(),
@@ -288,7 +288,7 @@ fn over_tls_a_bad_greeting_costs_one_connection(transport: TransportChoice) {
     assert!(recording.requests.valid > 150, "{:?}", recording.outcomes);
 }
 
-fn over_tls_a_server_without_http2_is_told(transport: TransportChoice) {
+fn a_tls_server_without_http2_is_reported(transport: TransportChoice) {
     let server = over_tls(&["h2"], |mut stream| {
         if preface(&mut stream).is_some() {
             refuse(&mut stream);
@@ -325,8 +325,8 @@ fn over_tls_a_body_until_the_end_needs_close_notify(transport: TransportChoice) 
     });
     let recording = run(&tls_job(&server, transport, Protocol::Http1));
     assert_eq!(recording.outcomes.unexpected, 20, "{:?}", recording.outcomes);
-    let shown = &recording.unexpected_replies[0];
-    assert!(shown.got.contains("close_notify"), "{shown:?}");
+    let reply = &recording.unexpected_replies[0];
+    assert!(reply.got.contains("close_notify"), "{reply:?}");
 
     let server = close_delimited(|stream| {
         send_close_notify(stream);

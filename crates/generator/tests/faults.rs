@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 
 on_both_transports!(
     a_wrong_body_is_a_wrong_reply,
-    an_unexpected_status_is_told_with_its_body,
+    an_unexpected_status_is_reported_with_its_body,
     malformed_replies_are_wrong_replies,
     more_than_was_asked_for_is_a_wrong_reply,
     silence_is_a_timeout,
@@ -25,7 +25,7 @@ on_both_transports!(
     a_body_until_the_end_of_the_connection_is_complete,
     a_server_that_dies_refuses,
     a_server_that_closes_at_once_resets,
-    nobody_there_is_an_error,
+    an_unreachable_server_is_an_error,
     a_server_that_serves_one_at_a_time_is_loaded,
     a_wrong_body_without_end_does_not_fill_the_memory,
 );
@@ -40,12 +40,12 @@ fn a_wrong_body_is_a_wrong_reply(transport: TransportChoice) {
     assert!(recording.outcomes.unexpected > 50);
     assert_eq!(recording.outcomes.unexpected, recording.requests.completed);
     assert_eq!(recording.outcomes.valid, 0);
-    let shown = &recording.unexpected_replies[0];
-    assert_eq!((shown.expected.as_str(), shown.got.as_str()), ("hello", "hellO"));
+    let reply = &recording.unexpected_replies[0];
+    assert_eq!((reply.expected.as_str(), reply.got.as_str()), ("hello", "hellO"));
     assert!(kinds(&recording).contains(&WarningKind::Errors));
 }
 
-fn an_unexpected_status_is_told_with_its_body(transport: TransportChoice) {
+fn an_unexpected_status_is_reported_with_its_body(transport: TransportChoice) {
     let reply = "HTTP/1.1 503 Busy\r\nContent-Length: 8\r\n\r\ntoo much";
     let server = Server::answering(reply);
     let recording = run(&job(server.address, transport));
@@ -242,7 +242,7 @@ fn a_server_that_serves_one_at_a_time_is_loaded(transport: TransportChoice) {
     assert!(recording.outcomes.valid > 5, "{:?}", recording.outcomes);
 }
 
-fn nobody_there_is_an_error(transport: TransportChoice) {
+fn an_unreachable_server_is_an_error(transport: TransportChoice) {
     let address = SocketAddr::from(([127, 0, 0, 1], ports::reserved()));
     let error = fails(&job(address, transport));
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");
@@ -250,7 +250,7 @@ fn nobody_there_is_an_error(transport: TransportChoice) {
 }
 
 #[test]
-fn jobs_that_cannot_be_run_are_told() {
+fn invalid_jobs_are_reported() {
     let server = Server::answering(HELLO);
     let good = || job(server.address, TransportChoice::Auto);
     let mut unresolvable = good();

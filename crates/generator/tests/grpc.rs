@@ -35,7 +35,7 @@ fn sending(mut operation: Operation, messages: &[&[u8]], unanswered: Option<u32>
 
 /// A job of 40 such calls.
 fn forty(port: u16, operation: Operation) -> Job {
-    counted(job(port, Protocol::Grpc, (2, 3), operation), 40)
+    with_request_limit(job(port, Protocol::Grpc, (2, 3), operation), 40)
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_call_that_is_reset_at_its_deadline_is_late() {
     let of = |deadline_ns| {
         let mut call = stream("/a.B/c", b"", Events::default());
         call.request.headers.push(Header::deadline(deadline_ns));
-        counted(job(server.port, Protocol::Grpc, (1, 1), call), 5)
+        with_request_limit(job(server.port, Protocol::Grpc, (1, 1), call), 5)
     };
     on_each_transport(&of(20_000_000), |recording| {
         assert_eq!(recording.outcomes.status, 5);

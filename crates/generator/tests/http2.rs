@@ -39,7 +39,7 @@ fn nginx_by_prior_knowledge() {
 #[test]
 fn nginx_sends_large_bodies_and_takes_them() {
     let server = nginx::start("h2c-large", "http2", "");
-    let load = counted(
+    let load = with_request_limit(
         job(
             server.port,
             Protocol::Http2,
@@ -53,7 +53,7 @@ fn nginx_sends_large_bodies_and_takes_them() {
         assert!(recording.bytes.received > 1 << 20);
     });
     // Its window is 64 KiB: the body is sent in parts, and nginx may reply before it has received all of them.
-    let load = counted(
+    let load = with_request_limit(
         job(
             server.port,
             Protocol::Http2,
@@ -178,12 +178,12 @@ fn after_goaway_others_do_not_wait_for_the_last_stream() {
     let begun = Arc::new(AtomicU64::new(0));
     let (tell, reported) = mpsc::channel();
     let (tell, reported) = (Mutex::new(tell), Mutex::new(reported));
-    let counted = Arc::clone(&begun);
+    let with_request_limit = Arc::clone(&begun);
     let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
         };
-        if counted.fetch_add(1, Ordering::SeqCst) % 2 == 1 {
+        if with_request_limit.fetch_add(1, Ordering::SeqCst) % 2 == 1 {
             while let Some(stream) = peer.next_request() {
                 if peer.answer(stream, HELLO).is_none() {
                     return;
@@ -248,7 +248,7 @@ fn a_service_that_allows_no_stream_at_first_is_waited_for() {
         }
     });
     let load = job(server.port, Protocol::Http2, (2, 4), expecting(get("/"), HELLO));
-    on_each_transport(&counted(load, 24), |recording| {
+    on_each_transport(&with_request_limit(load, 24), |recording| {
         assert_all_valid(recording);
         assert!(
             !warns_of(recording, "MAX_CONCURRENT_STREAMS"),
@@ -261,7 +261,7 @@ fn a_service_that_allows_no_stream_at_first_is_waited_for() {
 #[test]
 fn a_refused_stream_is_sent_again_and_a_reset_one_is_an_error() {
     let resets = Arc::new(AtomicU64::new(0));
-    let counted = Arc::clone(&resets);
+    let with_request_limit = Arc::clone(&resets);
     let server = ScriptedServer::start(move |stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
@@ -275,7 +275,7 @@ fn a_refused_stream_is_sent_again_and_a_reset_one_is_an_error() {
                     peer.flush()
                 }
                 7 => {
-                    counted.fetch_add(1, Ordering::Relaxed);
+                    with_request_limit.fetch_add(1, Ordering::Relaxed);
                     peer.write(RST_STREAM, 0, stream, &[0, 0, 0, 2]);
                     peer.flush()
                 }
@@ -412,7 +412,7 @@ fn settings_that_change_are_obeyed() {
             }
         }
     });
-    let load = counted(
+    let load = with_request_limit(
         job(
             server.port,
             Protocol::Http2,
@@ -462,7 +462,7 @@ fn blocks_in_pieces_and_padded_bodies() {
 }
 
 #[test]
-fn a_server_of_another_kind_is_told() {
+fn a_server_of_another_kind_is_reported() {
     let text = ScriptedServer::start(|mut stream, _| {
         use std::io::{Read as _, Write as _};
         let _ = stream.read(&mut [0; 1024]);
@@ -485,7 +485,7 @@ fn a_server_of_another_kind_is_told() {
 }
 
 #[test]
-fn a_server_that_breaks_the_rules_is_told() {
+fn a_server_that_violates_the_protocol_is_reported() {
     let server = ScriptedServer::start(|stream, _| {
         let Some(mut peer) = Peer::greet(stream, &[]) else {
             return;
@@ -555,7 +555,7 @@ fn a_server_that_closes_or_stalls_in_a_reply() {
 }
 
 #[test]
-fn fewer_streams_than_asked_for_are_told() {
+fn fewer_streams_than_configured_are_reported() {
     let server = ScriptedServer::start(|stream, _| answer_all(stream, &[(MAX_CONCURRENT_STREAMS, 3)], HELLO));
     for (in_flight, limited) in [(8, true), (3, false)] {
         let load = job(

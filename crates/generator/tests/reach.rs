@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 on_both_transports!(
     every_address_of_the_target_is_used_and_recorded,
-    an_address_that_takes_no_connection_is_left_out_and_told,
+    an_unreachable_address_is_omitted_and_reported,
     connections_come_from_every_source_in_turn,
     a_socket_in_the_file_system_is_loaded,
     a_connection_that_takes_too_long_is_a_timeout,
@@ -87,7 +87,7 @@ fn every_address_of_the_target_is_used_and_recorded(transport: TransportChoice) 
     assert_eq!(went_to.len(), 2);
 }
 
-fn an_address_that_takes_no_connection_is_left_out_and_told(transport: TransportChoice) {
+fn an_unreachable_address_is_omitted_and_reported(transport: TransportChoice) {
     let server = Server::answering(HELLO);
     let mut job = job(server.address, transport);
     // No service listens on this port of the second address.
@@ -121,7 +121,7 @@ fn connections_come_from_every_source_in_turn(transport: TransportChoice) {
 }
 
 #[test]
-fn a_source_that_cannot_be_is_told() {
+fn an_invalid_source_is_reported() {
     let server = Server::answering(HELLO);
     // A documentation address, which no machine has.
     for (source, part) in [
@@ -218,7 +218,7 @@ fn a_handshake_that_takes_too_long_is_a_timeout(transport: TransportChoice) {
 }
 
 #[test]
-fn a_path_that_is_no_socket_is_told() {
+fn a_path_that_is_no_socket_is_reported() {
     let mut job = job("127.0.0.1:1".parse().expect("an address"), TransportChoice::Epoll);
     job.target.connect.unix = Some("/no/such/socket".to_owned());
     let error = fails(&job).to_string();

@@ -17,20 +17,20 @@ use tungstenite::protocol::Role;
 use tungstenite::{Message, WebSocket};
 
 on_both_transports!(
-    what_one_says_comes_to_all,
-    many_members_hear_at_once,
+    each_message_is_delivered_to_all,
+    many_members_receive_at_once,
     threads_have_rooms_of_their_own,
-    an_open_load_says_at_its_rate,
+    an_open_load_sends_messages_at_its_rate,
     large_binary_messages_come_to_all,
     what_is_lost_lowers_the_reach,
     another_order_for_one_is_wrong,
     what_comes_twice_ends_the_connection,
-    a_message_of_another_room_is_told,
-    an_altered_message_is_told,
+    a_message_of_another_room_is_reported,
+    an_altered_message_is_reported,
     a_message_of_another_kind_is_wrong,
     a_member_that_is_cut_off_comes_back,
-    who_does_not_hear_itself_is_no_member,
-    a_message_that_comes_to_nobody_is_a_timeout,
+    a_connection_without_its_own_greeting_is_no_member,
+    a_message_without_delivery_is_a_timeout,
 );
 
 /// The frames that a server sends to the member number `seat` for the `n`-th message of its room.
@@ -185,7 +185,7 @@ fn texts(
 }
 
 /// The job ends when this number of messages have an outcome.
-fn counted(mut job: Job, messages: u64) -> Job {
+fn with_request_limit(mut job: Job, messages: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(messages);
     job
@@ -228,7 +228,7 @@ fn violated(recording: &Recording, reason: &str) {
     );
 }
 
-fn what_one_says_comes_to_all(transport: TransportChoice) {
+fn each_message_is_delivered_to_all(transport: TransportChoice) {
     let setting = rooms(false, right);
     let recording = run(&texts(&setting, transport, (3, 4), 2));
     let rooms = all_valid(&recording);
@@ -254,9 +254,9 @@ fn what_one_says_comes_to_all(transport: TransportChoice) {
     assert!(messages.streams.is_none() && messages.gap_ns.is_none());
 }
 
-fn many_members_hear_at_once(transport: TransportChoice) {
+fn many_members_receive_at_once(transport: TransportChoice) {
     let setting = rooms(false, right);
-    let recording = run(&counted(texts(&setting, transport, (1, 70), 3), 300));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 70), 3), 300));
     let rooms = all_valid(&recording);
     assert_eq!(rooms.expected, 300 * 70);
 }
@@ -271,7 +271,7 @@ fn threads_have_rooms_of_their_own(transport: TransportChoice) {
     assert!(reported.contains("4 threads for 3 rooms"), "{reported}");
 }
 
-fn an_open_load_says_at_its_rate(transport: TransportChoice) {
+fn an_open_load_sends_messages_at_its_rate(transport: TransportChoice) {
     let setting = rooms(false, right);
     let mut job = texts(&setting, transport, (2, 3), 1);
     job.load = Load::Open {
@@ -292,7 +292,7 @@ fn large_binary_messages_come_to_all(transport: TransportChoice) {
     let mut job = texts(&setting, transport, (2, 3), 1);
     let large = Template(vec![Part::Literal(vec![7_u8; 200_000].into()), Part::Value(0)]);
     job.workload.operations = vec![send_operation("BINARY", large)];
-    let recording = run(&counted(job, 24));
+    let recording = run(&with_request_limit(job, 24));
     let rooms = all_valid(&recording);
     assert_eq!(rooms.reached, 72);
     assert!(recording.bytes.received >= 72 * 200_000);
@@ -309,7 +309,7 @@ fn what_is_lost_lowers_the_reach(transport: TransportChoice) {
             vec![message.clone()]
         }
     });
-    let mut job = counted(texts(&setting, transport, (1, 4), 2), 2_000);
+    let mut job = with_request_limit(texts(&setting, transport, (1, 4), 2), 2_000);
     job.timeout_ns = 20_000 * MS;
     let recording = run(&job);
     let (messages, rooms) = messages(&recording);
@@ -341,7 +341,7 @@ fn another_order_for_one_is_wrong(transport: TransportChoice) {
             Some(earlier) => vec![message.clone(), earlier],
         }
     });
-    let recording = run(&counted(texts(&setting, transport, (1, 3), 4), 300));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 3), 4), 300));
     let (messages, rooms) = messages(&recording);
     assert!(
         messages
@@ -360,7 +360,7 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
         (20, 1) => vec![message.clone(), message.clone()],
         _ => vec![message.clone()],
     });
-    let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 3), 2), 200));
     violated(&recording, "a message was delivered twice");
     let (messages, _) = messages(&recording);
     assert_eq!(messages.ids.map(|ids| ids.doubled), Some(1));
@@ -368,18 +368,18 @@ fn what_comes_twice_ends_the_connection(transport: TransportChoice) {
     assert!(recording.requests.valid > 100, "{:?}", recording.outcomes);
 }
 
-fn a_message_of_another_room_is_told(transport: TransportChoice) {
+fn a_message_of_another_room_is_reported(transport: TransportChoice) {
     let setting = rooms(true, right);
     let recording = run(&texts(&setting, transport, (2, 2), 1));
     violated(&recording, "a message from another room");
 }
 
-fn an_altered_message_is_told(transport: TransportChoice) {
+fn an_altered_message_is_reported(transport: TransportChoice) {
     let setting = rooms(false, |number, seat, message, _| match (number, seat) {
         (20, 1) => vec![Message::text("\u{20ac} something else")],
         _ => vec![message.clone()],
     });
-    let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 200));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 3), 2), 200));
     violated(&recording, "a message that no member of this room sent");
     assert!(recording.requests.valid > 100, "{:?}", recording.outcomes);
 }
@@ -389,7 +389,7 @@ fn a_message_of_another_kind_is_wrong(transport: TransportChoice) {
         Message::Text(text) if seat == 1 => vec![Message::binary(text.as_bytes().to_vec())],
         _ => vec![message.clone()],
     });
-    let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 100));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 3), 2), 100));
     assert_eq!(recording.outcomes.unexpected, 100);
     let reported = &recording.unexpected_replies[0];
     assert!(reported.got.contains("a binary one was received"), "{reported:?}");
@@ -401,7 +401,7 @@ fn a_member_that_is_cut_off_comes_back(transport: TransportChoice) {
         (50, 1) => vec![Message::Close(None)],
         _ => vec![message.clone()],
     });
-    let recording = run(&counted(texts(&setting, transport, (1, 3), 2), 400));
+    let recording = run(&with_request_limit(texts(&setting, transport, (1, 3), 2), 400));
     assert_eq!(recording.connections.reconnects, 1, "{:?}", recording.outcomes);
     assert!(recording.requests.valid > 300, "{:?}", recording.outcomes);
     let (_, rooms) = messages(&recording);
@@ -411,7 +411,7 @@ fn a_member_that_is_cut_off_comes_back(transport: TransportChoice) {
     );
 }
 
-fn who_does_not_hear_itself_is_no_member(transport: TransportChoice) {
+fn a_connection_without_its_own_greeting_is_no_member(transport: TransportChoice) {
     let silent = Server::new(|stream, _| {
         // It completes the handshake, and sends nothing.
         let Ok(mut socket) = tungstenite::accept(stream) else {
@@ -429,7 +429,7 @@ fn who_does_not_hear_itself_is_no_member(transport: TransportChoice) {
     assert!(reported.contains("timeout"), "{reported}");
 }
 
-fn a_message_that_comes_to_nobody_is_a_timeout(transport: TransportChoice) {
+fn a_message_without_delivery_is_a_timeout(transport: TransportChoice) {
     let lost = Arc::new(AtomicU64::new(0));
     let counting = Arc::clone(&lost);
     let setting = rooms(false, move |number, seat, message, _| {
@@ -439,7 +439,7 @@ fn a_message_that_comes_to_nobody_is_a_timeout(transport: TransportChoice) {
         }
         vec![message.clone()]
     });
-    let mut job = counted(texts(&setting, transport, (1, 2), 2), 150);
+    let mut job = with_request_limit(texts(&setting, transport, (1, 2), 2), 150);
     job.timeout_ns = 300 * MS;
     let recording = run(&job);
     let outcomes = &recording.outcomes;

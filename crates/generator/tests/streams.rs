@@ -34,7 +34,7 @@ on_both_transports!(
     an_event_without_end_is_a_wrong_reply_at_once,
     a_line_that_is_no_json_is_a_wrong_reply,
     a_plain_reply_is_a_wrong_reply,
-    another_status_is_told_as_such,
+    another_status_is_reported,
     silence_is_a_timeout,
     a_stream_without_a_bound_names_the_switches,
     streams_whose_every_message_is_known,
@@ -101,7 +101,7 @@ fn until(count: u32) -> Events {
 }
 
 /// The job ends when this number of requests have an outcome.
-fn counted(mut job: Job, requests: u64) -> Job {
+fn with_request_limit(mut job: Job, requests: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(requests);
     job
@@ -198,7 +198,7 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
             source: Source::Range { low: 1, high: 20 },
         }];
         job.workload.operations[0].request.path = Template(vec![text("/events/"), place(), text(behind)]);
-        counted(job, 40)
+        with_request_limit(job, 40)
     };
     let recording = run(&asking("", "0"));
     all_valid(&recording);
@@ -214,7 +214,10 @@ fn streams_whose_every_message_is_known(transport: TransportChoice) {
 
 fn streams_end_by_themselves(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| ticks(writer, 7));
-    let recording = run(&counted(streaming(&server, transport, Events::default()), 40));
+    let recording = run(&with_request_limit(
+        streaming(&server, transport, Events::default()),
+        40,
+    ));
     all_valid(&recording);
     let messages = recording.messages.expect("messages");
     assert_eq!(messages.received, 40 * 7);
@@ -233,7 +236,7 @@ fn streams_end_by_themselves(transport: TransportChoice) {
 
 fn streams_end_by_their_number_of_events(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, endless);
-    let recording = run(&counted(streaming(&server, transport, until(5)), 20));
+    let recording = run(&with_request_limit(streaming(&server, transport, until(5)), 20));
     all_valid(&recording);
     // Events after the last one needed are not counted.
     assert_eq!(recording.messages.expect("messages").received, 20 * 5);
@@ -262,7 +265,7 @@ fn streams_end_by_their_time(transport: TransportChoice) {
         some: vec![EventRule::Name("tick".into())],
         ..Events::default()
     };
-    let recording = run(&counted(streaming(&server, transport, events), 12));
+    let recording = run(&with_request_limit(streaming(&server, transport, events), 12));
     all_valid(&recording);
     assert_eq!(ends(&recording).at_bound, 12);
     let times = recording.valid_time_ns.expect("times");
@@ -392,7 +395,7 @@ fn over_http2(server: &ScriptedServer, transport: TransportChoice, events: Event
     operation.expect = expecting(events);
     let mut job = wire::job(server.port, Protocol::Http2, (2, 4), operation);
     job.transport = transport;
-    counted(job, 100)
+    with_request_limit(job, 100)
 }
 
 fn over_http2_a_bound_costs_no_connection(transport: TransportChoice) {
@@ -427,7 +430,7 @@ fn a_thousand_streams_at_once(transport: TransportChoice) {
         for_ns: Some(300 * MS),
         ..Events::default()
     };
-    let mut job = counted(streaming(&server, transport, events), 1_000);
+    let mut job = with_request_limit(streaming(&server, transport, events), 1_000);
     job.load = Load::closed(1_000, 1);
     job.timeout_ns = 30_000 * MS;
     let recording = run(&job);
@@ -448,7 +451,7 @@ fn json_lines_are_messages(transport: TransportChoice) {
         some: vec!["json:/n=2".parse().expect("a rule")],
         ..Events::default()
     };
-    let recording = run(&counted(streaming(&server, transport, events), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, events), 10));
     all_valid(&recording);
     let messages = recording.messages.expect("messages");
     assert_eq!((messages.received, messages.ids), (30, None));
@@ -456,7 +459,7 @@ fn json_lines_are_messages(transport: TransportChoice) {
 
 fn an_end_before_the_bound_is_a_wrong_reply(transport: TransportChoice) {
     let server = serving(STREAM_HEAD, |writer| ticks(writer, 3));
-    let recording = run(&counted(streaming(&server, transport, until(5)), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "ended early");
     assert_eq!(ends(&recording).ended_early, 10);
     let wrong = &recording.unexpected_replies[0];
@@ -468,7 +471,10 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
         writer.write_all(chunk("data: whole\n\ndata: half\n").as_bytes())?;
         writer.write_all(LAST_CHUNK)
     });
-    let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
+    let recording = run(&with_request_limit(
+        streaming(&server, transport, Events::default()),
+        10,
+    ));
     all_wrong(&recording, "in the middle of an event");
     assert_eq!(ends(&recording).ended_early, 10);
     // The same if the end of the connection is the end of the reply.
@@ -477,7 +483,10 @@ fn an_end_in_the_middle_of_an_event_is_a_wrong_reply(transport: TransportChoice)
         writer.write_all(b"data: whole\n\ndata: half")?;
         Err(connection_reset())
     });
-    let recording = run(&counted(streaming(&server, transport, Events::default()), 10));
+    let recording = run(&with_request_limit(
+        streaming(&server, transport, Events::default()),
+        10,
+    ));
     all_wrong(&recording, "in the middle of an event");
 }
 
@@ -486,7 +495,7 @@ fn a_connection_that_closes_in_the_middle_is_a_reset(transport: TransportChoice)
         writer.write_all(chunk("data: whole\n\ndata: half").as_bytes())?;
         Err(connection_reset())
     });
-    let recording = run(&counted(streaming(&server, transport, until(5)), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, until(5)), 10));
     assert_eq!(recording.outcomes.reset, 10, "{:?}", recording.outcomes);
     assert_eq!(ends(&recording).ended_early, 10);
     assert_eq!(recording.messages.expect("messages").received, 10);
@@ -498,7 +507,7 @@ fn what_never_came_is_a_wrong_reply(transport: TransportChoice) {
         some: vec![EventRule::Name("tick".into()), EventRule::Name("end".into())],
         ..Events::default()
     };
-    let recording = run(&counted(streaming(&server, transport, events), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, events), 10));
     all_wrong(&recording, "events");
     assert!(
         recording.unexpected_replies[0].expected.contains("named `end`"),
@@ -517,7 +526,10 @@ fn an_event_without_end_is_a_wrong_reply_at_once(transport: TransportChoice) {
         }
         writer.write_all(LAST_CHUNK)
     });
-    let recording = run(&counted(streaming(&server, transport, Events::default()), 3));
+    let recording = run(&with_request_limit(
+        streaming(&server, transport, Events::default()),
+        3,
+    ));
     all_wrong(&recording, "too long");
     assert!(
         recording.unexpected_replies[0].expected.contains("1048576 bytes"),
@@ -534,7 +546,10 @@ fn a_line_that_is_no_json_is_a_wrong_reply(transport: TransportChoice) {
         writer.write_all(chunk("1\n{oops\n2\n").as_bytes())?;
         writer.write_all(LAST_CHUNK)
     });
-    let recording = run(&counted(streaming(&server, transport, Events::default()), 5));
+    let recording = run(&with_request_limit(
+        streaming(&server, transport, Events::default()),
+        5,
+    ));
     all_wrong(&recording, "events");
     assert_eq!(
         recording.unexpected_replies[0].expected,
@@ -544,7 +559,7 @@ fn a_line_that_is_no_json_is_a_wrong_reply(transport: TransportChoice) {
 
 fn a_plain_reply_is_a_wrong_reply(transport: TransportChoice) {
     let server = Server::answering(HELLO);
-    let recording = run(&counted(streaming(&server, transport, until(5)), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, until(5)), 10));
     all_wrong(&recording, "content-type");
     let wrong = &recording.unexpected_replies[0];
     assert!(
@@ -554,11 +569,11 @@ fn a_plain_reply_is_a_wrong_reply(transport: TransportChoice) {
     assert_eq!(recording.messages.expect("messages").received, 0);
 }
 
-fn another_status_is_told_as_such(transport: TransportChoice) {
+fn another_status_is_reported(transport: TransportChoice) {
     let server = Server::answering(
         "HTTP/1.1 503 Busy\r\nContent-Type: text/event-stream\r\nContent-Length: 8\r\n\r\ntoo much",
     );
-    let recording = run(&counted(streaming(&server, transport, until(5)), 10));
+    let recording = run(&with_request_limit(streaming(&server, transport, until(5)), 10));
     assert_eq!(recording.outcomes.status, 10, "{:?}", recording.outcomes);
     assert!(
         recording.unexpected_replies[0].got.contains("too much"),
@@ -574,13 +589,13 @@ fn silence_is_a_timeout(transport: TransportChoice) {
         let _ = writer.read(&mut [0]);
         Err(connection_reset())
     });
-    let mut job = counted(streaming(&server, transport, until(5)), 4);
+    let mut job = with_request_limit(streaming(&server, transport, until(5)), 4);
     job.timeout_ns = 100 * MS;
     job.target.connect.connect_timeout_ns = Some(10_000 * MS);
     let recording = run(&job);
     assert_eq!(recording.outcomes.timeout, 4, "{:?}", recording.outcomes);
     let long = serving(STREAM_HEAD, endless);
-    let mut job = counted(streaming(&long, transport, until(400)), 4);
+    let mut job = with_request_limit(streaming(&long, transport, until(400)), 4);
     job.timeout_ns = 350 * MS;
     let recording = run(&job);
     let times = recording.valid_time_ns.expect("a reply");
@@ -599,7 +614,7 @@ fn a_stream_without_a_bound_names_the_switches(transport: TransportChoice) {
         ..Events::default()
     };
     for expect in [plain, expecting(events)] {
-        let mut job = counted(job(server.address, transport), 4);
+        let mut job = with_request_limit(job(server.address, transport), 4);
         job.workload.operations[0].expect = expect;
         job.timeout_ns = 200 * MS;
         job.target.connect.connect_timeout_ns = Some(10_000 * MS);

@@ -96,7 +96,7 @@ fn http2_must_be_agreed_on() {
 }
 
 #[test]
-fn a_certificate_that_nobody_trusts_is_refused() {
+fn an_untrusted_certificate_is_refused() {
     let server = nginx::start("tls-strict", "ssl http2", "");
     let mut load = hello(server.port, Protocol::Http1);
     if let Some(tls) = &mut load.target.tls {
@@ -107,7 +107,7 @@ fn a_certificate_that_nobody_trusts_is_refused() {
 }
 
 #[test]
-fn a_port_without_tls_is_told() {
+fn a_port_without_tls_is_reported() {
     let server = nginx::start("tls-none", "", "");
     let error = run(&hello(server.port, Protocol::Http1)).expect_err("no TLS");
     assert!(matches!(error, EngineError::Unreachable { .. }), "{error}");

@@ -17,8 +17,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 on_both_transports!(
-    events_at_known_times_are_told_as_such,
-    a_server_that_stands_still_is_told_as_such,
+    events_at_known_times_are_reported_at_them,
+    a_stalled_server_is_reported,
     with_poisson_arrivals_too
 );
 
@@ -135,7 +135,7 @@ fn stands_still(transport: TransportChoice, spacing: Spacing) {
     );
 }
 
-fn a_server_that_stands_still_is_told_as_such(transport: TransportChoice) {
+fn a_stalled_server_is_reported(transport: TransportChoice) {
     stands_still(transport, Spacing::Even);
 }
 
@@ -186,7 +186,7 @@ fn tick(stream: TcpStream) {
 }
 
 /// The number of events and the missing ones are known exactly, and no time may be shorter than the server slept.
-fn events_at_known_times_are_told_as_such(transport: TransportChoice) {
+fn events_at_known_times_are_reported_at_them(transport: TransportChoice) {
     let server = Server::new(|stream, _| tick(stream));
     let mut job = job(server.address, transport);
     let streams = 4;

@@ -18,8 +18,8 @@ on_both_transports!(
     texts_come_back,
     binary_messages_of_every_size_come_back,
     an_open_load_sends_at_its_rate,
-    users_say_goodbye,
-    connections_end_with_a_goodbye,
+    users_close_their_connections,
+    connections_end_with_a_close_frame,
     connections_are_made_again_after_so_many_messages,
     replies_may_come_byte_by_byte,
     pings_are_answered_while_messages_are_under_way,
@@ -32,7 +32,7 @@ on_both_transports!(
     a_close_instead_of_a_reply_is_a_reset,
     a_connection_that_breaks_is_a_reset,
     silence_is_a_timeout,
-    what_does_not_switch_is_told,
+    a_reply_without_a_switch_is_reported,
     a_service_may_speak_first,
 );
 
@@ -89,7 +89,7 @@ fn a_service_may_speak_first(transport: TransportChoice) {
             }
         }
     });
-    let mut job = counted(texts(&server, transport), 100);
+    let mut job = with_request_limit(texts(&server, transport), 100);
     job.load = Load::closed(2, 2);
     // Connections established under load are greeted, too.
     job.limits.requests_per_connection = Some(10);
@@ -204,7 +204,7 @@ fn texts(server: &Server, transport: TransportChoice) -> Job {
 }
 
 /// The job ends when this number of messages have an outcome.
-fn counted(mut job: Job, messages: u64) -> Job {
+fn with_request_limit(mut job: Job, messages: u64) -> Job {
     job.phases.measurement_ns = 60_000 * MS;
     job.limits.requests = Some(messages);
     job
@@ -287,7 +287,7 @@ fn binary_messages_of_every_size_come_back(transport: TransportChoice) {
         operation.request.body = Body::Generated(generated);
         job.workload = Workload::of(operation);
         job.load = Load::closed(2, 3);
-        let recording = run(&counted(job, 12));
+        let recording = run(&with_request_limit(job, 12));
         all_valid(&recording);
         assert_eq!(recording.requests.valid, 12, "{bytes} bytes");
         // The key and the shortest header precede each outgoing message.
@@ -311,7 +311,7 @@ fn an_open_load_sends_at_its_rate(transport: TransportChoice) {
     assert!(recording.schedule_lag_ns.is_some());
 }
 
-fn users_say_goodbye(transport: TransportChoice) {
+fn users_close_their_connections(transport: TransportChoice) {
     let (server, ends) = echo();
     let mut job = texts(&server, transport);
     job.load = Load::Users {
@@ -327,9 +327,9 @@ fn users_say_goodbye(transport: TransportChoice) {
     }
 }
 
-fn connections_end_with_a_goodbye(transport: TransportChoice) {
+fn connections_end_with_a_close_frame(transport: TransportChoice) {
     let (server, ends) = echo();
-    let recording = run(&counted(texts(&server, transport), 100));
+    let recording = run(&with_request_limit(texts(&server, transport), 100));
     all_valid(&recording);
     for _ in 0..4 {
         assert_eq!(ends.recv_timeout(PATIENCE), Ok(true));
@@ -338,7 +338,7 @@ fn connections_end_with_a_goodbye(transport: TransportChoice) {
 
 fn connections_are_made_again_after_so_many_messages(transport: TransportChoice) {
     let (server, ends) = echo();
-    let mut job = counted(texts(&server, transport), 40);
+    let mut job = with_request_limit(texts(&server, transport), 40);
     job.limits.requests_per_connection = Some(5);
     job.load = Load::closed(2, 2);
     let recording = run(&job);
@@ -362,7 +362,7 @@ fn replies_may_come_byte_by_byte(transport: TransportChoice) {
             .try_for_each(|byte| peer.writer.write_all(&[*byte]))
             .ok()
     });
-    let mut job = counted(texts(&server, transport), 200);
+    let mut job = with_request_limit(texts(&server, transport), 200);
     job.load = Load::closed(2, 4);
     let recording = run(&job);
     all_valid(&recording);
@@ -378,7 +378,7 @@ fn pings_are_answered_while_messages_are_under_way(transport: TransportChoice) {
         assert_eq!(peer.read()?, (PONG, b"are you there?".to_vec()));
         peer.write(0x80, back)
     });
-    let recording = run(&counted(texts(&server, transport), 40));
+    let recording = run(&with_request_limit(texts(&server, transport), 40));
     all_valid(&recording);
     assert_eq!(recording.connections.reconnects, 0);
 }
@@ -397,7 +397,7 @@ fn an_altered_reply_is_wrong(transport: TransportChoice) {
             change(&mut payload);
             peer.write(BINARY, &payload)
         });
-        let mut job = counted(texts(&server, transport), 20);
+        let mut job = with_request_limit(texts(&server, transport), 20);
         // A truncated character is not valid text.
         job.workload.operations[0].request.method = "BINARY".into();
         let recording = run(&job);
@@ -411,21 +411,21 @@ fn an_altered_reply_is_wrong(transport: TransportChoice) {
 
 fn a_reply_of_the_other_kind_is_wrong(transport: TransportChoice) {
     let server = answering(|peer, _, payload| peer.write(BINARY, &payload));
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     all_wrong(&recording, "a text message was sent");
     assert_eq!(recording.connections.reconnects, 0);
 }
 
 fn a_masked_frame_is_wrong(transport: TransportChoice) {
     let server = answering(|peer, first, _| peer.writer.write_all(&[first, 0x81, 0, 0, 0, 0, b'x']).ok());
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     all_wrong(&recording, "only clients mask");
     violated(&recording, "only clients mask");
 }
 
 fn a_compressed_frame_is_wrong(transport: TransportChoice) {
     let server = answering(|peer, first, payload| peer.write(first | 0x40, &payload));
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     all_wrong(&recording, "reserved bit");
     violated(&recording, "compressed");
 }
@@ -437,7 +437,7 @@ fn a_message_without_end_is_wrong_at_once(transport: TransportChoice) {
         let fragment = [vec![0x00, 126, 0x80, 0], vec![b'x'; 0x8000]].concat();
         (0..3_200).try_for_each(|_| peer.writer.write_all(&fragment)).ok()
     });
-    let mut job = counted(texts(&server, transport), 3);
+    let mut job = with_request_limit(texts(&server, transport), 3);
     job.workload = Workload::of(message("BINARY", Template::literal("begin")));
     let recording = run(&job);
     all_wrong(&recording, "--longest-event");
@@ -449,13 +449,13 @@ fn a_close_in_the_middle_of_a_message_is_wrong(transport: TransportChoice) {
         peer.write(first & 0x7f, &payload)?;
         peer.write(CLOSE, &1001_u16.to_be_bytes())
     });
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     all_wrong(&recording, "in the middle of a message");
 }
 
 fn a_close_instead_of_a_reply_is_a_reset(transport: TransportChoice) {
     let server = answering(|peer, _, _| peer.write(CLOSE, &1001_u16.to_be_bytes()));
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     assert_eq!(recording.outcomes.reset, 20, "{:?}", recording.outcomes);
 }
 
@@ -464,19 +464,19 @@ fn a_connection_that_breaks_is_a_reset(transport: TransportChoice) {
         peer.write(first & 0x7f, &payload)?;
         None
     });
-    let recording = run(&counted(texts(&server, transport), 20));
+    let recording = run(&with_request_limit(texts(&server, transport), 20));
     assert_eq!(recording.outcomes.reset, 20, "{:?}", recording.outcomes);
 }
 
 fn silence_is_a_timeout(transport: TransportChoice) {
     let server = answering(|_, _, _| Some(()));
-    let mut job = counted(texts(&server, transport), 8);
+    let mut job = with_request_limit(texts(&server, transport), 8);
     job.timeout_ns = 50 * MS;
     let recording = run(&job);
     assert_eq!(recording.outcomes.timeout, 8, "{:?}", recording.outcomes);
 }
 
-fn what_does_not_switch_is_told(transport: TransportChoice) {
+fn a_reply_without_a_switch_is_reported(transport: TransportChoice) {
     // Each response to the handshake, and the expected error.
     let cases: [(&str, &str); 4] = [
         (HELLO, "plain reply"),
@@ -519,7 +519,7 @@ fn all_messages_must_share_their_connections() {
     job.workload.operations[1].request.path = job.workload.operations[0].request.path.clone();
     let steps = [0, 1].map(|operation| prony_load::Step { operation, weight: 1 });
     job.workload.order = prony_load::Order::Mix(steps.to_vec());
-    let recording = run(&counted(job, 100));
+    let recording = run(&with_request_limit(job, 100));
     all_valid(&recording);
     assert!(recording.operations.iter().all(|one| one.requests.valid > 0));
 }

@@ -15,9 +15,9 @@ use std::time::Duration;
 on_both_transports!(
     requests_are_the_same_however_many_workers_make_them,
     counted_requests_of_a_closed_load_are_divided_exactly,
-    workers_begin_when_they_are_told,
-    a_time_that_has_passed_means_at_once_and_is_told,
-    a_time_that_is_told_before_the_load_holds,
+    workers_start_on_command,
+    a_time_in_the_past_means_at_once_and_is_reported,
+    a_start_time_given_before_the_load_is_kept,
 );
 
 /// The current time of the clock that the generator uses.
@@ -228,7 +228,7 @@ fn waiting(address: SocketAddr, transport: TransportChoice) -> Job {
     divided(&job, 2, 1).remove(1)
 }
 
-fn workers_begin_when_they_are_told(transport: TransportChoice) {
+fn workers_start_on_command(transport: TransportChoice) {
     let (server, _) = noting();
     let job = waiting(server.address, transport);
     let (part, measured) = measure_on_command(&job, || Command::MeasureAt {
@@ -268,7 +268,7 @@ fn workers_begin_when_they_are_told(transport: TransportChoice) {
     }
 }
 
-fn a_time_that_has_passed_means_at_once_and_is_told(transport: TransportChoice) {
+fn a_time_in_the_past_means_at_once_and_is_reported(transport: TransportChoice) {
     let (server, _) = noting();
     let job = waiting(server.address, transport);
     let (part, _) = measure_on_command(&job, || Command::MeasureAt {
@@ -279,7 +279,7 @@ fn a_time_that_has_passed_means_at_once_and_is_told(transport: TransportChoice) 
     assert_eq!(part.length_ns(), 300 * MS);
 }
 
-fn a_time_that_is_told_before_the_load_holds(transport: TransportChoice) {
+fn a_start_time_given_before_the_load_is_kept(transport: TransportChoice) {
     let (server, _) = noting();
     let job = waiting(server.address, transport);
     let (sender, commands) = mpsc::channel();

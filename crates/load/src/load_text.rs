@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictions_are_told() {
+    fn contradictions_are_reported() {
         for (json, part) in [
             (r#"{"kind":"closed","connections":0}"#, "`connections` is 0"),
             (

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_objectives_are_told() {
+    fn invalid_objectives_are_reported() {
         for text in [
             "",
             "p99",

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_told_when_all_workers_have_told_theirs() {
+    fn an_interval_is_reported_when_all_workers_have_sent_theirs() {
         let mut live = LiveMerge::new(2);
         assert!(live.take(Phase::WarmUp, part(0, &[1])).is_empty());
         assert!(live.take(Phase::WarmUp, part(1, &[1])).is_empty());
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_is_silent_holds_nobody_up_for_good() {
+    fn a_silent_worker_does_not_block_the_others_for_ever() {
         let mut live = LiveMerge::new(2);
         let received: Vec<_> = (0..WAITING as u64 + 3)
             .flat_map(|index| intervals(live.take(Phase::Measurement, part(index, &[1]))))

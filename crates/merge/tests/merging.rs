@@ -212,7 +212,7 @@ fn each_worker_has_its_row() {
 }
 
 #[test]
-fn a_start_that_may_be_far_apart_is_told() {
+fn a_start_that_may_be_far_apart_is_reported() {
     let job = job(false);
     let part = merged(&job, &parts(&job, &[2, 2], &[]));
     let reported = |bound_ns| {
@@ -233,7 +233,7 @@ fn a_start_that_may_be_far_apart_is_told() {
 }
 
 #[test]
-fn an_address_that_is_left_out_is_told_where_it_is_no_whole_kind() {
+fn an_omitted_address_is_reported_unless_its_whole_family_is_omitted() {
     let job = job(false);
     let mut part = part(&job, &[]);
     let reported = |part: &Part| {

@@ -111,9 +111,9 @@ fn start(machines: &[Machine], rest_ns: u64, twice: bool, random: &mut SmallRng)
     let mut late = 0;
     let began: Vec<u64> = std::iter::zip(machines, &start.remote_ns)
         .map(|(machine, &at_ns)| {
-            let told = machine.clock_ns(now + machine.way(machine.there_ns, random));
+            let reading = machine.clock_ns(now + machine.way(machine.there_ns, random));
             // Like the generator, which polls every 5 ms and starts its threads at least 12 ms later.
-            let soonest = told + random.random_range(0..5 * MS) + 12 * MS;
+            let soonest = reading + random.random_range(0..5 * MS) + 12 * MS;
             late += usize::from(soonest > at_ns);
             at_ns.max(soonest)
         })
@@ -134,17 +134,17 @@ proptest! {
 
     /// The bound of the record always holds; the bound of the plan holds if every worker received the command in time.
     #[test]
-    fn no_worker_begins_farther_off_than_the_record_says(seed: u64, workers in 1..65usize, rest_s in 0..120u64, twice: bool) {
+    fn no_worker_starts_beyond_the_recorded_bound(seed: u64, workers in 1..65usize, rest_s in 0..120u64, twice: bool) {
         let mut random = SmallRng::seed_from_u64(seed);
         let machines: Vec<Machine> = (0..workers).map(|_| machine(&mut random)).collect();
-        let seen = start(&machines, rest_s * 1_000 * MS, twice, &mut random);
-        prop_assert!(seen.spread_ns <= seen.bound_ns, "{:?}", seen);
-        prop_assert!(seen.late > 0 || seen.spread_ns <= seen.planned_ns, "{:?}", seen);
+        let spread = start(&machines, rest_s * 1_000 * MS, twice, &mut random);
+        prop_assert!(spread.spread_ns <= spread.bound_ns, "{:?}", spread);
+        prop_assert!(spread.late > 0 || spread.spread_ns <= spread.planned_ns, "{:?}", spread);
     }
 
     /// The error of a clock never exceeds its stated limit, long before and after the measurement.
     #[test]
-    fn a_clock_is_as_good_as_it_says(seed: u64, at_s in 0..10_000u64, twice: bool) {
+    fn a_clock_keeps_its_error_bound(seed: u64, at_s in 0..10_000u64, twice: bool) {
         let mut random = SmallRng::seed_from_u64(seed);
         let machine = machine(&mut random);
         let (mut clock, end) = machine.measured(50 * 1_000 * MS, &mut random);
@@ -164,7 +164,7 @@ proptest! {
 
     /// Drift alone is never mistaken for a clock that was set.
     #[test]
-    fn a_clock_that_was_moved_is_told_from_one_that_drifts(seed: u64, after_s in 1..600u64) {
+    fn a_clock_step_is_distinguished_from_drift(seed: u64, after_s in 1..600u64) {
         let mut random = SmallRng::seed_from_u64(seed);
         let machine = machine(&mut random);
         let (clock, end) = machine.measured(50 * 1_000 * MS, &mut random);
@@ -200,13 +200,13 @@ fn in_one_network(workers: usize) {
                 ..machine(&mut random)
             })
             .collect();
-        let seen = start(&machines, 10_000 * MS, true, &mut random);
-        assert!(seen.spread_ns <= seen.bound_ns, "{seen:?}");
-        late += seen.late;
-        if seen.late == 0 {
-            assert!(seen.spread_ns <= seen.planned_ns, "{seen:?}");
-            spreads.push(seen.spread_ns);
-            bounds.push(seen.bound_ns);
+        let spread = start(&machines, 10_000 * MS, true, &mut random);
+        assert!(spread.spread_ns <= spread.bound_ns, "{spread:?}");
+        late += spread.late;
+        if spread.late == 0 {
+            assert!(spread.spread_ns <= spread.planned_ns, "{spread:?}");
+            spreads.push(spread.spread_ns);
+            bounds.push(spread.bound_ns);
         }
     }
     spreads.sort_unstable();

@@ -1,4 +1,4 @@
-//! HTTP/1.1, HTTP/2, gRPC, WebSocket and TLS as a client speaks them, without sockets: bytes in, replies out; requests in,
+//! HTTP/1.1, HTTP/2, gRPC, WebSocket and TLS for clients, without sockets: bytes in, replies out; requests in,
 //! bytes out.
 //!
 //! The generator drives these state machines from its event loops, and [`client`] from a blocking socket: a check and a load

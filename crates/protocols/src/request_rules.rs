@@ -26,7 +26,7 @@ pub(super) fn check(request: &Request, reserved: &[ReservedHeaders]) -> Result<(
 fn check_path(method: &str, path: &Template) -> Result<(), PrepareError> {
     let wrong = |reason| {
         Err(PrepareError::Path {
-            path: shown(path),
+            path: placeholder_text(path),
             reason,
         })
     };
@@ -76,7 +76,7 @@ fn literals(template: &Template) -> impl Iterator<Item = u8> + '_ {
     })
 }
 
-fn shown(template: &Template) -> String {
+fn placeholder_text(template: &Template) -> String {
     let mut bytes = Vec::new();
     template.render(&mut bytes, |_, out| out.extend_from_slice("…".as_bytes()));
     String::from_utf8_lossy(&bytes).into_owned()

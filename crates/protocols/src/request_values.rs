@@ -60,7 +60,7 @@ impl<'a> Values<'a> {
         Self { step, ..self }
     }
 
-    /// Appends the value of parameter `index`; a place without a parameter is a slot of what earlier replies gave.
+    /// Appends the value of parameter `index`; an index without a parameter is a slot for captured values.
     pub fn append(&self, index: usize, out: &mut Vec<u8>) {
         let Parameters { sources, seed } = self.parameters;
         let random = |salt: u64| mix(seed ^ mix(self.number ^ mix(index as u64 ^ (salt << 32))));

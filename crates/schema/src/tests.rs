@@ -21,7 +21,7 @@ fn allows(cases: &[(Value, &[Value], &[Value])]) {
 }
 
 #[test]
-fn a_fault_names_the_place_the_rule_and_what_it_says() {
+fn a_fault_names_its_location_and_its_rule() {
     let schema = json!({
         "required": ["id"],
         "properties": { "id": { "$ref": "#/$defs/id" }, "a/b~c d": { "items": { "type": ["string", "null"] } } },
@@ -144,7 +144,7 @@ fn patterns_may_look_ahead_and_formats_count() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_used_says_where_it_is_wrong() {
+fn an_invalid_schema_is_reported_with_its_location() {
     for (schema, told) in [
         (json!({ "type": "objekt" }), "/type: "),
         (

@@ -55,7 +55,7 @@ impl Recorder {
     }
 
     /// The results of all requests, if they are counted.
-    pub(crate) fn answered(&self) -> StatusCounts {
+    pub(crate) fn status_counts(&self) -> StatusCounts {
         self.answers.as_ref().map(ReplyCounters::sum).unwrap_or_default()
     }
 
@@ -349,14 +349,14 @@ impl Recorder {
         let window = &mut self.tally.window;
         // The slot is occupied from the time the request is handed over: `io_uring` sends hundreds of requests later
         // than that.
-        let taken = request.ready.max(self.begin);
+        let picked_up = request.ready.max(self.begin);
         if self.window_open {
             window.completed += u64::from(complete);
             window.valid += u64::from(valid);
             window.errors += u64::from(!valid);
-            window.in_flight_ns += request.end.saturating_sub(taken);
+            window.in_flight_ns += request.end.saturating_sub(picked_up);
         } else {
-            window.in_flight_ns += self.closed.saturating_sub(taken);
+            window.in_flight_ns += self.closed.saturating_sub(picked_up);
         }
         if !self.samples(request.epoch) {
             return;

@@ -293,10 +293,10 @@ where
         let route = run.resolved.route.from(begin as usize);
         begin += partition.connections();
         let job = Arc::clone(job);
-        let work = move || work::<P, L, T>(&job, (thread, partition), &route, stack, lines);
+        let body = move || run_worker::<P, L, T>(&job, (thread, partition), &route, stack, lines);
         let spawned = std::thread::Builder::new()
             .name(format!("load-{thread}"))
-            .spawn(work);
+            .spawn(body);
         run.threads.push(spawned.map_err(|source| EngineError::System {
             what: "starting a thread",
             source,
@@ -307,7 +307,7 @@ where
 }
 
 /// The body of a worker thread.
-fn work<P: Protocol, L: Layer, T: Transport>(
+fn run_worker<P: Protocol, L: Layer, T: Transport>(
     job: &Job,
     (thread, partition): (u32, Partition),
     route: &Route,

@@ -154,7 +154,7 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
         self.tell(Message::Interval(Box::new(counted)));
     }
 
-    /// The send fails if the caller is gone; the message is not needed then.
+    /// The send fails if the caller has returned; the message is not needed then.
     pub(super) fn tell(&self, message: Message) {
         let _ = self.lines.messages.send(message);
     }

@@ -112,11 +112,11 @@ impl<P: Protocol, L: Layer, T: Transport> Worker<P, L, T> {
             thread: self.number,
             network: self.transport.network(),
             decoded: self.core.decoded(),
-            answered: self.core.ledger.recorder.answered(),
+            answered: self.core.ledger.recorder.status_counts(),
             totals: self.core.totals,
             measured: self.measured,
         };
-        // The send fails if the caller is gone; the report is not needed then.
+        // The send fails if the caller has returned; the report is not needed then.
         let _ = self.lines.messages.send(Message::Done(Box::new(report)));
         Ok(())
     }

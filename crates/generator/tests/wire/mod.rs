@@ -89,7 +89,7 @@ pub(crate) fn job(
 }
 
 /// The job with an end after this number of requests, however long a slow machine takes for them.
-pub(crate) fn counted(mut job: Job, requests: u64) -> Job {
+pub(crate) fn with_request_limit(mut job: Job, requests: u64) -> Job {
     job.limits.requests = Some(requests);
     job.phases.measurement_ns = 20_000_000_000;
     job

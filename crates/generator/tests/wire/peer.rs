@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// What a client says first (RFC 9113, section 3.4).
+/// The first bytes of a client (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub(crate) const DATA: u8 = 0;
@@ -55,7 +55,7 @@ impl FrameHeader {
     }
 }
 
-/// A frame as it came.
+/// A received frame.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     pub(crate) header: FrameHeader,

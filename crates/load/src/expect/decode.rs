@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_decode_is_told() {
+    fn an_undecodable_body_is_reported() {
         for coding in ["gzip", "br", "zstd", "deflate"] {
             let error = decoded(coding, b"plain text").expect_err(coding);
             assert!(error.contains("does not decode"), "{error}");

@@ -403,7 +403,7 @@ fn a_call_gives_one_message_unless_it_streams() {
 }
 
 #[test]
-fn a_body_with_values_is_told_by_its_begin_and_its_end() {
+fn a_body_with_values_is_matched_by_its_begin_and_end() {
     let template = Template(vec![
         Part::Literal("n: ".into()),
         Part::Value(0),
@@ -550,7 +550,7 @@ fn a_list_is_worked_out_from_the_numbers_of_its_items() {
 }
 
 #[test]
-fn what_was_uploaded_is_told_by_its_length_and_digest() {
+fn an_upload_is_answered_with_its_length_and_digest() {
     use crate::{Body, GeneratedBody};
     // The placeholder in the end is always filled with `2`.
     let generated = |bytes| GeneratedBody {

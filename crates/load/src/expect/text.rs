@@ -10,11 +10,11 @@ const BEFORE: usize = 60;
 /// The first 400 bytes as text, with invalid UTF-8 escaped.
 pub fn excerpt(bytes: &[u8]) -> String {
     let shown = &bytes[..bytes.len().min(EXCERPT)];
-    let whole = shown.len() == bytes.len();
+    let is_complete = shown.len() == bytes.len();
     let text = match std::str::from_utf8(shown) {
         Ok(text) => text.escape_debug().to_string(),
         // Only the cut split a character.
-        Err(error) if !whole && error.error_len().is_none() => {
+        Err(error) if !is_complete && error.error_len().is_none() => {
             String::from_utf8_lossy(&shown[..error.valid_up_to()])
                 .escape_debug()
                 .to_string()
@@ -23,7 +23,7 @@ pub fn excerpt(bytes: &[u8]) -> String {
     };
     // Quotes stay readable: the excerpt is never used as source code.
     let text = text.replace("\\\"", "\"").replace("\\'", "'");
-    if whole {
+    if is_complete {
         text
     } else {
         format!("{text}… ({} bytes)", bytes.len())

@@ -66,7 +66,7 @@ fn ask_peer(bytes: &'static [u8]) -> Result<Reply, ClientError> {
 }
 
 #[test]
-fn a_reply_carries_all_that_its_head_says() {
+fn a_reply_has_all_fields_of_its_head() {
     let reply = ask_peer(HI).expect("a reply");
     assert_eq!(
         (reply.status, reply.version, reply.framing),
@@ -86,7 +86,7 @@ fn a_reply_carries_all_that_its_head_says() {
 }
 
 #[test]
-fn a_connection_that_ends_says_how_far_it_came() {
+fn an_ended_connection_reports_its_progress() {
     assert_eq!(ask_peer(b""), Err(ClientError::Closed));
     assert_eq!(ask_peer(b"HTTP/1.1 200"), Err(ClientError::Cut(12)));
     let short = ask_peer(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi");

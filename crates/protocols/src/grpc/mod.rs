@@ -9,7 +9,7 @@ use crate::http2::{Block, Connection, Dialect, Rules, Semantics, pass_head};
 use crate::protocol::{End, Failure, ReplySink, Token};
 use prony_load::grpc::PREFIX;
 
-/// A connection that speaks gRPC.
+/// A gRPC connection.
 pub type Grpc = Connection<GrpcSemantics>;
 
 /// How HTTP/2 frames form a gRPC reply.

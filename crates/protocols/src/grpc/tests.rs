@@ -112,7 +112,7 @@ fn an_error_may_be_all_of_the_reply() {
 }
 
 #[test]
-fn replies_that_are_no_grpc_are_told() {
+fn replies_that_are_not_grpc_are_reported() {
     failed(&reply(&message(b"x"), &[("a", "b")]), "without `grpc-status`");
     failed(&reply(&message(b"cut")[..6], FINE), "middle of a message");
     failed(&reply(&[0, 0, 0], FINE), "middle of a message");

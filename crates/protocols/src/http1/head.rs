@@ -1,18 +1,18 @@
 //! The head of a reply: status line and header fields.
 //!
-//! A head is refused as soon as its bytes can no longer become a right one, and for the same reason however it is cut:
-//! [`PartialHead`] checks each line as far as it has come with the functions that read the whole head.
+//! A head is refused as soon as its bytes can no longer become a valid one, and for the same reason however it is split:
+//! [`PartialHead`] checks each incomplete line with the functions that parse the whole head.
 
 use crate::protocol::Version;
 use crate::request_rules::is_token;
 use memchr::memmem;
 
-/// Longest head of a reply, bytes; far above what servers send, so that garbage ends.
+/// Longest head of a reply, bytes; far above what servers send; it bounds the memory for garbage.
 const MAX_HEAD: usize = 64 * 1024;
 
 const TOO_LONG: &str = "the head is longer than 64 KiB";
 
-/// What the head says about the rest.
+/// The meaning of a head for the rest of the reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ParsedHead {
     pub(crate) status: u16,
@@ -32,7 +32,7 @@ pub(crate) enum Length {
 
 const END: &[u8] = b"\r\n\r\n";
 
-/// Where the head that `bytes` begin with ends; `None`: it goes on.
+/// Length of the head at the start of `bytes`; `None`: it is incomplete.
 pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
     match memmem::find(bytes, END).map(|at| at + END.len()) {
         Some(length) if length > MAX_HEAD => Err(TOO_LONG),
@@ -43,14 +43,14 @@ pub(crate) fn end(bytes: &[u8]) -> Result<Option<usize>, &'static str> {
 /// A longer line is checked once it is complete: checking it at each byte would take quadratic time.
 const CHECKED_IN_PIECES: usize = 256;
 
-/// A head that comes in pieces.
+/// A head received in pieces.
 #[derive(Debug, Default)]
 pub(crate) struct PartialHead {
     bytes: Vec<u8>,
-    /// Where the first line starts that is not complete.
+    /// Start of the first incomplete line.
     line: usize,
-    /// Whether the bytes came before the request.
-    came_idle: bool,
+    /// Whether the bytes arrived before the request.
+    arrived_idle: bool,
 }
 
 impl PartialHead {
@@ -58,7 +58,7 @@ impl PartialHead {
         self.bytes.is_empty()
     }
 
-    /// All of the head, once [`PartialHead::push`] says so.
+    /// The head, once [`PartialHead::push`] has returned its length.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -68,33 +68,33 @@ impl PartialHead {
         self.line = 0;
     }
 
-    /// The reply is read from here on. Gives whether nothing was read of it before.
+    /// Starts or continues parsing. Returns whether these are the first bytes of the reply.
     pub(crate) fn begin(&mut self) -> bool {
-        std::mem::take(&mut self.came_idle) || self.is_empty()
+        std::mem::take(&mut self.arrived_idle) || self.is_empty()
     }
 
-    /// Takes what comes while nothing is expected, as far as it matters what it is.
+    /// Stores bytes that arrive while no request is in flight: as many as it takes to recognise a notice.
     pub(crate) fn push_while_idle(&mut self, bytes: &[u8]) -> &[u8] {
         let room = REQUEST_TIMEOUT_LENGTH.saturating_sub(self.bytes.len());
         self.bytes.extend_from_slice(&bytes[..room.min(bytes.len())]);
-        self.came_idle = true;
+        self.arrived_idle = true;
         &self.bytes
     }
 
-    /// Takes the next piece. Gives how many of its bytes belong to the head where the head is complete; `None`: it goes on.
+    /// Appends the next piece. Returns the number of its bytes that belong to the head; `None`: the head is incomplete.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Option<usize>, &'static str> {
-        let held = self.bytes.len();
-        let room = piece.len().min(MAX_HEAD + 1 - held);
+        let earlier = self.bytes.len();
+        let room = piece.len().min(MAX_HEAD + 1 - earlier);
         self.bytes.extend_from_slice(&piece[..room]);
         // The end mark may lie across the pieces.
-        let searched = held.saturating_sub(END.len() - 1);
+        let searched = earlier.saturating_sub(END.len() - 1);
         if let Some(at) = memmem::find(&self.bytes[searched..], END) {
             let length = searched + at + END.len();
             if length > MAX_HEAD {
                 return Err(TOO_LONG);
             }
             self.bytes.truncate(length);
-            return Ok(Some(length - held));
+            return Ok(Some(length - earlier));
         }
         self.check()?;
         if self.bytes.len() > MAX_HEAD {
@@ -103,7 +103,7 @@ impl PartialHead {
         Ok(None)
     }
 
-    /// Refuses bytes that cannot become a head any more.
+    /// Rejects bytes that can no longer become a head.
     fn check(&mut self) -> Result<(), &'static str> {
         loop {
             let mut lines = HeadLines(&self.bytes[self.line..]);
@@ -132,10 +132,10 @@ impl PartialHead {
     }
 }
 
-/// Bytes that say whether a reply is a notice that the connection is closed because no request came.
+/// Number of bytes that show whether a reply is a notice that the server closes an idle connection.
 pub(crate) const REQUEST_TIMEOUT_LENGTH: usize = 12;
 
-/// Whether these bytes are such a notice, as far as they have come.
+/// Whether these bytes may be the start of such a notice.
 pub(crate) fn may_be_request_timeout(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(REQUEST_TIMEOUT_LENGTH)];
     b"HTTP/1.1 408".starts_with(start) || b"HTTP/1.0 408".starts_with(start)
@@ -262,7 +262,7 @@ pub(crate) fn split(line: &[u8]) -> Result<Field<'_>, &'static str> {
     }
 }
 
-/// The same of a line as far as it has come; `None`: its name goes on.
+/// The same for an incomplete line; `None`: its name is incomplete.
 fn split_partial(line: &[u8]) -> Result<Option<Field<'_>>, &'static str> {
     let colon = memchr::memchr(b':', line);
     let name = &line[..colon.unwrap_or(line.len())];
@@ -286,7 +286,7 @@ fn check_value(value: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// What the fields say about where the reply ends and what comes after it.
+/// The fields that frame the reply and decide whether the connection persists.
 #[derive(Default)]
 struct Fields {
     length: Option<u64>,
@@ -385,32 +385,32 @@ pub(crate) fn decimal(digits: &[u8]) -> Option<u64> {
 /// is several times faster than parsing them.
 #[derive(Debug, Default)]
 pub(super) struct HeadCache {
-    known: [Option<(Vec<u8>, ParsedHead)>; 4],
+    entries: [Option<(Vec<u8>, ParsedHead)>; 4],
     last_hit: usize,
     next_victim: usize,
 }
 
 impl HeadCache {
     /// Returns the parsed form and the length of the head at the start of `bytes`, if it is cached.
-    pub(super) fn known(&mut self, bytes: &[u8]) -> Option<(ParsedHead, usize)> {
-        let count = self.known.len();
+    pub(super) fn get(&mut self, bytes: &[u8]) -> Option<(ParsedHead, usize)> {
+        let count = self.entries.len();
         for step in 0..count {
-            let place = (self.last_hit + step) % count;
-            if let Some((head, meaning)) = &self.known[place]
+            let index = (self.last_hit + step) % count;
+            if let Some((head, meaning)) = &self.entries[index]
                 && bytes.starts_with(head)
             {
-                self.last_hit = place;
+                self.last_hit = index;
                 return Some((*meaning, head.len()));
             }
         }
         None
     }
 
-    pub(super) fn learn(&mut self, head: &[u8], meaning: ParsedHead) {
-        let place = self.next_victim;
-        self.next_victim = (place + 1) % self.known.len();
-        self.last_hit = place;
-        match &mut self.known[place] {
+    pub(super) fn insert(&mut self, head: &[u8], meaning: ParsedHead) {
+        let index = self.next_victim;
+        self.next_victim = (index + 1) % self.entries.len();
+        self.last_hit = index;
+        match &mut self.entries[index] {
             Some((bytes, old)) => {
                 bytes.clear();
                 bytes.extend_from_slice(head);

@@ -1,4 +1,4 @@
-//! HTTP/1.1 (RFC 9112) as a client speaks it, with pipelining.
+//! HTTP/1.1 (RFC 9112) for clients, with pipelining.
 //!
 //! The parser is strict: a reply that a lenient reader could split in two or merge with the next one is malformed.
 
@@ -16,7 +16,7 @@ use std::collections::VecDeque;
 
 pub use request::{BodyFraming, Http1Request};
 
-const UNASKED: &str = "bytes came without a request";
+const UNREQUESTED: &str = "bytes came without a request";
 
 /// State shared by the HTTP/1.1 connections of one worker.
 #[derive(Debug, Default)]
@@ -28,17 +28,17 @@ pub struct Http1WorkerState {
 /// One HTTP/1.1 connection.
 #[derive(Debug)]
 pub struct Http1 {
-    under_way: VecDeque<PipelinedRequest>,
+    in_flight: VecDeque<PipelinedRequest>,
     depth: u32,
     /// The peer has announced that it closes after the current reply.
     closing: bool,
     /// We have announced that no further request follows.
     last_sent: bool,
     spent: bool,
-    /// The peer has said that it closes the connection because no request came.
+    /// The peer has sent a notice that it closes the idle connection.
     was_closed_idle: bool,
     reading: BodyState,
-    /// The part of a head that came without its end.
+    /// An incomplete head.
     partial: PartialHead,
 }
 
@@ -65,13 +65,13 @@ impl Http1 {
         bytes: &'a [u8],
         sink: &mut S,
     ) -> Result<Option<&'a [u8]>, &'static str> {
-        let entry = self.under_way[0];
+        let entry = self.in_flight[0];
         if self.partial.begin() {
             sink.first_byte(entry.token);
         }
         if self.partial.is_empty() {
             if !entry.wants_headers
-                && let Some((head, length)) = shared.heads.known(bytes)
+                && let Some((head, length)) = shared.heads.get(bytes)
             {
                 self.take_head(head, &[], sink);
                 return Ok(Some(&bytes[length..]));
@@ -81,7 +81,7 @@ impl Http1 {
                 return Ok(Some(&bytes[length..]));
             }
         }
-        let Some(taken) = self.partial.push(bytes)? else {
+        let Some(count) = self.partial.push(bytes)? else {
             return Ok(None);
         };
         // Taken out and put back to keep its allocation.
@@ -89,7 +89,7 @@ impl Http1 {
         self.parse_head(shared, whole.bytes(), sink)?;
         whole.clear();
         self.partial = whole;
-        Ok(Some(&bytes[taken..]))
+        Ok(Some(&bytes[count..]))
     }
 
     fn parse_head<S: ReplySink>(
@@ -98,7 +98,7 @@ impl Http1 {
         bytes: &[u8],
         sink: &mut S,
     ) -> Result<(), &'static str> {
-        let wants_headers = self.under_way[0].wants_headers;
+        let wants_headers = self.in_flight[0].wants_headers;
         let unfolded = head::unfolded(bytes);
         let mut headers = HeaderList::new();
         let head = head::parse(unfolded.as_deref().unwrap_or(bytes), |name, value| {
@@ -110,18 +110,18 @@ impl Http1 {
             return Err("status 101 switches to a protocol that was not requested");
         }
         if head.status >= 200 {
-            shared.heads.learn(bytes, head);
+            shared.heads.insert(bytes, head);
             self.take_head(head, &headers, sink);
         }
         Ok(())
     }
 
     fn take_head<S: ReplySink>(&mut self, head: ParsedHead, headers: &[(&[u8], &[u8])], sink: &mut S) {
-        let entry = self.under_way[0];
+        let entry = self.in_flight[0];
         if head.closes {
             self.closing = true;
             // The server must not process requests that were pipelined after this one (RFC 9112, section 9.6).
-            for behind in self.under_way.drain(1..) {
+            for behind in self.in_flight.drain(1..) {
                 sink.failed(behind.token, Failure::Unprocessed);
             }
         }
@@ -152,7 +152,7 @@ impl Http1 {
         bytes: &'a [u8],
         sink: &mut S,
     ) -> Result<(&'a [u8], bool), &'static str> {
-        let token = self.under_way[0].token;
+        let token = self.in_flight[0].token;
         match &mut self.reading {
             BodyState::Head => Ok((bytes, false)),
             BodyState::Fixed { left } => {
@@ -173,12 +173,12 @@ impl Http1 {
         }
     }
 
-    /// What comes on an idle connection: nothing may, except that it is closed because no request came (RFC 9110, section
-    /// 15.5.9). That is the end of the connection and breaks no rule.
+    /// Handles bytes on an idle connection. Only a notice that the server closes it is allowed (RFC 9110, section 15.5.9); that
+    /// ends the connection without a violation.
     fn read_idle(&mut self, bytes: &[u8]) -> Result<(), &'static str> {
         let notice = self.partial.push_while_idle(bytes);
         if !head::may_be_request_timeout(notice) {
-            return Err(UNASKED);
+            return Err(UNREQUESTED);
         }
         if notice.len() == head::REQUEST_TIMEOUT_LENGTH {
             (self.closing, self.spent, self.was_closed_idle) = (true, true, true);
@@ -187,16 +187,16 @@ impl Http1 {
     }
 
     fn complete<S: ReplySink>(&mut self, left_over: &[u8], sink: &mut S) -> Result<(), &'static str> {
-        let is_last = self.under_way.len() == 1 || self.closing;
+        let is_last = self.in_flight.len() == 1 || self.closing;
         if is_last && !left_over.is_empty() && (self.closing || !head::may_be_request_timeout(left_over)) {
             return Err("more bytes came than the reply may have");
         }
         let entry = self
-            .under_way
+            .in_flight
             .pop_front()
             .expect("invariant: a reply has its request");
         self.reading = BodyState::Head;
-        self.spent = self.closing || (self.last_sent && self.under_way.is_empty());
+        self.spent = self.closing || (self.last_sent && self.in_flight.is_empty());
         sink.end(entry.token, End { grpc_status: None });
         Ok(())
     }
@@ -209,14 +209,14 @@ impl Http1 {
     ) -> Result<(), &'static str> {
         while !bytes.is_empty() {
             if self.spent {
-                // What follows the first words of a notice that the connection is closed is a part of it.
+                // The rest of the notice.
                 return if self.was_closed_idle {
                     Ok(())
                 } else {
-                    Err(UNASKED)
+                    Err(UNREQUESTED)
                 };
             }
-            if self.under_way.is_empty() {
+            if self.in_flight.is_empty() {
                 return self.read_idle(bytes);
             }
             if matches!(self.reading, BodyState::Head) {
@@ -257,7 +257,7 @@ impl Protocol for Http1 {
 
     fn new(_: &mut Http1WorkerState, depth: u32) -> Self {
         Self {
-            under_way: VecDeque::with_capacity(depth as usize),
+            in_flight: VecDeque::with_capacity(depth as usize),
             depth,
             closing: false,
             last_sent: false,
@@ -275,7 +275,7 @@ impl Protocol for Http1 {
         if self.closing || self.last_sent {
             0
         } else {
-            self.depth - self.under_way.len() as u32
+            self.depth - self.in_flight.len() as u32
         }
     }
 
@@ -284,7 +284,7 @@ impl Protocol for Http1 {
         call.prepared
             .render(call.values, call.is_last, &mut shared.scratch, out);
         self.last_sent |= call.is_last;
-        self.under_way.push_back(PipelinedRequest {
+        self.in_flight.push_back(PipelinedRequest {
             token: call.token,
             is_head: call.prepared.is_head(),
             wants_headers: call.wants_headers,
@@ -301,7 +301,7 @@ impl Protocol for Http1 {
         self.read(shared, bytes, sink).map_err(|reason| {
             self.closing = true;
             self.spent = true;
-            if let Some(entry) = self.under_way.pop_front() {
+            if let Some(entry) = self.in_flight.pop_front() {
                 sink.failed(entry.token, Failure::Malformed(reason));
             }
             ProtocolError(reason)
@@ -312,7 +312,7 @@ impl Protocol for Http1 {
         if matches!(self.reading, BodyState::UntilClose) {
             if is_clean {
                 self.complete(&[], sink).expect("invariant: nothing is left over");
-            } else if let Some(entry) = self.under_way.pop_front() {
+            } else if let Some(entry) = self.in_flight.pop_front() {
                 let reason = "the TLS connection ended without close_notify, so the body may be truncated";
                 sink.failed(entry.token, Failure::Malformed(reason));
             }
@@ -333,7 +333,7 @@ impl Protocol for Http1 {
 
     #[inline]
     fn is_spent(&self) -> bool {
-        self.spent || (self.closing && self.under_way.is_empty())
+        self.spent || (self.closing && self.in_flight.is_empty())
     }
 }
 

@@ -6,7 +6,7 @@ use crate::request_values::Values;
 use prony_load::{Body, GeneratedBody, Header, Part, Request, Target, Template};
 use std::io::Write as _;
 
-/// How a request of HTTP/1.1 says where its body ends.
+/// How the body of an HTTP/1.1 request is framed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BodyFraming {
     /// By its length, unless the body itself is described in chunks.
@@ -20,7 +20,7 @@ pub enum BodyFraming {
 pub struct Http1Request {
     /// The request line and the headers, except those that frame the body or control the connection.
     front: Vec<RequestPart>,
-    /// What comes then: the rest of the head with the body, where its length is known.
+    /// The rest of the head, and the body if its length is known.
     rest: Vec<RequestPart>,
     /// Whether the request sets `Connection` itself.
     has_connection: bool,
@@ -50,7 +50,7 @@ impl Http1Request {
         Self::framed(request, target, BodyFraming::Length)
     }
 
-    /// The same with a body that says where it ends in this way.
+    /// The same with this framing of the body.
     pub(crate) fn framed(
         request: &Request,
         target: &Target,

@@ -92,7 +92,7 @@ fn replies<'a>(methods: &[&str], pieces: impl IntoIterator<Item = &'a [u8]>, wan
     }
     connection.end_of_stream(&mut shared, true, &mut log);
     log.lines
-        .push(format!("under way {}", connection.under_way.len()));
+        .push(format!("under way {}", connection.in_flight.len()));
     log
 }
 
@@ -157,7 +157,7 @@ fn replies_without_a_body_have_none() {
 }
 
 #[test]
-fn malformed_replies_are_told_and_end_the_connection() {
+fn malformed_replies_are_reported_and_end_the_connection() {
     let cases = [
         (
             "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx",
@@ -283,7 +283,7 @@ fn a_fold_is_one_space() {
 
 /// Servers send this when they close a connection that was idle for long.
 #[test]
-fn a_timeout_that_an_idle_connection_is_told_breaks_no_rule() {
+fn a_request_timeout_on_an_idle_connection_is_no_violation() {
     let reported = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let mut shared = Http1::shared();
     let mut idle = Http1::new(&mut shared, 1);
@@ -416,8 +416,8 @@ fn a_body_that_is_made_up_is_written_with_its_length_or_in_chunks() {
 }
 
 #[test]
-fn a_method_that_expects_content_says_where_there_is_none() {
-    for (method, said) in [
+fn a_method_that_expects_content_sends_length_zero() {
+    for (method, has_length) in [
         ("POST", true),
         ("PUT", true),
         ("PATCH", true),
@@ -429,7 +429,11 @@ fn a_method_that_expects_content_says_where_there_is_none() {
         let none = Parameters::new(&[], 0);
         prepared.render(none.values(0), false, &mut Vec::new(), &mut out);
         let text = String::from_utf8(out).expect("text");
-        assert_eq!(text.contains("\r\nContent-Length: 0\r\n\r\n"), said, "{text}");
+        assert_eq!(
+            text.contains("\r\nContent-Length: 0\r\n\r\n"),
+            has_length,
+            "{text}"
+        );
         assert!(text.ends_with("\r\n\r\n"));
     }
 }

@@ -66,10 +66,10 @@ impl Blocks {
     /// it may change the table.
     pub(super) fn read(&mut self, coded: &[u8]) -> Result<&Block, Violation> {
         let before = Some(self.decoder.changes());
-        let known = self.remembered.iter().position(|block| {
+        let cached = self.remembered.iter().position(|block| {
             (block.under == before || block.effect.is_self_contained) && block.coded == coded
         });
-        let Some(place) = known else {
+        let Some(place) = cached else {
             let place = self.decode(coded)?;
             return Ok(&self.remembered[place]);
         };

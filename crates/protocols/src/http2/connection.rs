@@ -194,7 +194,7 @@ impl<M: Semantics> Protocol for Connection<M> {
     }
 }
 
-/// What a client says first (RFC 9113, section 3.4).
+/// The first bytes of a client (RFC 9113, section 3.4).
 pub(crate) fn write_preface(out: &mut Vec<u8>) {
     out.extend_from_slice(frame::PREFACE);
     let settings = [

@@ -28,5 +28,5 @@ pub use prepared::{Dialect, Http2Request};
 pub(crate) use semantics::pass_head;
 pub use semantics::{Http, HttpReply, Rules, Semantics};
 
-/// A connection that speaks plain HTTP/2.
+/// A plain HTTP/2 connection.
 pub type Http2 = Connection<Http>;

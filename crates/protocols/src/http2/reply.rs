@@ -89,7 +89,7 @@ impl<M: Semantics> Connection<M> {
                 return Err(violation);
             }
         };
-        // The stream is gone (it timed out); its block was decoded only to keep the table in step.
+        // The stream has ended (it timed out); its block was decoded only to keep the table in step.
         let Some(slot) = slot else { return Ok(()) };
         let stream = self.streams.get(slot);
         let rules = Rules {

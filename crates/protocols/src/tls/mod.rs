@@ -1,4 +1,4 @@
-//! TLS as a client speaks it: which certificates it trusts, its own identity, what it offers, and errors that say what
+//! TLS for clients: which certificates it trusts, its own identity, what it offers, and errors that say what
 //! to do.
 //!
 //! The generator and the client that checks services both read their TLS settings here, so that these mean the same for

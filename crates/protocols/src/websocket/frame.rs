@@ -226,7 +226,7 @@ fn mask(bytes: &mut [u8], key: [u8; 4]) {
     }
 }
 
-/// Checks what a close frame says: nothing, or a code that may be sent and a reason that is text (section 7.4).
+/// Checks the payload of a close frame: empty, or a code that may be sent and a reason that is text (section 7.4).
 pub(crate) fn check_close(payload: &[u8]) -> Result<(), Fault> {
     let (code, reason) = match payload {
         [] => return Ok(()),

@@ -1,4 +1,4 @@
-//! WebSocket (RFC 6455) as a client speaks it, over HTTP/1.1: each message that is sent is a request, and the next
+//! WebSocket (RFC 6455) for clients, over HTTP/1.1: each message that is sent is a request, and the next
 //! message received is its reply.
 //!
 //! No extension is offered, so a compressed frame is malformed. If the peer violates the protocol, the connection is

@@ -45,7 +45,7 @@ const UPGRADE: &str =
 
 impl WebSocketMessage {
     pub(super) fn new(request: &Request, target: &Target) -> Result<Self, PrepareError> {
-        let reject_placeholders = |prepared: Self| match find_places(request) {
+        let reject_placeholders = |prepared: Self| match find_placeholder(request) {
             None => Ok(prepared),
             Some(error) => Err(error),
         };
@@ -64,7 +64,7 @@ impl WebSocketMessage {
         })
     }
 
-    /// The same whose handshake may have places: they are filled once for each room.
+    /// The same whose handshake may have placeholders: they are filled once for each room.
     pub(super) fn for_rooms(request: &Request, target: &Target) -> Result<Self, PrepareError> {
         request_rules::check(request, &[CONNECTION, EXTENSIONS, BODY])?;
         let kind = match request.method.as_str() {
@@ -133,7 +133,7 @@ impl WebSocketMessage {
 }
 
 /// Finds a placeholder in the parts of a request that open a connection.
-fn find_places(request: &Request) -> Option<PrepareError> {
+fn find_placeholder(request: &Request) -> Option<PrepareError> {
     if !request.path.is_constant() {
         let mut shown = Vec::new();
         request

@@ -24,7 +24,7 @@ pub(crate) enum FrameEvent<'a> {
 /// Receiving state of one connection.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// A header that came without its end.
+    /// An incomplete header.
     partial: Bytes<LONGEST_HEADER>,
     /// The frame whose payload is being received; its length is the number of bytes still to come.
     frame: Option<Header>,

@@ -205,7 +205,7 @@ fn came<'a>(
 }
 
 /// The results of receiving these bytes, which must be the same when they are split in two anywhere, and byte by byte.
-fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> ReceivedMessage {
+fn receive_all(requests: &[Request], limits: &Limits, bytes: &[u8]) -> ReceivedMessage {
     let whole = came(requests, limits, [bytes]);
     for at in 0..=bytes.len() {
         let (front, back) = bytes.split_at(at);
@@ -218,7 +218,7 @@ fn judged(requests: &[Request], limits: &Limits, bytes: &[u8]) -> ReceivedMessag
 /// Two texts are in flight; returns the results and checks that there was no error.
 fn right(bytes: &[u8]) -> (Vec<String>, Vec<(u8, Vec<u8>)>) {
     let texts = [request("TEXT", b"a"), request("TEXT", b"b")];
-    let (lines, result, sent) = judged(&texts, &Limits::default(), bytes);
+    let (lines, result, sent) = receive_all(&texts, &Limits::default(), bytes);
     assert_eq!(result, Ok(()));
     (lines, sent)
 }
@@ -230,7 +230,7 @@ fn wrong(bytes: &[u8], reason: &str, code: u16) {
 }
 
 fn wrong_within(requests: &[Request], limits: &Limits, bytes: &[u8], reason: &str, code: u16) {
-    let (lines, result, sent) = judged(requests, limits, bytes);
+    let (lines, result, sent) = receive_all(requests, limits, bytes);
     let error = result.expect_err("a fault").to_string();
     assert!(error.contains(reason), "{error}");
     assert_eq!(lines.last(), Some(&format!("0 failed: {error}")));
@@ -287,7 +287,7 @@ fn what_follows_the_handshake_is_read() {
 }
 
 #[test]
-fn a_handshake_that_does_not_switch_is_told() {
+fn a_handshake_without_a_switch_is_reported() {
     let plain = |status: &str| format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").into_bytes();
     let with = |text: &str| {
         let bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
@@ -468,7 +468,7 @@ fn a_message_has_a_longest_length() {
         ..Limits::default()
     };
     let longer = "--longest-event";
-    let (lines, result, _) = judged(&requests, &limits, &frame(BINARY, b"0123456789"));
+    let (lines, result, _) = receive_all(&requests, &limits, &frame(BINARY, b"0123456789"));
     assert_eq!((lines.len(), result), (2, Ok(())));
     // The header alone decides it: none of the payload is waited for.
     wrong_within(&requests, &limits, &[BINARY, 11], longer, 1009);
@@ -496,24 +496,24 @@ fn the_other_kind_is_wrong_and_costs_its_message_alone() {
         request("TEXT", b"c"),
     ];
     let bytes = [frame(BINARY, b"a"), frame(TEXT, b"b"), frame(TEXT, b"c")].concat();
-    let (lines, result, _) = judged(&requests, &Limits::default(), &bytes);
+    let (lines, result, _) = receive_all(&requests, &Limits::default(), &bytes);
     assert_eq!(result, Ok(()));
     let failed: Vec<bool> = lines.iter().map(|line| line.contains("failed")).collect();
     assert_eq!(failed, [false, true, false, true, false, false], "{lines:?}");
 }
 
 #[test]
-fn a_message_that_nobody_asked_for_ends_the_connection() {
+fn an_unrequested_message_ends_the_connection() {
     let requests = [request("TEXT", b"a")];
     let bytes = [frame(TEXT, b"a"), frame(TEXT, b"a")].concat();
-    let (lines, result, sent) = judged(&requests, &Limits::default(), &bytes);
+    let (lines, result, sent) = receive_all(&requests, &Limits::default(), &bytes);
     assert!(result.expect_err("one too many").0.contains("not requested"));
     assert_eq!(lines, ["0 begins", "0 is a"]);
     assert_eq!(sent, [(CLOSE, 1008_u16.to_be_bytes().to_vec())]);
 }
 
 #[test]
-fn what_the_service_says_first_answers_nothing() {
+fn messages_before_the_first_request_are_no_replies() {
     let mut bench = TestConnection::new(&request("TEXT", b""), &Limits::default());
     let reply = [
         bench.switching(""),
@@ -546,7 +546,7 @@ fn the_last_message_is_followed_by_a_close() {
 }
 
 #[test]
-fn a_goodbye_is_said_once() {
+fn a_close_frame_is_sent_once() {
     let mut bench = TestConnection::with(&[request("TEXT", b"a")], &Limits::default());
     bench.out.clear();
     for _ in 0..2 {

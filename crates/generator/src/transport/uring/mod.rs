@@ -275,7 +275,7 @@ impl Transport for Uring {
         let Some(socket) = wire.socket.take() else { return };
         self.dial.over(&socket);
         if wire.parcel != NOWHERE {
-            // The last bytes, such as a goodbye, are still sent, as far as the socket accepts them.
+            // The last bytes, such as a close frame, are still sent, as far as the socket accepts them.
             let bytes = self.outbox.bytes(self.outbox.parcel(wire.parcel as usize));
             socket::send_now(&socket, bytes);
             self.outbox.empty(wire.parcel);

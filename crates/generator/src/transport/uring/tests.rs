@@ -94,7 +94,7 @@ fn nothing_leaves_before_the_wait() {
 }
 
 #[test]
-fn a_full_socket_keeps_nobody_else_waiting_and_loses_nothing() {
+fn a_full_socket_delays_no_other_and_loses_nothing() {
     let (mut uring, mut peers) = connected(2);
     let large: Vec<u8> = (0..16 << 20).map(|index| (index % 251) as u8).collect();
     uring.send(0, &large);

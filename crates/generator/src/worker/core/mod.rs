@@ -78,7 +78,7 @@ pub(super) struct Core<P: Protocol, L: Layer> {
     /// If the transport defers: the slots whose request waits to be sent.
     started: Vec<u32>,
     /// Requests that must be sent on another connection, before others: those that the server left unprocessed, and
-    /// next steps of sequences whose connection is gone.
+    /// next steps of sequences whose connection has ended.
     left_over: VecDeque<DueRequest>,
     /// Slots that pause before the next step of a sequence.
     paused_sequences: u32,

@@ -43,7 +43,7 @@ impl<P: Protocol, L: Layer> Core<P, L> {
         }
     }
 
-    /// Sends the next step of a sequence from its slot, or via another connection if its own is gone.
+    /// Sends the next step of a sequence from its slot, or via another connection if its own has ended.
     fn go_on(&mut self, place: u32, due: DueRequest, now: u64) {
         let number = self.ledger.slots.connection_of(place);
         if self.free_slots(number) > 0 {

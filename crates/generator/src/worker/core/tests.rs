@@ -267,7 +267,7 @@ fn pauses_go_on_on_the_connection_that_takes_the_place() {
 }
 
 #[test]
-fn a_goodbye_in_the_greeting_is_no_connection() {
+fn goaway_in_the_greeting_is_no_connection() {
     let (mut core, job, begin) = worker::<Http2>(Load::closed(1, 1), |_| {});
     step(&mut core, begin);
     core.connected(0, begin);

@@ -1,6 +1,6 @@
 use super::*;
 
-fn captured(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, String> {
+fn capture(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String, String> {
     let take = Capture {
         name: "v".to_owned(),
         slot: 1,
@@ -13,12 +13,12 @@ fn captured(from: &str, headers: &[(&[u8], &[u8])], body: &str) -> Result<String
         headers,
         body: body.as_bytes(),
     };
-    let mut captured = CaptureBuffer::default();
+    let mut capture = CaptureBuffer::default();
     compiled
-        .take(&reply, body.as_bytes(), &mut captured)
+        .take(&reply, body.as_bytes(), &mut capture)
         .map_err(|wrong| format!("{}: {}", wrong.what, wrong.got))?;
     let mut bag = CapturedValues::default();
-    captured.pass_captures(&mut bag);
+    capture.pass_captures(&mut bag);
     Ok(String::from_utf8_lossy(bag.get(1)).into_owned())
 }
 
@@ -35,7 +35,7 @@ fn a_pointer_names_a_value_of_any_kind() {
         ("json:/o", r#"{"k":[1,2]}"#),
         ("json:/o/k", "[1,2]"),
     ] {
-        assert_eq!(captured(pointer, &[], body).as_deref(), Ok(value), "{pointer}");
+        assert_eq!(capture(pointer, &[], body).as_deref(), Ok(value), "{pointer}");
     }
     for (pointer, reason) in [
         ("json:/b", "no such member"),
@@ -44,14 +44,14 @@ fn a_pointer_names_a_value_of_any_kind() {
         ("json:/id/x", "no such member"),
         ("json:/z", "null"),
     ] {
-        let wrong = captured(pointer, &[], body).expect_err(pointer);
+        let wrong = capture(pointer, &[], body).expect_err(pointer);
         assert!(
             wrong.starts_with(&format!("captured v ({pointer}): {reason}")),
             "{wrong}"
         );
     }
     assert!(
-        captured("json:/a", &[], "{\"a\":")
+        capture("json:/a", &[], "{\"a\":")
             .expect_err("cut")
             .contains("not JSON")
     );
@@ -68,9 +68,9 @@ fn a_location_with_a_host_is_its_path() {
             (b"Location", location.as_bytes()),
             (b"Link", b"http://a.example/b"),
         ];
-        assert_eq!(captured("header:location", &headers, "").as_deref(), Ok(path));
+        assert_eq!(capture("header:location", &headers, "").as_deref(), Ok(path));
         assert_eq!(
-            captured("header:link", &headers, "").as_deref(),
+            capture("header:link", &headers, "").as_deref(),
             Ok("http://a.example/b")
         );
     }
@@ -91,18 +91,18 @@ fn headers_cookies_and_expressions_are_read() {
         ("regex:t=([0-9]+)", "42"),
         ("regex:[0-9]+", "42"),
     ] {
-        assert_eq!(captured(from, &headers, "t=42&").as_deref(), Ok(value), "{from}");
+        assert_eq!(capture(from, &headers, "t=42&").as_deref(), Ok(value), "{from}");
     }
     for from in ["header:x", "cookie:Sid", "regex:x+"] {
-        assert!(captured(from, &headers, "t=42").is_err(), "{from}");
+        assert!(capture(from, &headers, "t=42").is_err(), "{from}");
     }
     assert!(
-        captured("header:x", &[(b"x", b"a\x01b")], "")
+        capture("header:x", &[(b"x", b"a\x01b")], "")
             .expect_err("control")
             .contains("control")
     );
     assert!(
-        captured("regex:x+", &[], &"x".repeat(5000))
+        capture("regex:x+", &[], &"x".repeat(5000))
             .expect_err("long")
             .contains("4096")
     );
@@ -128,7 +128,7 @@ fn cookies_are_kept_and_replaced_by_name() {
 }
 
 #[test]
-fn what_is_no_origin_is_told() {
+fn an_invalid_origin_is_reported() {
     for (text, part) in [
         ("id", "does not say where"),
         ("json:id", "begins with `/`"),
@@ -139,7 +139,7 @@ fn what_is_no_origin_is_told() {
         assert!(wrong.contains(part), "{wrong}");
     }
     assert!(
-        captured("regex:(", &[], "")
+        capture("regex:(", &[], "")
             .expect_err("not a regular expression")
             .contains("not a regular expression")
     );

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_and_what_is_no_chunk_are_told() {
+    fn errors_and_invalid_chunks_are_reported() {
         for (name, data, what) in [
             ("error", "out of memory", "events: an error in the stream"),
             (

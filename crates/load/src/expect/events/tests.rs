@@ -111,7 +111,7 @@ fn events_are_read_as_the_text_says() {
 }
 
 #[test]
-fn a_stream_that_ends_in_the_middle_of_an_event_says_so() {
+fn a_stream_that_ends_in_the_middle_of_an_event_is_a_fault() {
     for text in [
         "data: a",
         "data: a\n",
@@ -233,7 +233,7 @@ fn content_types_name_formats() {
     }
 }
 
-fn judged(events: &Events, text: &str) -> Result<bool, String> {
+fn judge(events: &Events, text: &str) -> Result<bool, String> {
     let events = events.compile().expect("rules");
     let mut stream = EventStream::new(&events, Format::ServerSentEvents, |_, _| {});
     let is_done = stream
@@ -259,10 +259,10 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
         until: Some(count),
         ..Events::default()
     };
-    assert_eq!(judged(&until(3), &ticks), Ok(true));
-    assert_eq!(judged(&until(4), &ticks), Ok(true));
+    assert_eq!(judge(&until(3), &ticks), Ok(true));
+    assert_eq!(judge(&until(4), &ticks), Ok(true));
     assert_eq!(
-        judged(&until(5), &ticks),
+        judge(&until(5), &ticks),
         Err("events: the stream ended early 5 events".to_owned())
     );
     let all = rules(&[
@@ -273,9 +273,9 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
         "regex:^b.e$",
         "bye",
     ]);
-    assert_eq!(judged(&all, &ticks), Ok(false));
+    assert_eq!(judge(&all, &ticks), Ok(false));
     for missing in ["event:tock", "json:/m", "json:/n=2", "regex:^b$", "good"] {
-        let result = judged(&rules(&[missing]), &ticks);
+        let result = judge(&rules(&[missing]), &ticks);
         assert!(result.is_err(), "{missing}: {result:?}");
     }
     // The stream has not ended yet when its end condition is reached.
@@ -283,7 +283,7 @@ fn a_stream_ends_well_by_its_bound_or_by_itself() {
         until: Some(3),
         ..rules(&["event:end"])
     };
-    assert!(judged(&bounded, &ticks).is_err());
+    assert!(judge(&bounded, &ticks).is_err());
     for (text, reason) in [
         ("event:", "nothing follows"),
         ("json:n", "begins with"),
@@ -394,7 +394,7 @@ fn a_stream_whose_every_message_is_known_is_judged_message_by_message() {
 }
 
 #[test]
-fn formulas_that_are_none_are_told() {
+fn invalid_formulas_are_reported() {
     for formula in ["{= i", "{= n}", "{=}"] {
         let mut events = ticks();
         if let Some(whole) = &mut events.whole {
@@ -405,7 +405,7 @@ fn formulas_that_are_none_are_told() {
 }
 
 /// The texts of an answer that arrives in pieces of `size` bytes, and how it ends.
-fn answered(text: &str, size: usize) -> (u32, Result<(), String>, AnswerProgress) {
+fn read_chat_answer(text: &str, size: usize) -> (u32, Result<(), String>, AnswerProgress) {
     let events = Events {
         chat: Some(Chat::default()),
         ..Events::default()
@@ -431,20 +431,20 @@ fn an_answer_of_a_language_model_is_counted_by_its_texts_and_ends_when_it_says_s
     let behind = "data: [DONE]\n\ndata: ignored\n\n";
     let error = "event: error\ndata: {\"message\":\"no room\"}\n\n";
     for size in [1, 7, 10_000] {
-        let (count, end, answer) = answered(&[&texts, usage, behind].concat(), size);
+        let (count, end, answer) = read_chat_answer(&[&texts, usage, behind].concat(), size);
         assert_eq!((count, end), (2, Ok(())), "{size}");
         assert_eq!(answer.usage.map(|usage| usage.completion_tokens), Some(5));
-        let (count, end, _) = answered(&[&texts, usage].concat(), size);
+        let (count, end, _) = read_chat_answer(&[&texts, usage].concat(), size);
         assert_eq!(
             (count, end),
             (2, Err("events: the stream ended early".to_owned()))
         );
-        let (count, end, answer) = answered(&[&texts, error, behind].concat(), size);
+        let (count, end, answer) = read_chat_answer(&[&texts, error, behind].concat(), size);
         assert_eq!(
             (count, end, answer.is_error),
             (2, Err("events: an error in the stream".to_owned()), true)
         );
-        let (_, end, answer) = answered("data: what\n\n", size);
+        let (_, end, answer) = read_chat_answer("data: what\n\n", size);
         assert_eq!((end, answer.is_error), (Err("events".to_owned()), false));
     }
 }

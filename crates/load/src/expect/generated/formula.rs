@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_is_told() {
+    fn an_invalid_formula_is_reported() {
         for (text, told) in [
             ("", "where `i`"),
             ("i +", "where `i`"),

@@ -19,14 +19,14 @@ pub(in crate::expect) struct Upload {
     body: Body,
     /// The digest of the part that is the same for every request, computed on first use: it takes time for a long
     /// body.
-    prefix: Arc<OnceLock<Sha256>>,
+    constant_digest: Arc<OnceLock<Sha256>>,
 }
 
 impl Upload {
     pub(in crate::expect) fn new(body: &Body) -> Self {
         Self {
             body: body.clone(),
-            prefix: Arc::default(),
+            constant_digest: Arc::default(),
         }
     }
 
@@ -37,13 +37,13 @@ impl Upload {
             Body::None | Body::Messages(_) => (Sha256::new(), 0, &Template::default()),
             Body::Bytes(template) => (Sha256::new(), 0, template),
             Body::Generated(generated) => {
-                let prefix = self.prefix.get_or_init(|| {
+                let constant_digest = self.constant_digest.get_or_init(|| {
                     let mut digest = Sha256::new();
                     digest.update(generated.filler());
                     digest
                 });
                 let end = u64::from(crate::GeneratedBody::end_length(generated.bytes));
-                (prefix.clone(), generated.bytes - end, &generated.end)
+                (constant_digest.clone(), generated.bytes - end, &generated.end)
             }
         };
         let rest = memory.render(end, value);

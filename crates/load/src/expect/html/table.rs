@@ -81,7 +81,7 @@ impl CompiledTable {
             same_row(&format!("row {}", place + 1), wanted, rows.next(), false)?;
         }
         if let Some(more) = rows.next() {
-            let got = format!("{}: {}", page.rows.len() - 1, shown(more));
+            let got = format!("{}: {}", page.rows.len() - 1, row_text(more));
             return Err(Mismatch::new("body: rows", wanted.len().to_string(), got));
         }
         match page.inside {
@@ -137,11 +137,11 @@ fn same_row(
         return Ok(());
     }
     let wanted: Vec<(bool, Vec<u8>)> = wanted.iter().map(|cell| (is_header, cell.to_vec())).collect();
-    let got = got.map_or_else(|| "no such row".to_owned(), |got| shown(got));
-    Err(Mismatch::new(format!("body: {at}"), shown(&wanted), got))
+    let got = got.map_or_else(|| "no such row".to_owned(), |got| row_text(got));
+    Err(Mismatch::new(format!("body: {at}"), row_text(&wanted), got))
 }
 
-fn shown(cells: &[(bool, Vec<u8>)]) -> String {
+fn row_text(cells: &[(bool, Vec<u8>)]) -> String {
     let cell = |(header, text): &(bool, Vec<u8>)| {
         let tag = if *header { "th" } else { "td" };
         format!("<{tag}> {}", excerpt(text.trim_ascii()))

@@ -381,7 +381,7 @@ impl CompiledJsonRules {
     ) {
         for (index, rule) in self.rules.iter().enumerate() {
             if rule.node == node && wrong.is_none() && !rule.is_met(index, found, memory, value) {
-                *wrong = Some(RuleFailure::Rule(rule.mismatch(&shown(found), memory)));
+                *wrong = Some(RuleFailure::Rule(rule.mismatch(&match_text(found), memory)));
             }
         }
     }
@@ -525,7 +525,7 @@ fn is_number(text: &[u8]) -> bool {
         && serde_json::from_slice::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-fn shown(found: PathMatch<'_>) -> String {
+fn match_text(found: PathMatch<'_>) -> String {
     match found {
         PathMatch::Text(text) => format!("`{}`", excerpt(text)),
         PathMatch::Whole([]) => "an object or array".to_owned(),

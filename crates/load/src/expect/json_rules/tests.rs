@@ -13,7 +13,7 @@ fn rule(text: &str) -> JsonRule {
     read(text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-fn judged(rules: &[&str], content_type: &str, body: &str) -> Result<(), Mismatch> {
+fn judge(rules: &[&str], content_type: &str, body: &str) -> Result<(), Mismatch> {
     let expectation = Expectation {
         json: rules.iter().map(|text| rule(text)).collect(),
         ..Expectation::default()
@@ -30,7 +30,7 @@ fn judged(rules: &[&str], content_type: &str, body: &str) -> Result<(), Mismatch
 }
 
 fn is_met(text: &str, body: &str) -> bool {
-    judged(&[text], "application/json", body).is_ok()
+    judge(&[text], "application/json", body).is_ok()
 }
 
 #[test]
@@ -96,17 +96,17 @@ fn rules_go_together_and_the_first_that_fails_is_shown() {
     ];
     let right =
         r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"type":"text","text":"402"}],"isError":false}}"#;
-    assert_eq!(judged(&rules, "application/json", right), Ok(()));
+    assert_eq!(judge(&rules, "application/json", right), Ok(()));
     let wrong = right.replace("false", "true");
-    let error = judged(&rules, "application/json; charset=utf-8", &wrong).expect_err("an error inside a 200");
+    let error = judge(&rules, "application/json; charset=utf-8", &wrong).expect_err("an error inside a 200");
     assert_eq!(
         (error.what.as_str(), error.expected.as_str(), error.got.as_str()),
         ("JSON rule `/result/isError!=true`", "anything but true", "true")
     );
-    let error = judged(&rules, "application/json", "{}").expect_err("nothing");
+    let error = judge(&rules, "application/json", "{}").expect_err("nothing");
     assert_eq!(error.got, "nothing");
     let whole = ["/a={\"b\":[1]}", "/a/b/0=1", "/a/b=[1]"];
-    assert_eq!(judged(&whole, "application/json", r#"{"a":{"b":[1]}}"#), Ok(()));
+    assert_eq!(judge(&whole, "application/json", r#"{"a":{"b":[1]}}"#), Ok(()));
 }
 
 #[test]
@@ -136,11 +136,11 @@ fn the_type_and_the_form_of_a_reply_count() {
             "events",
         ),
     ] {
-        let error = judged(&["/a=1"], content_type, body).expect_err(body);
+        let error = judge(&["/a=1"], content_type, body).expect_err(body);
         assert_eq!(error.what, what, "{content_type} {body}");
     }
     let deep = format!("{{\"a\":1,\"b\":{}{}}}", "[".repeat(200), "]".repeat(200));
-    let error = judged(&["/a=1"], "application/json", &deep).expect_err("deep");
+    let error = judge(&["/a=1"], "application/json", &deep).expect_err("deep");
     assert!(error.what.contains("128 levels"), "{error:?}");
     for (content_type, body) in [
         ("application/problem+json", right),
@@ -157,7 +157,7 @@ fn the_type_and_the_form_of_a_reply_count() {
         ("application/json", r#"{"b":1,"b":2,"a":1}"#),
     ] {
         assert_eq!(
-            judged(&["/a=1"], content_type, body),
+            judge(&["/a=1"], content_type, body),
             Ok(()),
             "{content_type} {body}"
         );
@@ -202,7 +202,7 @@ fn a_value_may_depend_on_the_request() {
 }
 
 #[test]
-fn what_is_no_rule_is_told() {
+fn an_invalid_rule_is_reported() {
     for text in ["", "a", "!a", "!/a=1", "a=1"] {
         assert!(read(text).is_err(), "{text}");
     }
@@ -258,7 +258,7 @@ fn documents() -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn a_document_is_json_where_serde_json_says_so_however_it_is_cut() {
+fn the_walker_accepts_the_same_documents_as_serde_json() {
     let mut tree = Tree::new();
     for pointer in [
         &["a"][..],

@@ -71,7 +71,7 @@ fn a_thread_that_is_busy_or_kept_from_its_cpu_is_the_limit() {
 }
 
 #[test]
-fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
+fn late_sends_are_reported_however_long_the_backlog_is() {
     // Far above the service time: the generator stalled.
     for lag in [2_000_000, 900_000_000] {
         let late = WarningInputs {
@@ -93,7 +93,7 @@ fn what_the_generator_sends_late_is_told_however_long_the_backlog_is() {
 }
 
 #[test]
-fn a_rate_that_is_not_held_is_told() {
+fn a_missed_rate_is_reported() {
     let short = WarningInputs {
         started: 63_600,
         ..open()
@@ -105,7 +105,7 @@ fn a_rate_that_is_not_held_is_told() {
 }
 
 #[test]
-fn the_rest_is_told_too() {
+fn other_findings_are_reported_too() {
     let cases = [
         (
             WarningKind::ConnectionsNotEstablished,
@@ -159,7 +159,7 @@ fn the_rest_is_told_too() {
 
 /// A few retries are an occasional race and only worth a note.
 #[test]
-fn retries_are_told_and_many_of_them_are_a_warning() {
+fn retries_are_reported_and_many_are_a_warning() {
     let retried = |retried, requests| WarningInputs {
         requests,
         retried,
@@ -171,7 +171,7 @@ fn retries_are_told_and_many_of_them_are_a_warning() {
 }
 
 #[test]
-fn nobody_is_told_to_ask_for_no_stream() {
+fn no_warning_suggests_a_stream_limit_of_zero() {
     let none = WarningInputs {
         in_flight: 250,
         stream_limit: Some(0),

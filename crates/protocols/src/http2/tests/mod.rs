@@ -277,8 +277,8 @@ fn a_request_is_what_was_asked() {
 }
 
 #[test]
-fn a_method_that_expects_content_says_where_there_is_none() {
-    for (method, said) in [("POST", true), ("GET", false)] {
+fn a_method_that_expects_content_sends_length_zero() {
+    for (method, has_length) in [("POST", true), ("GET", false)] {
         let mut bench = HttpBench::open(4, &[]);
         bench.start(1, &request(method, "/", None));
         let sent = bench.take_sent();
@@ -289,7 +289,7 @@ fn a_method_that_expects_content_says_where_there_is_none() {
         let found = fields
             .iter()
             .any(|(name, value)| (name, value) == (b"content-length", b"0"));
-        assert_eq!(found, said, "{method}");
+        assert_eq!(found, has_length, "{method}");
         assert_eq!(sent.len(), 1, "no frame of data follows");
     }
 }
@@ -503,7 +503,7 @@ fn broken_connections() -> Vec<(&'static str, Script)> {
 
 /// Violations that end the connection.
 #[test]
-fn a_broken_connection_is_told_as_such() {
+fn a_broken_connection_is_reported() {
     let scripts = broken_connections();
     for (name, script) in scripts {
         let mut bench = HttpBench::open(2, &[]);

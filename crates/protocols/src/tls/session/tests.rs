@@ -175,7 +175,7 @@ fn a_stranger_is_refused_unless_any_certificate_is_fine() {
 }
 
 #[test]
-fn a_service_without_http2_is_told() {
+fn a_service_without_http2_is_reported() {
     for alpn in [&[][..], &[&b"http/1.1"[..]][..]] {
         let Identity { server, roots, .. } = identity(BOTH[1], alpn);
         let config = TlsConfig::with_roots(&tls(false), Protocol::Grpc, roots).expect("a config");
@@ -192,7 +192,7 @@ fn a_service_without_http2_is_told() {
 }
 
 #[test]
-fn what_is_no_tls_is_told() {
+fn a_server_without_tls_is_reported() {
     let config = TlsConfig::new(&tls(true), Protocol::Http1).expect("a config");
     let mut client = TlsLayer::new(&config).expect("a client");
     let (mut plain, mut wire) = (Vec::new(), Vec::new());

@@ -9,24 +9,24 @@ use std::ops::ControlFlow;
 pub struct JsonLinesReader {
     longest: u64,
     /// The start of an incomplete line.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
 }
 
 impl JsonLinesReader {
     pub(super) const fn new(longest: u64) -> Self {
         Self {
             longest,
-            begun: Vec::new(),
+            partial: Vec::new(),
         }
     }
 
     pub(super) fn begin(&mut self, longest: u64) {
         self.longest = longest;
-        self.begun.clear();
+        self.partial.clear();
     }
 
     pub(super) const fn allocated(&self) -> usize {
-        self.begun.capacity()
+        self.partial.capacity()
     }
 
     pub(super) fn read(
@@ -40,13 +40,13 @@ impl JsonLinesReader {
             if self.length_with(line) > self.longest {
                 return Err(EventFault::TooLong);
             }
-            let flow = if self.begun.is_empty() {
+            let flow = if self.partial.is_empty() {
                 message(line, &mut each)?
             } else {
-                self.begun.extend_from_slice(line);
-                let flow = message(&self.begun, &mut each)?;
-                self.begun.clear();
-                self.begun.shrink_to(KEPT);
+                self.partial.extend_from_slice(line);
+                let flow = message(&self.partial, &mut each)?;
+                self.partial.clear();
+                self.partial.shrink_to(KEPT);
                 flow
             };
             if flow.is_break() {
@@ -56,12 +56,12 @@ impl JsonLinesReader {
         if self.length_with(piece) > self.longest {
             return Err(EventFault::TooLong);
         }
-        self.begun.extend_from_slice(piece);
+        self.partial.extend_from_slice(piece);
         Ok(())
     }
 
     const fn length_with(&self, more: &[u8]) -> u64 {
-        (self.begun.len() + more.len()) as u64
+        (self.partial.len() + more.len()) as u64
     }
 
     pub(super) fn end(
@@ -69,7 +69,7 @@ impl JsonLinesReader {
         mut each: impl FnMut(&Message<'_>) -> ControlFlow<()>,
     ) -> Result<(), EventFault> {
         // A last line without a newline may be complete: only parsing it shows whether it is.
-        let last = std::mem::take(&mut self.begun);
+        let last = std::mem::take(&mut self.partial);
         match message(&last, &mut each) {
             Ok(_) => Ok(()),
             Err(_) => Err(EventFault::CutOff),
