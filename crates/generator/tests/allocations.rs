@@ -180,7 +180,7 @@ fn operation(name: &str, body: BodyRule) -> Operation {
 }
 
 /// One operation for each kind of rule; the service writes its JSON in a different order than the rule.
-fn judged() -> Workload {
+fn judged_workload() -> Workload {
     let operations = vec![
         operation("exact", BodyRule::Exact(around("<", "> exactly"))),
         operation("json", BodyRule::Json(around(r#"{"id": "#, r#", "of": [1, 2]}"#))),
@@ -262,7 +262,7 @@ fn constant_replies(transport: TransportChoice) {
 fn judged_replies(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
-    job.workload = judged();
+    job.workload = judged_workload();
     assert_allocates_nothing(job);
 }
 
@@ -288,7 +288,7 @@ fn values_that_are_taken(transport: TransportChoice) {
         value: Template(vec![Part::Value(2), Part::Value(3)]),
     }];
     let steps = [0, 1].map(|operation| Step { operation, weight: 1 });
-    let counted = judged().parameters;
+    let counted = judged_workload().parameters;
     let taken = (0..3).map(|slot| Parameter {
         name: slot.to_string(),
         source: Source::Taken(slot),
@@ -318,7 +318,7 @@ fn replies_in_pieces(transport: TransportChoice) {
         }
     });
     let mut job = toy::job(server.address, transport);
-    job.workload = judged();
+    job.workload = judged_workload();
     assert_allocates_nothing(job);
 }
 
@@ -469,7 +469,7 @@ fn streams_of_known_messages(transport: TransportChoice) {
 fn an_open_load(transport: TransportChoice) {
     let server = Server::new(|stream, _| answer_all(stream, |got| reply(path_of(&got.line))));
     let mut job = toy::job(server.address, transport);
-    job.workload = judged();
+    job.workload = judged_workload();
     job.load = Load::Open {
         arrival: toy::arrivals(2_000.0, Spacing::Poisson),
         connections: 8,
@@ -600,7 +600,7 @@ fn web_sockets(transport: TransportChoice) {
     message.expect.headers.clear();
     message.expect.status = vec![101];
     job.workload = Workload {
-        parameters: judged().parameters,
+        parameters: judged_workload().parameters,
         ..Workload::of(message)
     };
     job.load = Load::closed(4, 4);

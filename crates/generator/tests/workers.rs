@@ -132,7 +132,7 @@ fn arrival(spacing: Spacing) -> Arrival {
 }
 
 /// The requests, sorted, of a load made by `workers` workers with `threads` threads each.
-fn asked(of: &dyn Fn(SocketAddr) -> Job, workers: u32, threads: u32) -> Vec<String> {
+fn received_lines(of: &dyn Fn(SocketAddr) -> Job, workers: u32, threads: u32) -> Vec<String> {
     let (server, lines) = noting();
     let job = of(server.address);
     let recording = merged(&job, all(divided(&job, workers, threads)));
@@ -164,10 +164,10 @@ fn requests_are_the_same_however_many_workers_make_them(transport: TransportChoi
             workload: varied(),
             ..job(address, transport)
         };
-        let one = asked(&of, 1, 4);
+        let one = received_lines(&of, 1, 4);
         assert!(one.len() > 200, "{}", one.len());
-        assert_eq!(one, asked(&of, 2, 2), "{spacing:?}");
-        assert_eq!(one, asked(&of, 4, 1), "{spacing:?}");
+        assert_eq!(one, received_lines(&of, 2, 2), "{spacing:?}");
+        assert_eq!(one, received_lines(&of, 4, 1), "{spacing:?}");
     }
 }
 
@@ -182,15 +182,15 @@ fn counted_requests_of_a_closed_load_are_divided_exactly(transport: TransportCho
         job.phases.measurement_ns = 60_000 * MS;
         job
     };
-    let one = asked(&of, 1, 4);
+    let one = received_lines(&of, 1, 4);
     assert_eq!(one.len(), 399);
     // Each row of a table with single-use rows occurs once.
     let mut rows: Vec<&str> = one.iter().filter_map(|line| line.split('/').nth(4)).collect();
     rows.sort_unstable();
     rows.dedup();
     assert_eq!(rows.len(), 399, "{one:?}");
-    assert_eq!(one, asked(&of, 2, 2));
-    assert_eq!(one, asked(&of, 4, 1));
+    assert_eq!(one, received_lines(&of, 2, 2));
+    assert_eq!(one, received_lines(&of, 4, 1));
 }
 
 /// Runs a worker whose warm-up ends on command; `tell` creates the command at the first interval.

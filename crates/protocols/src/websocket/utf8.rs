@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn judged<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), InvalidUtf8> {
+    fn check_pieces<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<(), InvalidUtf8> {
         let mut utf8 = Utf8::new();
         pieces.into_iter().try_for_each(|piece| utf8.take(piece))?;
         utf8.end()
@@ -84,8 +84,8 @@ mod tests {
             let at = at.index(bytes.len() + 1);
             bytes.splice(at..at, wrong);
             let expected = std::str::from_utf8(&bytes).map(|_| ()).map_err(|_| InvalidUtf8);
-            prop_assert_eq!(judged([bytes.as_slice()]), expected);
-            prop_assert_eq!(judged(bytes.chunks(size)), expected);
+            prop_assert_eq!(check_pieces([bytes.as_slice()]), expected);
+            prop_assert_eq!(check_pieces(bytes.chunks(size)), expected);
         }
     }
 
@@ -94,8 +94,8 @@ mod tests {
         let text = "a\u{e4}\u{20ac}\u{1f600}".as_bytes();
         for at in 0..=text.len() {
             let (front, back) = text.split_at(at);
-            assert_eq!(judged([front, back]), Ok(()));
-            assert_eq!(judged([front]).is_ok(), std::str::from_utf8(front).is_ok());
+            assert_eq!(check_pieces([front, back]), Ok(()));
+            assert_eq!(check_pieces([front]).is_ok(), std::str::from_utf8(front).is_ok());
         }
     }
 }
