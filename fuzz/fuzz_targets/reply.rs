@@ -17,7 +17,7 @@ fn captured_value(
 ) -> Option<Vec<u8>> {
     expectation.judge_with(memory, reply, |_, _| {}).ok()?;
     let mut values = CapturedValues::default();
-    expectation.give(memory, &mut values);
+    expectation.pass_captures(memory, &mut values);
     Some(values.get(0).to_vec())
 }
 
