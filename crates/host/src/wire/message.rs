@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// The version of this protocol.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The first message of an agent: describes itself and its host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
