@@ -1,16 +1,23 @@
 //! The colours of charts and badges, which have no style sheet: those of the page, from its `palette.css`.
 
-/// The style sheet. Its first block holds the colours of the light theme, its second those of the dark one.
-pub(crate) const PALETTE: &str = include_str!("../web/src/palette.css");
+/// Start of the colours of the dark theme in the style sheet; those of the light one are before it.
+const DARK: &str = ":root[data-theme=\"dark\"] {";
+
+/// The declarations of the light theme, and those of the dark one.
+pub(crate) fn themes() -> (&'static str, &'static str) {
+    include_str!("../web/src/palette.css")
+        .split_once(DARK)
+        .expect("invariant: the palette has light colours and dark ones")
+}
 
 /// A colour of the light theme by its name without dashes: `text`, `line-3`.
 pub(crate) fn light(name: &str) -> &'static str {
-    colour(PALETTE.split("data-theme").next().unwrap_or_default(), name)
+    colour(themes().0, name)
 }
 
 /// The same of the dark theme.
 pub(crate) fn dark(name: &str) -> &'static str {
-    colour(PALETTE.split("data-theme").nth(1).unwrap_or_default(), name)
+    colour(themes().1, name)
 }
 
 fn colour(block: &'static str, name: &str) -> &'static str {

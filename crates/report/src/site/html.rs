@@ -2,16 +2,12 @@
 
 use super::paths;
 use crate::formats::escaped;
-use crate::palette::PALETTE;
+use crate::palette::themes;
 use std::sync::LazyLock;
 
-/// The colours of the report page: light ones, then dark ones for readers who prefer them.
-const DARK: &str = ":root[data-theme=\"dark\"] {";
 /// These pages run no script that could know a preference: they follow the system.
 static STYLE: LazyLock<String> = LazyLock::new(|| {
-    let (light, dark) = PALETTE
-        .split_once(DARK)
-        .expect("invariant: the palette has light colours and dark ones");
+    let (light, dark) = themes();
     let own = include_str!("style.css");
     format!("{light}@media screen and (prefers-color-scheme: dark) {{\n:root {{{dark}}}\n{own}")
 });
