@@ -10,6 +10,7 @@ mod exit;
 mod former_names;
 mod http_server;
 mod output;
+mod pair_args;
 mod parse_share;
 mod reporting;
 mod signals;

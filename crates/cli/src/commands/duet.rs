@@ -3,6 +3,7 @@
 use crate::checkout::{Checkout, ClaimArgs, StoreArgs, TestbedArgs};
 use crate::exit::{Exit, bad_input};
 use crate::output::print;
+use crate::pair_args::PairArgs;
 use crate::parse_share::share;
 use crate::signals;
 use anyhow::anyhow;
@@ -10,7 +11,7 @@ use prony_load::{Arrival, DurationText, Load, Profile, Rate, Spacing};
 use prony_runner::comparisons::duet::{
     self, DuetOptions, Outcome, ROUNDS_FOR_TIMES, compared, ratio, sample, verdict,
 };
-use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector};
+use prony_runner::{LocalTestbed, ServiceSelector};
 use std::fmt::Write as _;
 
 /// Limit of requests that are due but not yet sent, under an open load.
@@ -51,15 +52,8 @@ pub(crate) struct Args {
     /// Requests per second to each service, evenly spaced, instead of a closed loop
     #[arg(long, value_name = "PER_S", value_parser = rate)]
     rate: Option<Rate>,
-    /// The contract [default: the first that both implement]
-    #[arg(long, value_name = "NAME")]
-    contract: Option<String>,
-    /// The workload of the contract [default: its first]
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-    /// Continue a duet that was stopped early, with the same services and options: its run, or the latest run if no name is given
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
-    resume: Option<String>,
+    #[command(flatten)]
+    pair: PairArgs,
     /// Confidence of the interval: `95%`
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "95%")]
     confidence: f64,
@@ -83,16 +77,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
             "with --rate response times are compared, round by round: use --rounds {ROUNDS_FOR_TIMES} or more"
         )));
     }
+    let services = [&args.first, &args.second].map(|name| ServiceSelector::parse(name));
     let options = DuetOptions {
-        pair: ComparisonPair {
-            first: &ServiceSelector::parse(&args.first),
-            second: &ServiceSelector::parse(&args.second),
-            rounds: args.rounds,
-            duration: args.duration.0,
-            contract: args.contract.as_deref(),
-            workload: args.workload.as_deref(),
-            resume: args.resume.as_deref(),
-        },
+        pair: args.pair.pair(services.each_ref(), args.rounds, args.duration.0),
         warm_up: args.warmup.0,
         load: args.load(),
         confidence: args.confidence,

@@ -4,11 +4,12 @@ use super::super::run::view_of;
 use super::{Args, Comparison, comparison};
 use crate::checkout::Checkout;
 use crate::exit::bad_input;
+use crate::pair_args::PairArgs;
 use crate::signals;
 use anyhow::anyhow;
 use prony_load::DurationText;
 use prony_runner::comparisons::regression::{RegressionOptions, compare_at_once};
-use prony_runner::{ComparisonPair, LocalTestbed, ServiceSelector, compare_side_by_side};
+use prony_runner::{LocalTestbed, ServiceSelector, compare_side_by_side};
 use prony_statistics::{ChangeOptions, DetectableChange, RunChange};
 use serde::Serialize;
 use std::time::Duration;
@@ -44,16 +45,8 @@ pub(super) struct CompareArgs {
     /// With --at-once: connections of a closed load to each [default: the workload's own load]
     #[arg(long, short, value_name = "N", requires = "at_once", value_parser = clap::value_parser!(u32).range(1..))]
     connections: Option<u32>,
-    /// The contract [default: the first that both implement]
-    #[arg(long, value_name = "NAME")]
-    contract: Option<String>,
-    /// The workload of the contract [default: its first]
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-    /// Continue a comparison that was stopped early, with the same services and options: its run, or the latest run if no name is
-    /// given
-    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
-    resume: Option<String>,
+    #[command(flatten)]
+    pair: PairArgs,
 }
 
 /// How two services or revisions were measured.
@@ -86,15 +79,11 @@ pub(super) fn measured(
     } else {
         (ROUNDS, DURATION)
     };
-    let pair = ComparisonPair {
-        first: base,
-        second: new,
-        rounds: measuring.rounds.unwrap_or(rounds),
-        duration: measuring.duration.map_or(duration, |given| given.0),
-        contract: measuring.contract.as_deref(),
-        workload: measuring.workload.as_deref(),
-        resume: measuring.resume.as_deref(),
-    };
+    let pair = measuring.pair.pair(
+        [base, new],
+        measuring.rounds.unwrap_or(rounds),
+        measuring.duration.map_or(duration, |given| given.0),
+    );
     if measuring.at_once && !pair.rounds.is_multiple_of(2) {
         let text = "--at-once needs an even number of --rounds: each round is followed by one with the two services swapped";
         return Err(bad_input(anyhow!(text)));

@@ -163,7 +163,7 @@ impl ServiceFilter {
     fn services<'a>(&self, catalogue: &'a Catalogue) -> anyhow::Result<Vec<&'a Service>> {
         type WordsFn = fn(&Service) -> Vec<String>;
         let mut found: Vec<&Service> = catalogue.services.iter().collect();
-        let wishes: [(&str, Option<&String>, WordsFn); 3] = [
+        let filters: [(&str, Option<&String>, WordsFn); 3] = [
             ("language", self.language.as_ref(), |service| {
                 vec![service.language.clone()]
             }),
@@ -174,7 +174,7 @@ impl ServiceFilter {
                 service.contracts.clone()
             }),
         ];
-        for (kind, requested, words) in wishes {
+        for (kind, requested, words) in filters {
             let Some(value) = requested else { continue };
             let fits =
                 |service: &&Service| words(service).iter().any(|word| word.eq_ignore_ascii_case(value));

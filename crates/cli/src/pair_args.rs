@@ -1,0 +1,36 @@
+//! The options that `prony duet` and `prony compare` have in common for two services that are measured now.
+
+use prony_runner::{ComparisonPair, ServiceSelector};
+use std::time::Duration;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PairArgs {
+    /// The contract [default: the first that both implement]
+    #[arg(long, value_name = "NAME")]
+    contract: Option<String>,
+    /// The workload of the contract [default: its first]
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    /// Continue a run that was stopped early, with the same services and options: its name, or the latest run if no name is given
+    #[arg(long, value_name = "RUN", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<String>,
+}
+
+impl PairArgs {
+    pub(crate) fn pair<'a>(
+        &'a self,
+        [first, second]: [&'a ServiceSelector; 2],
+        rounds: u32,
+        duration: Duration,
+    ) -> ComparisonPair<'a> {
+        ComparisonPair {
+            first,
+            second,
+            rounds,
+            duration,
+            contract: self.contract.as_deref(),
+            workload: self.workload.as_deref(),
+            resume: self.resume.as_deref(),
+        }
+    }
+}
