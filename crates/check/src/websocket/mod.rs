@@ -31,7 +31,7 @@ pub(super) fn run_script(
         timeout,
         deadline: Instant::now() + timeout,
     };
-    if matches!(exchange.script.first(), Some(ScriptStep::By(_))) {
+    if matches!(exchange.script.first(), Some(ScriptStep::SwitchTo(_))) {
         return room::run_script(options, exchange);
     }
     let Some(mut session) = ScriptSession::open(options, exchange)? else {
@@ -39,10 +39,10 @@ pub(super) fn run_script(
     };
     for step in &exchange.script {
         match step {
-            ScriptStep::Say(frame) => session.queue(frame),
-            ScriptStep::Hear(ExpectedFrame::Echo) => session.expect_echo()?,
-            ScriptStep::Hear(ExpectedFrame::Close(codes)) => return session.expect_close(codes),
-            ScriptStep::By(_) | ScriptStep::Deaf | ScriptStep::Cut => {
+            ScriptStep::Send(frame) => session.queue(frame),
+            ScriptStep::Expect(ExpectedFrame::Echo) => session.expect_echo()?,
+            ScriptStep::Expect(ExpectedFrame::Close(codes)) => return session.expect_close(codes),
+            ScriptStep::SwitchTo(_) | ScriptStep::StopReading | ScriptStep::Abort => {
                 unreachable!("invariant: a script has members from its first step on, or none")
             }
         }
@@ -57,7 +57,7 @@ pub(super) fn run_script(
 /// Additional time for the messages of a script: a second per MiB is more than any service needs.
 pub(super) fn time_for_messages(script: &[ScriptStep]) -> Duration {
     let lengths = script.iter().map(|step| match step {
-        ScriptStep::Say(frame) => frame.payload.len() as u64,
+        ScriptStep::Send(frame) => frame.payload.len() as u64,
         _ => 0,
     });
     Duration::from_secs(lengths.sum::<u64>() >> 20)

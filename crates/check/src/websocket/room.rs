@@ -27,12 +27,12 @@ pub(super) fn run_script(options: ScriptOptions<'_>, exchange: &Exchange) -> Res
     };
     for step in &exchange.script {
         match step {
-            ScriptStep::By(member) => room.switch_to(member)?,
-            ScriptStep::Say(frame) => room.queue(frame),
-            ScriptStep::Hear(ExpectedFrame::Echo) => room.receive_all()?,
-            ScriptStep::Hear(ExpectedFrame::Close(codes)) => room.expect_close(room.current, codes)?,
-            ScriptStep::Deaf => room.members[room.current].reads_nothing = true,
-            ScriptStep::Cut => room.members[room.current].session = None,
+            ScriptStep::SwitchTo(member) => room.switch_to(member)?,
+            ScriptStep::Send(frame) => room.queue(frame),
+            ScriptStep::Expect(ExpectedFrame::Echo) => room.receive_all()?,
+            ScriptStep::Expect(ExpectedFrame::Close(codes)) => room.expect_close(room.current, codes)?,
+            ScriptStep::StopReading => room.members[room.current].reads_nothing = true,
+            ScriptStep::Abort => room.members[room.current].session = None,
         }
     }
     for number in 0..room.members.len() {

@@ -93,10 +93,10 @@ fn a_talk_is_said_frame_by_frame() {
         panic!("one for each code: {case:?}")
     };
     let [
-        ScriptStep::Say(begin),
-        ScriptStep::Say(ping),
-        ScriptStep::Say(end),
-        ScriptStep::Hear(ExpectedFrame::Echo),
+        ScriptStep::Send(begin),
+        ScriptStep::Send(ping),
+        ScriptStep::Send(end),
+        ScriptStep::Expect(ExpectedFrame::Echo),
         close,
         closed,
     ] = first.script.as_slice()
@@ -115,13 +115,13 @@ fn a_talk_is_said_frame_by_frame() {
     );
     assert!(end.payload.len() == 3 && end.payload.iter().all(u8::is_ascii_lowercase));
     let with_code = Frame::new(FrameKind::Close, vec![3, 0xe8]);
-    assert_eq!(*close, ScriptStep::Say(with_code));
+    assert_eq!(*close, ScriptStep::Send(with_code));
     assert_eq!(
         *closed,
-        ScriptStep::Hear(ExpectedFrame::Close(vec![Some(1000), Some(1000)]))
+        ScriptStep::Expect(ExpectedFrame::Close(vec![Some(1000), Some(1000)]))
     );
-    let without = ScriptStep::Say(Frame::new(FrameKind::Close, Vec::new()));
-    let heard = ScriptStep::Hear(ExpectedFrame::Close(vec![Some(1000), None]));
+    let without = ScriptStep::Send(Frame::new(FrameKind::Close, Vec::new()));
+    let heard = ScriptStep::Expect(ExpectedFrame::Close(vec![Some(1000), None]));
     assert_eq!(second.script[4..], [without, heard]);
     assert!(
         second.label.starts_with("WebSocket /ws (code=, message="),
@@ -133,7 +133,8 @@ fn a_talk_is_said_frame_by_frame() {
 #[test]
 fn without_a_talk_the_message_and_its_echo_are_one() {
     let case = case("a message");
-    let [ScriptStep::Say(said), ScriptStep::Hear(ExpectedFrame::Echo)] = case.exchanges[0].script.as_slice()
+    let [ScriptStep::Send(said), ScriptStep::Expect(ExpectedFrame::Echo)] =
+        case.exchanges[0].script.as_slice()
     else {
         panic!("{case:?}")
     };
@@ -145,21 +146,21 @@ fn without_a_talk_the_message_and_its_echo_are_one() {
 fn several_members_talk_in_turn() {
     let case = case("members");
     let by = |name: &str, path: Option<&str>| {
-        ScriptStep::By(Member {
+        ScriptStep::SwitchTo(Member {
             name: name.into(),
             path: path.map(|path| path.as_bytes().to_vec()),
         })
     };
-    let says = |text: &str| ScriptStep::Say(Frame::new(FrameKind::Text, text.into()));
+    let says = |text: &str| ScriptStep::Send(Frame::new(FrameKind::Text, text.into()));
     let right = [
         by("a", None),
         by("b", Some("/room/rx")),
         says("hello"),
         by("b", None),
-        ScriptStep::Deaf,
+        ScriptStep::StopReading,
         by("a", None),
         says("bye"),
-        ScriptStep::Cut,
+        ScriptStep::Abort,
     ];
     assert_eq!(case.exchanges[0].script, right);
 }

@@ -107,7 +107,10 @@ impl Call<'_> {
                 _ => FrameKind::Text,
             };
             let said = Frame::new(kind, constant(&message(&request.body)));
-            return Ok(vec![ScriptStep::Say(said), ScriptStep::Hear(ExpectedFrame::Echo)]);
+            return Ok(vec![
+                ScriptStep::Send(said),
+                ScriptStep::Expect(ExpectedFrame::Echo),
+            ]);
         };
         let has_members = talk.get_ref().iter().any(|written| written.by.is_some());
         // The members whose connections have ended.
@@ -133,7 +136,9 @@ impl Call<'_> {
             turn::read(written, (&at, filling), &mut turns)?;
             if matches!(
                 turns.last(),
-                Some(ScriptStep::Hear(ExpectedFrame::Close(_)) | ScriptStep::Deaf | ScriptStep::Cut)
+                Some(
+                    ScriptStep::Expect(ExpectedFrame::Close(_)) | ScriptStep::StopReading | ScriptStep::Abort
+                )
             ) {
                 over.push(&written.by);
             }

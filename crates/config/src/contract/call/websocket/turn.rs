@@ -15,15 +15,15 @@ const LONGEST_CONTROL: usize = 125;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScriptStep {
     /// Send this frame.
-    Say(Frame),
+    Send(Frame),
     /// Wait for this.
-    Hear(ExpectedFrame),
+    Expect(ExpectedFrame),
     /// The following steps are on this member's connection, which is opened if it is not open yet.
-    By(Member),
+    SwitchTo(Member),
     /// The member stops reading: nothing is expected on its connection from now on.
-    Deaf,
+    StopReading,
     /// The member's connection ends without a close.
-    Cut,
+    Abort,
 }
 
 /// One of several clients of a script.
@@ -92,7 +92,7 @@ pub(super) fn read(
     turns: &mut Vec<ScriptStep>,
 ) -> Result<(), ContractError> {
     if let Some(name) = &written.by {
-        turns.push(ScriptStep::By(Member {
+        turns.push(ScriptStep::SwitchTo(Member {
             name: name.clone(),
             path: written
                 .at
@@ -117,9 +117,9 @@ pub(super) fn read(
     if idle && (!enters || written.unfinished || written.unmasked) {
         return Err(place.0("it is empty: give a frame, or `expect`".to_owned()));
     }
-    turns.extend(said.map(ScriptStep::Say));
-    turns.extend(written.deaf.then_some(ScriptStep::Deaf));
-    turns.extend(written.cut.then_some(ScriptStep::Cut));
+    turns.extend(said.map(ScriptStep::Send));
+    turns.extend(written.deaf.then_some(ScriptStep::StopReading));
+    turns.extend(written.cut.then_some(ScriptStep::Abort));
     let heard = match &written.expect {
         None => None,
         Some(ExpectedFrameToml::Word(_)) => Some(ExpectedFrame::Echo),
@@ -129,7 +129,7 @@ pub(super) fn read(
             Some(ExpectedFrame::Close(codes.collect::<Result<_, _>>()?))
         }
     };
-    turns.extend(heard.map(ScriptStep::Hear));
+    turns.extend(heard.map(ScriptStep::Expect));
     Ok(())
 }
 
