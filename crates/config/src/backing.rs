@@ -1,8 +1,9 @@
 //! `backing-services/<name>/backing.toml`: a backing service, and how to seed, start and query it.
 
-use crate::PlanError;
+use crate::ConfigError;
 use crate::contract::UpperLimit;
-use crate::error::{Source, known};
+use crate::format::{FileKind, SourceFile};
+use crate::format::suggestion::suggest;
 use crate::suite::{Limits, LimitsToml};
 use crate::toolchain::Requirement;
 use prony_load::DurationText;
@@ -11,7 +12,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A backing service: a database, a cache, a slow backend.
 #[derive(Debug, Clone)]
@@ -65,7 +66,7 @@ pub enum ReadinessCheck {
 }
 
 /// The signal for an orderly stop. It is sent only to the first process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum StopSignal {
     /// Interrupt: PostgreSQL ends its sessions and then stops.
@@ -85,7 +86,7 @@ impl StopSignal {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BackingToml {
     name: Spanned<String>,
@@ -116,7 +117,7 @@ struct BackingToml {
     blames: BTreeMap<String, String>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ReadyToml {
     query: Option<String>,
@@ -132,11 +133,11 @@ pub(crate) const PLACES: [(&str, &str); 2] = [
 
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
+pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, ConfigError> {
     let mut files = PLACES.iter().rev().map(|(_, file)| folder.join(file));
     let file = files.find(|file| file.is_file());
-    let source = Source::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
-    let written: BackingToml = source.parse()?;
+    let source = SourceFile::read(&file.unwrap_or_else(|| folder.join("backing.toml")))?;
+    let written: BackingToml = source.parse(FileKind::Backing)?;
     let name = written.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         let message = format!("`name` is `{name}`: it must be the name of the folder");
@@ -200,7 +201,7 @@ pub(crate) fn read(folder: &Path) -> Result<BackingDefinition, PlanError> {
     })
 }
 
-fn ready(source: &Source, written: &BackingToml) -> Result<ReadinessCheck, PlanError> {
+fn ready(source: &SourceFile, written: &BackingToml) -> Result<ReadinessCheck, ConfigError> {
     let span = written.ready.span();
     let ready = written.ready.get_ref();
     match (&ready.query, &ready.command, &ready.get) {
@@ -224,7 +225,7 @@ impl BackingDefinition {
             UpperLimit::Variable(name) => name,
         };
         let Some(value) = self.exports.get(name) else {
-            let allowed = known(self.exports.keys().map(String::as_str), name);
+            let allowed = suggest(self.exports.keys().map(String::as_str), name);
             return Err(format!("`{}` does not export `{name}`: {allowed}", self.name));
         };
         let number = value.parse();

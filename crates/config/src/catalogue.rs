@@ -1,9 +1,10 @@
 //! Everything that a project contains: services, toolchains, contracts, suites.
 
 use crate::contract::Contract;
-use crate::error::known;
+use crate::format::SourceFile;
+use crate::format::suggestion::suggest;
 use crate::{
-    BackingDefinition, Class, PlanError, Requirement, Service, Toolchain, backing, service, toolchain,
+    BackingDefinition, Class, ConfigError, Requirement, Service, Toolchain, backing, service, toolchain,
 };
 use globset::Glob;
 use std::collections::BTreeMap;
@@ -26,13 +27,13 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Reads `services/`, `contracts/` and the toolchains of the project at `root` only.
-    pub fn read(root: &Path) -> Result<Self, PlanError> {
+    pub fn read(root: &Path) -> Result<Self, ConfigError> {
         Self::read_with(root, None)
     }
 
     /// Reads `services/`, `contracts/` and the toolchains of the project at `root`, and the contracts and toolchains that ship
     /// with prony. The project's own take precedence over shipped ones of the same name.
-    pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, PlanError> {
+    pub fn read_with(root: &Path, shipped: Option<&Path>) -> Result<Self, ConfigError> {
         let mut toolchains = BTreeMap::new();
         let (mut contract_folders, mut backing_service_folders) = (BTreeMap::new(), BTreeMap::new());
         let named = |folder: PathBuf| Some((folder.file_name()?.to_owned(), folder));
@@ -82,15 +83,12 @@ impl Catalogue {
     }
 
     /// Verifies that everything that a service refers to exists.
-    fn verify(&self, service: &Service) -> Result<(), PlanError> {
-        let place = |message| PlanError::Invalid {
-            path: service.folder.join("service.toml"),
-            line: 1,
-            message,
-        };
+    fn verify(&self, service: &Service) -> Result<(), ConfigError> {
+        let file = SourceFile::read(&service.folder.join("service.toml"))?;
+        let place = |message: String| file.invalid(0..0, message);
         for contract in &service.contracts {
             if !self.contracts.contains_key(contract) {
-                let allowed = known(self.contracts.keys().map(String::as_str), contract);
+                let allowed = suggest(self.contracts.keys().map(String::as_str), contract);
                 return Err(place(format!(
                     "`contracts` of variant `{}` names `{contract}`: {allowed}",
                     service.variant
@@ -99,7 +97,7 @@ impl Catalogue {
         }
         for requirement in &service.toolchains {
             if !self.toolchains.contains_key(&requirement.toolchain) {
-                let allowed = known(self.toolchains.keys().map(String::as_str), &requirement.toolchain);
+                let allowed = suggest(self.toolchains.keys().map(String::as_str), &requirement.toolchain);
                 let name = &requirement.toolchain;
                 return Err(place(format!(
                     "`toolchains` of variant `{}` names `{name}`: {allowed}",
@@ -111,17 +109,17 @@ impl Catalogue {
     }
 
     /// Verifies what a contract says about backing services.
-    fn verify_backing_services(&self, contract: &Contract) -> Result<(), PlanError> {
+    fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
             let at = |key: &str, reason: &str| {
-                Err(PlanError::from(contract.backing_service_error(
+                Err(ConfigError::from(contract.backing_service_error(
                     wanted.name(),
                     key,
                     reason,
                 )))
             };
             let Some(backing_service) = self.backing_services.get(wanted.uses()) else {
-                let allowed = known(self.backing_services.keys().map(String::as_str), wanted.uses());
+                let allowed = suggest(self.backing_services.keys().map(String::as_str), wanted.uses());
                 return at(
                     "use",
                     &format!("no backing service `{}`: {allowed}", wanted.uses()),
@@ -134,7 +132,7 @@ impl Catalogue {
                 );
             }
             if let Err(unknown) = backing_service.settings_with(wanted.settings()) {
-                let allowed = known(backing_service.settings.keys().map(String::as_str), unknown);
+                let allowed = suggest(backing_service.settings.keys().map(String::as_str), unknown);
                 return at(
                     unknown,
                     &format!("`{}` has no such setting: {allowed}", backing_service.name),
@@ -181,11 +179,11 @@ impl Catalogue {
     /// The services that match a pattern: `go-gorilla` is its default variant, `go-gorilla/pinned` that variant, also by an earlier name, `java-*` the
     /// default variants of all matching services, `node-*/*` all variants. A wildcard never matches a reference service: it must be
     /// named.
-    pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, PlanError> {
+    pub fn select(&self, pattern: &str) -> Result<Vec<&Service>, ConfigError> {
         let (name, variant) = pattern
             .split_once('/')
             .map_or((pattern, None), |(name, variant)| (name, Some(variant)));
-        let unknown = |allowed: String| PlanError::Unknown {
+        let unknown = |allowed: String| ConfigError::Unknown {
             kind: "service",
             name: pattern.to_owned(),
             allowed,
@@ -218,7 +216,7 @@ impl Catalogue {
             .filter(|service| names.is_match(&service.name))
             .collect();
         if of_name.is_empty() {
-            return Err(unknown(known(
+            return Err(unknown(suggest(
                 self.services.iter().map(|service| service.name.as_str()),
                 name,
             )));
@@ -226,36 +224,36 @@ impl Catalogue {
         let variants = of_name.iter().map(|service| service.variant.as_str());
         Err(unknown(format!(
             "variants: {}",
-            known(variants, variant.unwrap_or_default())
+            suggest(variants, variant.unwrap_or_default())
         )))
     }
 
-    pub fn contract(&self, name: &str) -> Result<&Contract, PlanError> {
-        self.contracts.get(name).ok_or_else(|| PlanError::Unknown {
+    pub fn contract(&self, name: &str) -> Result<&Contract, ConfigError> {
+        self.contracts.get(name).ok_or_else(|| ConfigError::Unknown {
             kind: "contract",
             name: name.to_owned(),
-            allowed: known(self.contracts.keys().map(String::as_str), name),
+            allowed: suggest(self.contracts.keys().map(String::as_str), name),
         })
     }
 
     /// The file of a suite: a path to a `.toml` file, or a name in `suites/`.
-    pub fn suite_file(&self, name: &str) -> Result<PathBuf, PlanError> {
+    pub fn suite_file(&self, name: &str) -> Result<PathBuf, ConfigError> {
         let direct = PathBuf::from(name);
         if direct.extension().is_some_and(|extension| extension == "toml") {
             return if direct.is_file() {
                 Ok(direct)
             } else {
-                Err(PlanError::Unreadable {
+                Err(ConfigError::Unreadable {
                     path: direct,
                     reason: "no such file".into(),
                 })
             };
         }
         let suites = self.suites();
-        suites.get(name).cloned().ok_or_else(|| PlanError::Unknown {
+        suites.get(name).cloned().ok_or_else(|| ConfigError::Unknown {
             kind: "suite",
             name: name.to_owned(),
-            allowed: known(suites.keys().map(String::as_str), name),
+            allowed: suggest(suites.keys().map(String::as_str), name),
         })
     }
 
@@ -280,8 +278,8 @@ fn suites_in(root: &Path) -> BTreeMap<String, PathBuf> {
 }
 
 /// The folders in `parent` that contain `file`, by name; empty if `parent` does not exist.
-fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, PlanError> {
-    let unreadable = |error: std::io::Error| PlanError::Unreadable {
+fn folders_with(parent: &Path, file: &str) -> Result<Vec<PathBuf>, ConfigError> {
+    let unreadable = |error: std::io::Error| ConfigError::Unreadable {
         path: parent.to_owned(),
         reason: error.to_string(),
     };

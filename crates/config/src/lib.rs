@@ -9,19 +9,19 @@ mod backing;
 mod catalogue;
 pub mod contract;
 mod error;
+pub mod format;
 pub mod import;
 pub mod input;
 mod machine;
 mod plan;
 mod service;
-mod source_file;
 mod suite;
 pub mod target;
 mod toolchain;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
 pub use catalogue::Catalogue;
-pub use error::PlanError;
+pub use error::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupPlan, Plan, PlanOverrides, PlannedTrial};
 pub use service::{

@@ -1,13 +1,13 @@
 //! Toolchains: how to detect those that services need, and how to install them.
 
-use crate::PlanError;
-use crate::error::Source;
+use crate::ConfigError;
+use crate::format::{FileKind, SourceFile};
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A toolchain of `services/toolchains.toml`.
 #[derive(Debug, Clone)]
@@ -90,14 +90,14 @@ impl System {
 }
 
 /// A toolchain that a service needs, with its minimum version.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Requirement {
     pub toolchain: String,
     pub minimum: Option<Version>,
 }
 
 /// A version: numbers compared one after the other.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(transparent)]
 pub struct Version(pub Vec<u64>);
 
@@ -167,7 +167,7 @@ impl Toolchain {
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ToolchainToml {
     title: String,
@@ -192,9 +192,9 @@ struct ToolchainToml {
 }
 
 /// Reads `services/toolchains.toml`.
-pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError> {
-    let source = Source::read(path)?;
-    let written: BTreeMap<Spanned<String>, ToolchainToml> = source.parse()?;
+pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, ConfigError> {
+    let source = SourceFile::read(path)?;
+    let written: BTreeMap<Spanned<String>, ToolchainToml> = source.parse(FileKind::Toolchains)?;
     let names: BTreeSet<String> = written.keys().map(|name| name.get_ref().clone()).collect();
     for (name, one) in &written {
         if let Some(unknown) = one.needs.iter().find(|need| !names.contains(*need)) {
@@ -211,7 +211,7 @@ pub(crate) fn read(path: &Path) -> Result<BTreeMap<String, Toolchain>, PlanError
         .collect()
 }
 
-fn one(source: &Source, name: &Spanned<String>, written: ToolchainToml) -> Result<Toolchain, PlanError> {
+fn one(source: &SourceFile, name: &Spanned<String>, written: ToolchainToml) -> Result<Toolchain, ConfigError> {
     let locate = match (written.locate, written.env) {
         (Some(locate), Some(env)) => Some((locate, env)),
         (None, None) => None,

@@ -6,7 +6,8 @@ use std::fmt;
 use std::time::Duration;
 
 /// A duration written as `250ms`, `30s`, `2m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, schemars::JsonSchema)]
+#[schemars(with = "String", extend("format" = "duration"))]
 pub struct DurationText(pub Duration);
 
 impl DurationText {

@@ -1,6 +1,6 @@
 //! Errors of commands.
 
-use prony_config::PlanError;
+use prony_config::ConfigError;
 use prony_host::HostError;
 use prony_records::Fault;
 use prony_statistics::StatisticsError;
@@ -54,8 +54,8 @@ impl CommandError {
 }
 
 /// The user can correct a file of the checkout that cannot be read.
-impl From<PlanError> for CommandError {
-    fn from(error: PlanError) -> Self {
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
         Self::Input(whole(&error))
     }
 }

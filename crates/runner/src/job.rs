@@ -5,7 +5,7 @@ use crate::schedule::{LoadRun, WarmUp};
 use crate::trial::Trial;
 use crate::warm_up::WarmUpProgress;
 use prony_config::WarmUpChoice;
-use prony_config::contract::ContractError;
+use prony_config::contract::ConfigError;
 use prony_load::{
     Check, Job, Load, PhaseDurations, Profile, Rate, Target, TransportChoice, WarmUp as GeneratorWarmUp,
 };
@@ -38,7 +38,7 @@ pub(crate) fn job(
     target: &Target,
     placement: &TrialPlacement,
     (run, warm_up): (&LoadRun, WarmUp),
-) -> Result<Job, ContractError> {
+) -> Result<Job, ConfigError> {
     let (group, protocol) = (trial.group(), trial.entry().protocol);
     let load = at_rate(&group.load, run.rate);
     let generator = &placement.placement.generator().cpus;

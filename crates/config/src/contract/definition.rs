@@ -1,8 +1,9 @@
 //! A loaded contract, and its description.
 
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::backing::{BackingRequirement, BackingSpec, FinalInvariant, LoadInvariant, Rows};
-use crate::contract::error::{File, known};
+use crate::format::SourceFile;
+use crate::format::suggestion::known;
 use crate::contract::jwt::{self, Tokens};
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
@@ -13,7 +14,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::SystemTime;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The definition of what a service must do.
 #[derive(Debug, Clone)]
@@ -27,7 +28,7 @@ pub struct Contract {
     pub document: Option<String>,
     /// The folder of the contract.
     pub folder: PathBuf,
-    pub(crate) file: File,
+    pub(crate) file: SourceFile,
     pub(crate) written: ContractToml,
     pub(crate) schema: Option<Schema>,
     pub(crate) data: BTreeMap<String, Value>,
@@ -53,7 +54,7 @@ pub struct OperationInfo {
 
 impl Contract {
     /// A contract without a file and a name; nothing in it has been tried out.
-    pub(crate) fn unnamed(folder: PathBuf, file: File, written: ContractToml) -> Result<Self, ContractError> {
+    pub(crate) fn unnamed(folder: PathBuf, file: SourceFile, written: ContractToml) -> Result<Self, ConfigError> {
         Ok(Self {
             name: String::new(),
             title: String::new(),
@@ -146,7 +147,7 @@ impl Contract {
     }
 
     /// An error at a key of `[backing service.NAME]`, or at the table if it has no such key.
-    pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ContractError {
+    pub fn backing_service_error(&self, name: &str, key: &str, reason: &str) -> ConfigError {
         let table = self.written.backing_service.get(name);
         let span = table.map(|table| {
             table
@@ -182,7 +183,7 @@ impl Contract {
     }
 
     /// A workload's name and load; those of the first workload if no name is given.
-    pub fn load_of(&self, workload: Option<&str>) -> Result<(String, Load), ContractError> {
+    pub fn load_of(&self, workload: Option<&str>) -> Result<(String, Load), ConfigError> {
         let (name, written) = self.written_workload(workload)?;
         let load = written.get_ref().load.clone();
         let span = load.span();
@@ -203,13 +204,13 @@ impl Contract {
     pub(crate) fn written_workload(
         &self,
         name: Option<&str>,
-    ) -> Result<(&str, &Spanned<WorkloadToml>), ContractError> {
+    ) -> Result<(&str, &Spanned<WorkloadToml>), ConfigError> {
         let mut all = in_order(&self.written.workload);
         let found = match name {
             Some(name) => all.find(|(known, _)| *known == name),
             None => all.next(),
         };
-        found.ok_or_else(|| ContractError::Unknown {
+        found.ok_or_else(|| ConfigError::UnknownInContract {
             contract: self.name.clone(),
             kind: "workload",
             name: name.unwrap_or_default().to_owned(),
@@ -223,7 +224,7 @@ impl Contract {
     }
 
     /// An error at a position of the contract's file.
-    pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ContractError {
+    pub(crate) fn invalid(&self, span: std::ops::Range<usize>, message: impl Into<String>) -> ConfigError {
         self.file.invalid(span, message)
     }
 }

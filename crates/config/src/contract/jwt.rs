@@ -3,8 +3,8 @@
 //! They are minted when the contract is read. The libraries for JWTs bring another implementation of cryptography; ring is
 //! already a dependency for TLS, and load tests need only two kinds of signature.
 
-use crate::contract::ContractError;
-use crate::contract::error::File;
+use crate::ConfigError;
+use crate::format::SourceFile;
 use crate::contract::template::{Bindings, BoundValue, constant, fill};
 use crate::contract::toml::{Algorithm, JwtToml, KeyToml};
 use base64::Engine as _;
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// Signs the tokens of one name.
 struct TokenSigner<'a> {
@@ -167,7 +167,7 @@ pub(crate) struct Tokens {
 }
 
 /// Mints the tokens that are the same for all users.
-pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, ContractError> {
+pub(crate) fn mint(file: &SourceFile, folder: &Path, jwts: &Jwts) -> Result<Tokens, ConfigError> {
     let shared = jwts
         .iter()
         .filter(|(_, jwt)| !has_places(jwt.get_ref()))
@@ -187,11 +187,11 @@ pub(crate) fn mint(file: &File, folder: &Path, jwts: &Jwts) -> Result<Tokens, Co
 
 /// The tokens that differ between users: a column for each name, in the order of the table's rows.
 pub(crate) fn columns(
-    file: &File,
+    file: &SourceFile,
     folder: &Path,
     jwts: &Jwts,
     table: &[(String, Vec<String>)],
-) -> Result<Vec<(String, Vec<String>)>, ContractError> {
+) -> Result<Vec<(String, Vec<String>)>, ConfigError> {
     let rows = table.first().map_or(0, |(_, values)| values.len());
     let of_row = |row: usize| -> Bindings {
         let cell =
@@ -212,11 +212,11 @@ pub(crate) fn columns(
 
 /// Tokens whose placeholders are filled, by name: each with one text, or with a value for each row.
 pub(crate) fn filled_by(
-    file: &File,
+    file: &SourceFile,
     folder: &Path,
     jwts: &Jwts,
     value: impl Fn(&str) -> Option<Vec<String>>,
-) -> Result<Vec<(String, Vec<String>)>, ContractError> {
+) -> Result<Vec<(String, Vec<String>)>, ConfigError> {
     let mut minted = Vec::new();
     for (name, jwt) in jwts.iter().filter(|(_, jwt)| has_places(jwt.get_ref())) {
         let places = places(jwt.get_ref());

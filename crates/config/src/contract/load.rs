@@ -2,12 +2,13 @@
 
 use crate::contract::backing::BackingSpec;
 use crate::contract::call::as_json;
-use crate::contract::error::File;
+use crate::format::{FileKind, SourceFile};
 use crate::contract::jwt;
 use crate::contract::proto::Schema;
 use crate::contract::source::RowTable;
 use crate::contract::toml::ContractToml;
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::Protocol;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -18,9 +19,9 @@ const TRIED_SEED: u64 = 1;
 
 impl Contract {
     /// Reads `contract.toml` of a folder and all files that it names, and tries out every case and workload.
-    pub fn load(folder: &Path) -> Result<Self, ContractError> {
-        let file = File::read(&folder.join("contract.toml"))?;
-        let written: ContractToml = file.parse()?;
+    pub fn load(folder: &Path) -> Result<Self, ConfigError> {
+        let file = SourceFile::read(&folder.join("contract.toml"))?;
+        let written: ContractToml = file.parse(FileKind::Contract)?;
         let own_name = folder
             .canonicalize()
             .ok()
@@ -61,7 +62,7 @@ impl Contract {
 
     /// Adds the rows that were read from the backing services, by the names of [`Contract::rows`]. Everything is tried out
     /// with them, so that a contract with rows cannot fail later either.
-    pub fn give_rows(mut self, tables: BTreeMap<String, RowTable>) -> Result<Self, ContractError> {
+    pub fn give_rows(mut self, tables: BTreeMap<String, RowTable>) -> Result<Self, ConfigError> {
         for rows in self.rows() {
             let at = |reason: &str| {
                 let span = self.written.rows[rows.name()].span();
@@ -83,8 +84,8 @@ impl Contract {
     }
 
     /// Every contract of a folder of contracts, by name.
-    pub fn all(folder: &Path) -> Result<Vec<Self>, ContractError> {
-        let unreadable = |error: std::io::Error| ContractError::Unreadable {
+    pub fn all(folder: &Path) -> Result<Vec<Self>, ConfigError> {
+        let unreadable = |error: std::io::Error| ConfigError::Unreadable {
             path: folder.to_owned(),
             reason: error.to_string(),
         };
@@ -100,7 +101,7 @@ impl Contract {
     }
 
     /// Builds everything once, so that a loaded contract cannot fail later.
-    fn try_out(&self) -> Result<(), ContractError> {
+    fn try_out(&self) -> Result<(), ConfigError> {
         self.delay()?;
         if self.written.workload.is_empty() {
             return Err(self.invalid(0..0, "no `[workload.NAME]`: add at least one"));
@@ -124,7 +125,7 @@ impl Contract {
     }
 }
 
-fn data(file: &File, written: &ContractToml) -> Result<BTreeMap<String, Value>, ContractError> {
+fn data(file: &SourceFile, written: &ContractToml) -> Result<BTreeMap<String, Value>, ConfigError> {
     written
         .data
         .iter()

@@ -10,7 +10,6 @@ mod call;
 mod cases;
 mod definition;
 pub mod digest;
-mod error;
 mod jwt;
 mod load;
 mod proto;
@@ -25,7 +24,6 @@ pub use backing::{
 pub use call::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep, grpc_code_name};
 pub use cases::{Case, ClientDisconnect, Delivery, Exchange, Restart, SingleCall};
 pub use definition::{Contract, OperationInfo};
-pub use error::ContractError;
 pub use proto::{ProtoError, ProtoMethod, REFLECTION_PATHS, ReflectionError, reflect};
 pub use source::RowTable;
 pub use workload::SequenceFile;

@@ -3,7 +3,7 @@
 use crate::contract::Contract;
 use crate::suite::SuiteGroup;
 use crate::{
-    Catalogue, Design, Entry, GroupPlan, Plan, PlanError, PlanOverrides, RankBy, Service, Starts, Suite,
+    Catalogue, Design, Entry, GroupPlan, Plan, ConfigError, PlanOverrides, RankBy, Service, Starts, Suite,
     WarmUpChoice,
 };
 use prony_load::{Arrival, Load, Profile, Protocol};
@@ -12,7 +12,7 @@ use prony_load::{Arrival, Load, Profile, Protocol};
 const OTHER_FILES: u64 = 64;
 
 impl Plan {
-    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &PlanOverrides) -> Result<Self, PlanError> {
+    pub fn of(catalogue: &Catalogue, suite: &Suite, wishes: &PlanOverrides) -> Result<Self, ConfigError> {
         let design = suite.design_for(wishes.design);
         let mut plan = Self {
             suite: suite.name.clone(),
@@ -54,7 +54,7 @@ impl Plan {
         }
         if plan.entries.is_empty() {
             let patterns = wishes.services.join(", ");
-            return Err(PlanError::Empty(format!(
+            return Err(ConfigError::Empty(format!(
                 "suite `{}` has no service that `{patterns}` names",
                 suite.name
             )));
@@ -72,7 +72,7 @@ struct PlanBuilder<'a> {
 }
 
 impl<'a> PlanBuilder<'a> {
-    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a PlanOverrides) -> Result<Self, PlanError> {
+    fn new(catalogue: &'a Catalogue, suite: &'a Suite, wishes: &'a PlanOverrides) -> Result<Self, ConfigError> {
         Ok(Self {
             catalogue,
             suite,
@@ -82,7 +82,7 @@ impl<'a> PlanBuilder<'a> {
     }
 
     /// The limits of the suite must not exceed the resources of the machine.
-    fn limits_fit(&self) -> Result<(), PlanError> {
+    fn limits_fit(&self) -> Result<(), ConfigError> {
         let Some(machine) = &self.wishes.machine else {
             return Ok(());
         };
@@ -106,7 +106,7 @@ impl<'a> PlanBuilder<'a> {
         Ok(())
     }
 
-    fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), PlanError> {
+    fn group(&self, group: &SuiteGroup, index: usize) -> Result<(GroupPlan, Vec<Entry>), ConfigError> {
         let contract = self
             .catalogue
             .contract(&group.contract)
@@ -152,7 +152,7 @@ impl<'a> PlanBuilder<'a> {
         group: &SuiteGroup,
         planned: &GroupPlan,
         contract: &Contract,
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), ConfigError> {
         let Some((rank_by, line)) = group.rank_by else {
             return Ok(());
         };
@@ -164,7 +164,7 @@ impl<'a> PlanBuilder<'a> {
     }
 
     /// Two groups with the same contract, workload and load must be one group.
-    fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), PlanError> {
+    fn is_alone(&self, place: usize, planned: &GroupPlan) -> Result<(), ConfigError> {
         let group = &self.suite.groups[place];
         for before in &self.suite.groups[..place] {
             let (other, _) = self.group(before, place)?;
@@ -186,7 +186,7 @@ impl<'a> PlanBuilder<'a> {
         Ok(())
     }
 
-    fn entries(&self, group: &SuiteGroup, index: usize) -> Result<Vec<Entry>, PlanError> {
+    fn entries(&self, group: &SuiteGroup, index: usize) -> Result<Vec<Entry>, ConfigError> {
         let mut entries = Vec::new();
         let mut anyone = false;
         for (pattern, line) in &group.services {
@@ -224,7 +224,7 @@ impl<'a> PlanBuilder<'a> {
         group: &SuiteGroup,
         planned: &GroupPlan,
         contract: &Contract,
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), ConfigError> {
         if planned.duration_ns == 0 {
             return Err(self.at(group.line, &"`duration` is 0: nothing would be measured"));
         }
@@ -266,7 +266,7 @@ impl<'a> PlanBuilder<'a> {
         group: &SuiteGroup,
         planned: &GroupPlan,
         entries: &[Entry],
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), ConfigError> {
         let Design::Interleaved { window_ns, cycles } = self.suite.design_for(self.wishes.design) else {
             return Ok(());
         };
@@ -285,7 +285,7 @@ impl<'a> PlanBuilder<'a> {
     }
 
     /// Connections are never dropped silently: a plan that the machine cannot hold is rejected.
-    fn connections_fit(&self, group: &SuiteGroup, planned: &GroupPlan) -> Result<(), PlanError> {
+    fn connections_fit(&self, group: &SuiteGroup, planned: &GroupPlan) -> Result<(), ConfigError> {
         let Some(machine) = &self.wishes.machine else {
             return Ok(());
         };
@@ -316,12 +316,8 @@ impl<'a> PlanBuilder<'a> {
         Ok(())
     }
 
-    fn at(&self, line: usize, problem: &dyn std::fmt::Display) -> PlanError {
-        PlanError::Invalid {
-            path: self.suite.path.clone(),
-            line,
-            message: problem.to_string(),
-        }
+    fn at(&self, line: usize, problem: &dyn std::fmt::Display) -> ConfigError {
+        self.suite.source.invalid_at_line(line, problem.to_string())
     }
 }
 
@@ -363,7 +359,7 @@ fn words(protocols: &[Protocol]) -> String {
 fn wished_services<'a>(
     catalogue: &'a Catalogue,
     wishes: &PlanOverrides,
-) -> Result<Option<Vec<&'a Service>>, PlanError> {
+) -> Result<Option<Vec<&'a Service>>, ConfigError> {
     if wishes.services.is_empty() {
         return Ok(None);
     }

@@ -7,15 +7,15 @@ pub use self::origin::{ExternalService, Image, ServiceOrigin, UsageSource};
 
 use self::origin::{PidSourceToml, ServiceOriginToml};
 use self::trust::TrustToml;
-use crate::PlanError;
-use crate::error::Source;
+use crate::ConfigError;
+use crate::format::{FileKind, SourceFile};
 use crate::toolchain::Requirement;
 use prony_load::{DurationText, Protocol};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A variant of a service, with everything that its build and run need.
 #[derive(Debug, Clone)]
@@ -130,7 +130,7 @@ impl ServiceToml {
 
 /// The file as written. The file and each variant have the same type, so that a wrong key is reported at its own line;
 /// a later step verifies which keys are allowed where.
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ServiceToml {
     name: Spanned<String>,
@@ -144,6 +144,7 @@ struct ServiceToml {
     pinned: Option<bool>,
     formerly: Option<Vec<String>>,
     note: Option<String>,
+    #[schemars(with = "Option<String>")]
     class: Option<Class>,
     contracts: Option<Vec<String>>,
     protocols: Option<Vec<ProtocolToml>>,
@@ -175,9 +176,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(30);
 const THERE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Reads `<folder>/service.toml` and resolves every variant; the first one is the default.
-pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
-    let source = Source::read(&folder.join("service.toml"))?;
-    let base: ServiceToml = source.parse()?;
+pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, ConfigError> {
+    let source = SourceFile::read(&folder.join("service.toml"))?;
+    let base: ServiceToml = source.parse(FileKind::Service)?;
     let name = base.name.get_ref();
     if folder.file_name().is_none_or(|file| file != name.as_str()) {
         return Err(source.invalid(
@@ -211,13 +212,13 @@ pub(crate) fn read(folder: &Path) -> Result<Vec<Service>, PlanError> {
 
 /// A variant, and the file that contains it.
 struct Reader<'a> {
-    source: &'a Source,
+    source: &'a SourceFile,
     base: &'a ServiceToml,
     own: &'a ServiceToml,
 }
 
 impl Reader<'_> {
-    fn resolve(&self, folder: &Path, default: bool) -> Result<Service, PlanError> {
+    fn resolve(&self, folder: &Path, default: bool) -> Result<Service, ConfigError> {
         self.only_above()?;
         let (base, own) = (self.base, self.own);
         let reached = self.reached(folder)?;
@@ -271,7 +272,7 @@ impl Reader<'_> {
         get(self.own).or_else(|| get(self.base))
     }
 
-    fn need<T>(&self, key: &str, get: impl Fn(&ServiceToml) -> Option<T>) -> Result<T, PlanError> {
+    fn need<T>(&self, key: &str, get: impl Fn(&ServiceToml) -> Option<T>) -> Result<T, ConfigError> {
         self.find(get).ok_or_else(|| {
             let label = self.own.name.get_ref();
             let message =
@@ -281,7 +282,7 @@ impl Reader<'_> {
     }
 
     /// How it runs, according to the variant or else the file.
-    fn reached(&self, folder: &Path) -> Result<ServiceOrigin, PlanError> {
+    fn reached(&self, folder: &Path) -> Result<ServiceOrigin, ConfigError> {
         let misplaced = |message: &str| Err(self.source.invalid(self.own.name.span(), message));
         for table in [self.own, self.base] {
             let Some(reached) = table.reached().resolve(self.source, folder)? else {
@@ -306,7 +307,7 @@ impl Reader<'_> {
     }
 
     /// The declared version; without it, a command must report it.
-    fn version(&self) -> Result<String, PlanError> {
+    fn version(&self) -> Result<String, ConfigError> {
         if let Some(written) = self.find(|table| table.version.clone()) {
             return Ok(written);
         }
@@ -317,7 +318,7 @@ impl Reader<'_> {
     }
 
     /// Some keys describe the service and must be the same for all variants.
-    fn only_above(&self) -> Result<(), PlanError> {
+    fn only_above(&self) -> Result<(), ConfigError> {
         let own = self.own;
         let misplaced = [
             ("title", own.title.is_some()),
@@ -339,7 +340,7 @@ impl Reader<'_> {
     }
 
     /// Sources of copies are in the checkout, destinations in the build folder.
-    fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, PlanError> {
+    fn copies(&self, folder: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, ConfigError> {
         let root = folder.parent().and_then(Path::parent).unwrap_or(folder);
         let inside = |path: &Path| {
             path.components()
@@ -369,7 +370,7 @@ impl Reader<'_> {
     }
 
     /// The required toolchains. Images and external services need none.
-    fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, PlanError> {
+    fn requirements(&self, is_whole: bool) -> Result<Vec<Requirement>, ConfigError> {
         let read = |written: &Spanned<String>| {
             Requirement::parse(written.get_ref()).ok_or_else(|| {
                 let message = format!(
@@ -404,7 +405,7 @@ impl Service {
     }
 }
 
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Clone, Copy, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ProtocolToml {
     Http,
@@ -425,7 +426,7 @@ impl From<ProtocolToml> for Protocol {
 }
 
 /// How a service uses CPUs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Workers {
     pub uses: WorkersUse,
@@ -444,7 +445,7 @@ impl Workers {
 }
 
 /// The kind of workers of a service.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkersUse {
     Threads,

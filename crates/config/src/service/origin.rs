@@ -1,13 +1,13 @@
 //! How a service runs: prony runs a command or a container image, or the service runs externally.
 
 use super::trust::TrustToml;
-use crate::PlanError;
-use crate::error::Source;
+use crate::ConfigError;
+use crate::format::SourceFile;
 use crate::target;
 use prony_load::Target;
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// How a service runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,7 +78,7 @@ pub(super) struct ServiceOriginToml {
     pub(super) trust: TrustToml,
 }
 
-#[derive(Deserialize, Clone)]
+#[derive(Deserialize, Clone, schemars::JsonSchema)]
 #[serde(untagged)]
 pub(super) enum PidSourceToml {
     Number(u32),
@@ -87,7 +87,7 @@ pub(super) enum PidSourceToml {
 
 impl ServiceOriginToml {
     /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
-    pub(super) fn resolve(self, source: &Source, folder: &Path) -> Result<Option<ServiceOrigin>, PlanError> {
+    pub(super) fn resolve(self, source: &SourceFile, folder: &Path) -> Result<Option<ServiceOrigin>, ConfigError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
                 let message = "`pid` and `cgroup`: give only one";
@@ -139,11 +139,11 @@ impl ServiceOriginToml {
 }
 
 fn image(
-    source: &Source,
+    source: &SourceFile,
     name: Option<Spanned<String>>,
     containerfile: Option<Spanned<PathBuf>>,
     folder: &Path,
-) -> Result<Image, PlanError> {
+) -> Result<Image, ConfigError> {
     if let Some(name) = &name {
         let text = name.get_ref();
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-/:@".contains(letter);
@@ -181,10 +181,10 @@ impl From<PidSourceToml> for UsageSource {
 }
 
 fn external_target(
-    source: &Source,
+    source: &SourceFile,
     written: &Spanned<String>,
     (trust, folder): (TrustToml, &Path),
-) -> Result<Target, PlanError> {
+) -> Result<Target, ConfigError> {
     let text = written.get_ref();
     let refused = |why: &str| source.invalid(written.span(), format!("`url` is `{text}`: {why}"));
     let (mut target, path) = target::parse(text, false)

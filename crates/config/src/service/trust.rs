@@ -1,10 +1,10 @@
 //! The TLS certificates that prony trusts for an external service.
 
-use crate::PlanError;
-use crate::error::Source;
+use crate::ConfigError;
+use crate::format::SourceFile;
 use prony_load::Target;
 use std::path::{Path, PathBuf};
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The first line of every PEM certificate.
 const PEM: &str = "-----BEGIN CERTIFICATE-----";
@@ -24,7 +24,7 @@ impl TrustToml {
     }
 
     /// Rejects the keys if there is no external service.
-    pub(super) fn reject_without_url(&self, source: &Source) -> Result<(), PlanError> {
+    pub(super) fn reject_without_url(&self, source: &SourceFile) -> Result<(), ConfigError> {
         let message = "`cacert` and `insecure` are for a service that runs already: give its `url`, too";
         match self.place() {
             Some(place) => Err(source.invalid(place, message)),
@@ -36,9 +36,9 @@ impl TrustToml {
     pub(super) fn apply_to(
         self,
         target: &mut Target,
-        source: &Source,
+        source: &SourceFile,
         folder: &Path,
-    ) -> Result<(), PlanError> {
+    ) -> Result<(), ConfigError> {
         let place = self.place();
         let insecure = self.insecure.is_some_and(Spanned::into_inner);
         let (tls, place) = match (&mut target.tls, place) {
@@ -63,7 +63,7 @@ impl TrustToml {
     }
 }
 
-fn read(source: &Source, file: &Spanned<PathBuf>, folder: &Path) -> Result<String, PlanError> {
+fn read(source: &SourceFile, file: &Spanned<PathBuf>, folder: &Path) -> Result<String, ConfigError> {
     let path = folder.join(file.get_ref());
     let refused = |why: String| {
         let message = format!("`cacert` is the file {}: {why}", path.display());

@@ -4,13 +4,15 @@ mod written;
 
 pub(crate) use written::LimitsToml;
 
-use crate::error::{Source, known};
-use crate::{Address, PlanError};
+use crate::format::{FileKind, SourceFile};
+use crate::format::suggestion::suggest;
+use crate::{Address, ConfigError};
 use prony_load::{Load, LoadText, Protocol, Search};
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
-use toml::{Spanned, Table, Value};
+use crate::format::Spanned;
+use toml::{Table, Value};
 use written::{DesignToml, GroupToml, ProfileToml, SuiteToml};
 
 /// A suite in one profile, with every default filled in.
@@ -50,7 +52,7 @@ pub struct Suite {
     pub address: Address,
     pub groups: Vec<SuiteGroup>,
     /// The file, for errors.
-    pub path: PathBuf,
+    pub source: SourceFile,
 }
 
 impl Suite {
@@ -91,7 +93,7 @@ pub struct SuiteGroup {
 }
 
 /// When the warm-up ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WarmUpChoice {
     /// After this time, ns.
@@ -101,7 +103,7 @@ pub enum WarmUpChoice {
 }
 
 /// Limits of a service.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
     /// CPUs; fractions are allowed.
@@ -118,7 +120,7 @@ pub struct LimitLines {
 }
 
 /// The network between generator and service.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// Delay of each direction, ns.
@@ -138,9 +140,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Suite {
     /// Reads a suite file in a profile; `None` is the file's own settings.
-    pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, PlanError> {
-        let source = Source::read(path)?;
-        let written: SuiteToml = source.parse()?;
+    pub fn read(path: &Path, profile: Option<&str>) -> Result<Self, ConfigError> {
+        let source = SourceFile::read(path)?;
+        let written: SuiteToml = source.parse(FileKind::Suite)?;
         let change = written.profile_named(&source, profile)?;
         if written.groups.is_empty() {
             return Err(source.invalid(
@@ -197,13 +199,13 @@ impl Suite {
                 .transpose()?,
             title: written.title,
             groups,
-            path: path.to_owned(),
+            source,
         })
     }
 }
 
 impl SuiteToml {
-    fn profile_named(&self, source: &Source, name: Option<&str>) -> Result<ProfileToml, PlanError> {
+    fn profile_named(&self, source: &SourceFile, name: Option<&str>) -> Result<ProfileToml, ConfigError> {
         let names: Vec<&str> = self.profile.keys().map(|key| key.get_ref().as_str()).collect();
         for group in &self.groups {
             if let Some(key) = group
@@ -215,7 +217,7 @@ impl SuiteToml {
                 let message = format!(
                     "profile `{}` of the group: {}",
                     key.get_ref(),
-                    known(names, key.get_ref())
+                    suggest(names, key.get_ref())
                 );
                 return Err(source.invalid(key.span(), message));
             }
@@ -226,10 +228,10 @@ impl SuiteToml {
         let found = self.profile.iter().find(|(key, _)| key.get_ref() == name);
         found
             .map(|(_, profile)| profile.clone())
-            .ok_or_else(|| PlanError::Unknown {
+            .ok_or_else(|| ConfigError::Unknown {
                 kind: "profile",
                 name: name.to_owned(),
-                allowed: format!("{}: {}", source.path.display(), known(names, name)),
+                allowed: format!("{}: {}", source.path.display(), suggest(names, name)),
             })
     }
 }
@@ -243,11 +245,11 @@ struct GroupDefaults {
 
 /// The group as written, once for each of its loads.
 fn groups_of(
-    source: &Source,
+    source: &SourceFile,
     spanned: &Spanned<GroupToml>,
     profile: Option<&str>,
     defaults: GroupDefaults,
-) -> Result<Vec<SuiteGroup>, PlanError> {
+) -> Result<Vec<SuiteGroup>, ConfigError> {
     let written = spanned.get_ref();
     let change = profile
         .and_then(|name| written.profile.iter().find(|(key, _)| key.get_ref() == name))
@@ -310,7 +312,7 @@ fn groups_of(
     Ok(loads.into_iter().map(loaded).collect())
 }
 
-fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanError> {
+fn rounds(source: &SourceFile, written: Option<&Spanned<u32>>) -> Result<u32, ConfigError> {
     match written {
         Some(rounds) if *rounds.get_ref() == 0 => {
             Err(source.invalid(rounds.span(), "`rounds` is 0: give at least 1"))
@@ -319,7 +321,7 @@ fn rounds(source: &Source, written: Option<&Spanned<u32>>) -> Result<u32, PlanEr
     }
 }
 
-fn starts(source: &Source, written: Option<&Spanned<Starts>>, design: Design) -> Result<Starts, PlanError> {
+fn starts(source: &SourceFile, written: Option<&Spanned<Starts>>, design: Design) -> Result<Starts, ConfigError> {
     match written {
         Some(starts) if *starts.get_ref() == Starts::Shared && design != Design::Sequence => {
             let message = "`starts = \"shared\"` with `design = \"turns\"`: `turns` start all services of a group again; remove one of the two";
@@ -329,7 +331,7 @@ fn starts(source: &Source, written: Option<&Spanned<Starts>>, design: Design) ->
     }
 }
 
-fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Option<f64>, PlanError> {
+fn share(source: &SourceFile, key: &str, value: Option<&Spanned<f64>>) -> Result<Option<f64>, ConfigError> {
     match value {
         Some(value) if *value.get_ref() <= 0.0 || *value.get_ref() >= 1.0 => {
             let message = format!(
@@ -346,7 +348,7 @@ fn share(source: &Source, key: &str, value: Option<&Spanned<f64>>) -> Result<Opt
 const CONNECTIONS: &str = "connections";
 
 /// The loads of the table, in the written order.
-fn loads(source: &Source, written: &Spanned<Table>) -> Result<Vec<Load>, PlanError> {
+fn loads(source: &SourceFile, written: &Spanned<Table>) -> Result<Vec<Load>, ConfigError> {
     let refused = |problem: String| source.invalid(written.span(), problem);
     let table = written.get_ref();
     let Some(Value::Array(levels)) = table.get(CONNECTIONS) else {
@@ -386,7 +388,7 @@ fn load(table: &Table) -> Result<Load, String> {
 }
 
 /// The metric by which the services of a group are ranked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RankBy {
     /// Valid replies per second.
@@ -432,7 +434,7 @@ impl RankBy {
 }
 
 /// The order of the trials of a round.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Design {
     /// One service after the other: each uses the machine alone from its start to its end.
@@ -469,7 +471,7 @@ impl Design {
 }
 
 /// The trials that a process start serves.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Starts {
     /// Each trial has its own process start.

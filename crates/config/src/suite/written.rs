@@ -1,15 +1,16 @@
 //! The keys of a suite file.
 
 use super::{Design, LimitLines, Limits, Network, RankBy, Starts, WarmUpChoice};
-use crate::error::Source;
-use crate::{Address, PlanError};
+use crate::format::SourceFile;
+use crate::{Address, ConfigError};
 use prony_load::{DurationText, Objective, Protocol, Rate, Search};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use toml::{Spanned, Table};
+use crate::format::Spanned;
+use toml::Table;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SuiteToml {
     pub(super) title: String,
@@ -40,7 +41,7 @@ pub(super) struct SuiteToml {
 }
 
 /// `"sequence"` or `"turns"`.
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Clone, Copy, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum DesignToml {
     Sequence,
@@ -49,7 +50,7 @@ pub(super) enum DesignToml {
 }
 
 /// `{ window = "200ms", cycles = 30 }`
-#[derive(Deserialize, Clone, Copy, Default)]
+#[derive(Deserialize, Clone, Copy, Default, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct InterleavedToml {
     window: Option<DurationText>,
@@ -73,7 +74,7 @@ impl DesignToml {
 }
 
 /// The suite settings that a profile may override.
-#[derive(Deserialize, Clone, Default)]
+#[derive(Deserialize, Clone, Default, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ProfileToml {
     pub(super) rounds: Option<Spanned<u32>>,
@@ -83,13 +84,14 @@ pub(super) struct ProfileToml {
     pub(super) starts: Option<Spanned<Starts>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GroupToml {
     pub(super) contract: String,
     pub(super) workload: Option<String>,
     pub(super) protocols: Option<Vec<Protocol>>,
     /// A load, possibly with several numbers of connections.
+    #[schemars(with = "Option<BTreeMap<String, serde_json::Value>>")]
     pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<CapacityToml>>,
     pub(super) rank_by: Option<Spanned<RankBy>>,
@@ -102,11 +104,12 @@ pub(super) struct GroupToml {
 }
 
 /// The group settings that a profile may override.
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GroupProfileToml {
     pub(super) services: Option<Vec<Spanned<String>>>,
     /// A load, possibly with several numbers of connections.
+    #[schemars(with = "Option<BTreeMap<String, serde_json::Value>>")]
     pub(super) load: Option<Spanned<Table>>,
     pub(super) capacity: Option<Spanned<CapacityToml>>,
     pub(super) warm_up: Option<WarmUpToml>,
@@ -114,7 +117,7 @@ pub(super) struct GroupProfileToml {
 }
 
 /// `"2s"`, or `{ least = "1s", most = "20s" }`: until the service is steady.
-#[derive(Deserialize, Clone, Copy)]
+#[derive(Deserialize, Clone, Copy, schemars::JsonSchema)]
 #[serde(
     untagged,
     expecting = "expected a duration (`\"2s\"`) or `{ least = \"1s\", most = \"20s\" }`"
@@ -124,14 +127,14 @@ pub(super) enum WarmUpToml {
     Steady { least: DurationText, most: DurationText },
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LimitsToml {
     pub(super) cpus: Option<Spanned<f64>>,
     pub(super) memory: Option<Spanned<String>>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NetworkToml {
     pub(super) delay: Option<DurationText>,
@@ -139,7 +142,7 @@ pub(super) struct NetworkToml {
 }
 
 /// `{ objective = "p99<10ms,errors<0.1%", limit = 200000, precision = 0.05, step = "1s" }`
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CapacityToml {
     objective: Objective,
@@ -148,7 +151,7 @@ pub(super) struct CapacityToml {
     step: Option<DurationText>,
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Default, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AddressToml {
     host: Option<Spanned<String>>,
@@ -175,7 +178,7 @@ const PRECISION: f64 = 0.05;
 const STEP_NS: u64 = 1_000_000_000;
 
 impl CapacityToml {
-    pub(super) fn resolve(&self, source: &Source, span: Range<usize>) -> Result<Search, PlanError> {
+    pub(super) fn resolve(&self, source: &SourceFile, span: Range<usize>) -> Result<Search, ConfigError> {
         let precision = self.precision.unwrap_or(PRECISION);
         if !(0.001..=0.5).contains(&precision) {
             let message = format!("`precision` is {precision}: give a share from 0.001 to 0.5, such as 0.05");
@@ -201,7 +204,7 @@ impl CapacityToml {
 }
 
 impl AddressToml {
-    pub(super) fn resolve(&self, source: &Source) -> Result<Address, PlanError> {
+    pub(super) fn resolve(&self, source: &SourceFile) -> Result<Address, ConfigError> {
         if let Some(port) = self.port.as_ref().filter(|port| *port.get_ref() == 0) {
             let message = "`port` is 0: remove it for a free one, or give one";
             return Err(source.invalid(port.span(), message));
@@ -223,7 +226,7 @@ impl AddressToml {
 }
 
 impl LimitsToml {
-    pub(super) fn lines(&self, source: &Source) -> LimitLines {
+    pub(super) fn lines(&self, source: &SourceFile) -> LimitLines {
         LimitLines {
             cpus: self.cpus.as_ref().map_or(1, |cpus| source.line(cpus.span())),
             memory: self
@@ -233,7 +236,7 @@ impl LimitsToml {
         }
     }
 
-    pub(crate) fn resolve(&self, source: &Source) -> Result<Limits, PlanError> {
+    pub(crate) fn resolve(&self, source: &SourceFile) -> Result<Limits, ConfigError> {
         if let Some(cpus) = self
             .cpus
             .as_ref()
@@ -261,7 +264,7 @@ impl LimitsToml {
 }
 
 impl NetworkToml {
-    pub(super) fn resolve(&self, source: &Source) -> Result<Network, PlanError> {
+    pub(super) fn resolve(&self, source: &SourceFile) -> Result<Network, ConfigError> {
         let rate = self.rate.as_ref().map(|rate| {
             quantity(
                 rate.get_ref(),

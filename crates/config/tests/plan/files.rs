@@ -1,6 +1,6 @@
 //! Files with every kind of mistake, and the error messages of each.
 
-use prony_config::{Catalogue, Plan, PlanError, PlanOverrides, Suite};
+use prony_config::{Catalogue, Plan, ConfigError, PlanOverrides, Suite};
 use prony_load::{Load, Protocol};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -73,7 +73,7 @@ impl Checkout {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, PlanError> {
+    fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, ConfigError> {
         let catalogue = Catalogue::read(self.0.path())?;
         let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
         Plan::of(&catalogue, &suite, wishes)

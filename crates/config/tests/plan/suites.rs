@@ -1,6 +1,6 @@
 //! The project's own suites, and the example of the documentation.
 
-use prony_config::{Catalogue, Design, Machine, Plan, PlanError, PlanOverrides, Starts, Suite};
+use prony_config::{Catalogue, Design, Machine, Plan, ConfigError, PlanOverrides, Starts, Suite};
 use prony_load::Load;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn catalogue() -> Catalogue {
 }
 
 fn plan(catalogue: &Catalogue, file: &Path, profile: Option<&str>) -> Plan {
-    let made = || -> Result<Plan, PlanError> {
+    let made = || -> Result<Plan, ConfigError> {
         Plan::of(catalogue, &Suite::read(file, profile)?, &PlanOverrides::default())
     };
     made().unwrap_or_else(|error| panic!("{} {profile:?}: {error}", file.display()))

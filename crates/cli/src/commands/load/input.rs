@@ -1,7 +1,7 @@
 //! Reads user input (text, files, headers), and defines what may be wrong with it.
 
 use super::template::{PlaceholderTable, TemplateError};
-use prony_config::contract::{ContractError, ProtoError, ReflectionError};
+use prony_config::contract::{ConfigError, ProtoError, ReflectionError};
 use prony_config::input::{curl::CurlError, prompts::PromptsError, table::TableError, urls::UrlsError};
 use prony_config::target::TargetError;
 use prony_generator::EngineError;
@@ -100,7 +100,7 @@ pub(crate) enum JobError {
         wanted: String,
     },
     #[error("--sequence {0}")]
-    Sequence(ContractError),
+    Sequence(ConfigError),
     #[error("--sequence: `{0}` has a path, but the steps have their own: give only the host")]
     SequencePath(String),
     #[error(

@@ -7,8 +7,9 @@ mod equals;
 
 pub use equals::{ReplyCounter, SumTarget};
 
-use crate::contract::ContractError;
-use crate::contract::error::{File, known};
+use crate::ConfigError;
+use crate::format::SourceFile;
+use crate::format::suggestion::known;
 use crate::contract::template::is_place;
 use crate::contract::toml::{
     BackingRequirementToml, ContractToml, FinalInvariantToml, LoadInvariantToml, UpperLimitToml,
@@ -19,7 +20,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Component, Path, PathBuf};
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A backing service that a contract requires: a database, a cache, a slow backend.
 #[derive(Debug, Clone, PartialEq)]
@@ -125,7 +126,7 @@ pub(crate) struct BackingSpec {
 }
 
 impl BackingSpec {
-    pub(crate) fn read(file: &File, folder: &Path, written: &ContractToml) -> Result<Self, ContractError> {
+    pub(crate) fn read(file: &SourceFile, folder: &Path, written: &ContractToml) -> Result<Self, ConfigError> {
         let reader = Reader {
             file,
             folder,
@@ -165,7 +166,7 @@ impl BackingSpec {
 }
 
 struct Reader<'a> {
-    file: &'a File,
+    file: &'a SourceFile,
     folder: &'a Path,
     written: &'a ContractToml,
 }
@@ -175,7 +176,7 @@ impl Reader<'_> {
         &self,
         name: &str,
         keys: &Spanned<BackingRequirementToml>,
-    ) -> Result<BackingRequirement, ContractError> {
+    ) -> Result<BackingRequirement, ConfigError> {
         let at = |key: &str, span: Range<usize>, reason: &str| {
             Err(self
                 .file
@@ -246,7 +247,7 @@ impl Reader<'_> {
         })
     }
 
-    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<FinalInvariant, ContractError> {
+    fn after(&self, table: &Spanned<FinalInvariantToml>) -> Result<FinalInvariant, ConfigError> {
         let written = table.get_ref();
         let at = format!("after `{}`", written.name);
         let equals = equals::parse(written.equals.get_ref())
@@ -271,7 +272,7 @@ impl Reader<'_> {
         })
     }
 
-    fn during(&self, table: &Spanned<LoadInvariantToml>) -> Result<LoadInvariant, ContractError> {
+    fn during(&self, table: &Spanned<LoadInvariantToml>) -> Result<LoadInvariant, ConfigError> {
         let written = table.get_ref();
         let at = format!("during `{}`", written.name);
         let connections = match written.connections.get_ref() {
@@ -305,7 +306,7 @@ impl Reader<'_> {
         }
     }
 
-    fn environment(&self) -> Result<BTreeMap<String, String>, ContractError> {
+    fn environment(&self) -> Result<BTreeMap<String, String>, ConfigError> {
         let variables = self.written.environment.iter();
         variables
             .map(|(name, value)| {
@@ -324,7 +325,7 @@ impl Reader<'_> {
     }
 
     /// Names become environment variables and parts of paths.
-    fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ContractError> {
+    fn named(&self, at: &str, name: &str, span: Range<usize>) -> Result<(), ConfigError> {
         if is_place(name) {
             return Ok(());
         }
@@ -332,7 +333,7 @@ impl Reader<'_> {
         Err(self.file.invalid(span, message))
     }
 
-    fn query(&self, at: &str, query: &str, span: Range<usize>) -> Result<String, ContractError> {
+    fn query(&self, at: &str, query: &str, span: Range<usize>) -> Result<String, ConfigError> {
         let query = query.trim();
         if query.is_empty() {
             return Err(self
@@ -348,7 +349,7 @@ impl Reader<'_> {
         at: &str,
         name: Option<&Spanned<String>>,
         span: Range<usize>,
-    ) -> Result<String, ContractError> {
+    ) -> Result<String, ConfigError> {
         let all = &self.written.backing_service;
         let names = || known(all.keys().map(String::as_str));
         match name {

@@ -1,9 +1,9 @@
 //! The values of the placeholders of a call.
 
 use super::Call;
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::backing::Rows;
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::jwt::{self, Jwts};
 use crate::contract::source::{RowTable, SourceToml, ValueGenerator};
 use crate::contract::template::{Bindings, BoundValue, names};
@@ -11,18 +11,18 @@ use crate::contract::toml::HeaderText;
 use prony_load::{GeneratedBody, Parameter, Pick, Source};
 use rand::rngs::SmallRng;
 use std::collections::BTreeMap;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The placeholder at the end of a generated body.
 pub(crate) const BODY_END: &str = "body_end";
 
 impl Call<'_> {
     /// A value for each placeholder.
-    pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ContractError> {
+    pub(crate) fn draw(&self, random: &mut SmallRng) -> Result<Bindings, ConfigError> {
         self.drawn_by(&mut ValueGenerator::new(random, self.tables()))
     }
 
-    fn drawn_by(&self, draw: &mut ValueGenerator<'_>) -> Result<Bindings, ContractError> {
+    fn drawn_by(&self, draw: &mut ValueGenerator<'_>) -> Result<Bindings, ConfigError> {
         let bindings = self
             .with()
             .iter()
@@ -32,7 +32,7 @@ impl Call<'_> {
     }
 
     /// A value for each placeholder: one set for each combination of listed values.
-    pub(crate) fn combinations(&self, draw: &mut ValueGenerator<'_>) -> Result<Vec<Bindings>, ContractError> {
+    pub(crate) fn combinations(&self, draw: &mut ValueGenerator<'_>) -> Result<Vec<Bindings>, ConfigError> {
         let mut combinations = vec![Bindings::new()];
         for (name, source) in self.with() {
             combinations = combinations
@@ -57,7 +57,7 @@ impl Call<'_> {
         &self,
         mut bindings: Bindings,
         draw: &mut ValueGenerator<'_>,
-    ) -> Result<Bindings, ContractError> {
+    ) -> Result<Bindings, ConfigError> {
         if self.written.generated.is_some() {
             let digits = SourceToml::Hex(GeneratedBody::end_length(u64::MAX));
             bindings.insert(BODY_END.to_owned(), BoundValue::Text(digits.draw(draw)));
@@ -73,7 +73,7 @@ impl Call<'_> {
         &self,
         bindings: &Bindings,
         parameters: &[Parameter],
-    ) -> Result<Vec<(String, SourceToml)>, ContractError> {
+    ) -> Result<Vec<(String, SourceToml)>, ConfigError> {
         let value = |name: &str| match bindings.get(name)? {
             BoundValue::Text(text) => Some(vec![text.clone()]),
             BoundValue::Parameter(index) => match &parameters[*index].source {
@@ -124,7 +124,7 @@ impl Call<'_> {
     }
 
     /// A value from rows must name existing rows and, once they have been read, an existing column.
-    pub(crate) fn verify_row(&self, name: &str, source: &Spanned<SourceToml>) -> Result<(), ContractError> {
+    pub(crate) fn verify_row(&self, name: &str, source: &Spanned<SourceToml>) -> Result<(), ConfigError> {
         let SourceToml::Row { row, column } = source.get_ref() else {
             return Ok(());
         };

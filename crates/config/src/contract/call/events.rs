@@ -2,13 +2,13 @@
 
 use super::generated::item_text;
 use super::{Call, PlaceholderValues};
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::template::constant;
 use crate::contract::toml::{EventToml, EventsToml, TextOrNumber};
 use prony_load::events::{Data, Events, ExactStream, MessageRule};
 use prony_load::{Part, Template};
 use std::ops::Range;
-use toml::Spanned;
+use crate::format::Spanned;
 
 impl Call<'_> {
     /// A stream in which every message is known.
@@ -16,7 +16,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<EventsToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Events, ContractError> {
+    ) -> Result<Events, ConfigError> {
         let (span, events) = (written.span(), written.get_ref());
         let number = |key: &str, number: &TextOrNumber| {
             let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
@@ -55,7 +55,7 @@ impl Call<'_> {
         key: &str,
         written: &EventToml,
         (span, filling): (&Range<usize>, &PlaceholderValues<'_>),
-    ) -> Result<MessageRule, ContractError> {
+    ) -> Result<MessageRule, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`expect.events.{key}`: {reason}"));
         let text = |text: &Option<String>| {
             let filled = text.as_ref().map(|text| filling.fill(text, str::to_owned));

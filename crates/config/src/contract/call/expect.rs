@@ -1,7 +1,7 @@
 //! Expectations of replies, built from a contract.
 
 use super::{Call, PlaceholderValues};
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::digest;
 use crate::contract::template::is_place;
 use crate::contract::toml::{EchoFormat, ExpectToml, HeaderText, OneOrMany};
@@ -9,7 +9,7 @@ use prony_load::{
     BodyRule, Bytes, Capture, Expectation, HeaderRule, HeaderValue, JsonRule, JsonRuleError, Part, Request,
     Series, Source, Template,
 };
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A table of the bodies of a series is precomputed up to this size; beyond it, each body is computed when its reply arrives.
 const LARGEST_TABLE: usize = 256 * 1024;
@@ -56,7 +56,7 @@ impl Call<'_> {
         &self,
         expect: &ExpectToml,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<Capture>, ContractError> {
+    ) -> Result<Vec<Capture>, ConfigError> {
         let take = |(name, from): (&String, &Spanned<String>)| {
             let at = |reason: String| self.invalid(from.span(), format!("`capture.{name}`: {reason}"));
             if !is_place(name) {
@@ -77,7 +77,7 @@ impl Call<'_> {
         &self,
         request: &Request,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Expectation, ContractError> {
+    ) -> Result<Expectation, ConfigError> {
         let expect = self.expect().get_ref();
         let mut expectation = Expectation {
             decode: expect.decoded || expect.coding.is_some(),
@@ -130,7 +130,7 @@ impl Call<'_> {
         &self,
         expect: &ExpectToml,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<HeaderRule>, ContractError> {
+    ) -> Result<Vec<HeaderRule>, ConfigError> {
         let mut rules = Vec::new();
         if let Some(media_type) = &expect.media_type {
             rules.push(HeaderRule {
@@ -178,7 +178,7 @@ impl Call<'_> {
         &self,
         expect: &ExpectToml,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<BodyRule>, ContractError> {
+    ) -> Result<Vec<BodyRule>, ConfigError> {
         let mut rules = Vec::new();
         if let Some(text) = &expect.text {
             rules.push(BodyRule::Exact(self.filled("expect.text", text, filling)?));
@@ -222,7 +222,7 @@ impl Call<'_> {
         &self,
         expect: &ExpectToml,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<JsonRule>, ContractError> {
+    ) -> Result<Vec<JsonRule>, ConfigError> {
         let mut rules = Vec::new();
         for text in several(expect.json_rules.as_ref()) {
             let at = |reason: String| {
@@ -252,7 +252,7 @@ impl Call<'_> {
         &self,
         expect: &ExpectToml,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<BodyRule>, ContractError> {
+    ) -> Result<Vec<BodyRule>, ConfigError> {
         let mut rules = Vec::new();
         for text in several(expect.contains.as_ref()) {
             rules.push(BodyRule::Contains(self.filled(

@@ -2,15 +2,15 @@
 
 use super::draw::BODY_END;
 use super::{Call, PlaceholderValues};
-use crate::contract::ContractError;
-use crate::contract::error::known;
+use crate::ConfigError;
+use crate::format::suggestion::known;
 use crate::contract::template::{Bindings, Builder, constant, is_place};
 use crate::contract::toml::{
     GeneratedBodyToml, HtmlTableToml, ListToml, OneOrMany, TableRowsToml, TextOrNumber,
 };
 use prony_load::{BodyRule, GeneratedBody, HeaderRule, HeaderValue, HtmlTable, List, Template};
 use serde_json::Value;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The longest generated body, bytes.
 const LONGEST: u64 = 64 << 20;
@@ -22,7 +22,7 @@ impl Call<'_> {
         key: &str,
         value: &Spanned<toml::Value>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ContractError> {
+    ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(value.span(), format!("`{key}`: {reason}"));
         let text = self.value(key, value, filling)?.to_string();
         let mut builder = Builder::default();
@@ -48,7 +48,7 @@ impl Call<'_> {
     }
 
     /// The rule that the header names one of these codings, or is absent if that is allowed.
-    pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ContractError> {
+    pub(super) fn coding(&self, codings: &Spanned<OneOrMany<String>>) -> Result<HeaderRule, ConfigError> {
         const KNOWN: [&str; 5] = ["gzip", "br", "zstd", "deflate", "identity"];
         let OneOrMany(names) = codings.get_ref();
         if let Some(name) = names.iter().find(|name| !KNOWN.contains(&name.as_str())) {
@@ -68,7 +68,7 @@ impl Call<'_> {
     }
 
     /// The length of the body in bytes, if it is generated.
-    pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ContractError> {
+    pub(crate) fn generated_bytes(&self, bindings: &Bindings) -> Result<Option<u64>, ConfigError> {
         let Some(written) = &self.written.generated else {
             return Ok(None);
         };
@@ -80,7 +80,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<GeneratedBodyToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<u64, ContractError> {
+    ) -> Result<u64, ConfigError> {
         let at = |reason: String| self.invalid(written.span(), format!("`generated.bytes`: {reason}"));
         let bytes = match &written.get_ref().bytes {
             TextOrNumber::Number(bytes) => *bytes,
@@ -106,7 +106,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<GeneratedBodyToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<GeneratedBody, ContractError> {
+    ) -> Result<GeneratedBody, ConfigError> {
         let bytes = self.bytes(written, filling)?;
         let chunk = written.get_ref().chunk;
         if chunk == Some(0) {
@@ -129,7 +129,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<ListToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<BodyRule, ContractError> {
+    ) -> Result<BodyRule, ConfigError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.json_list`: {reason}"));
         let list = written.get_ref();
         let item = Spanned::new(written.span(), list.item.clone());
@@ -156,7 +156,7 @@ impl Call<'_> {
         &self,
         written: &Spanned<HtmlTableToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<BodyRule, ContractError> {
+    ) -> Result<BodyRule, ConfigError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.html_table`: {reason}"));
         let table = written.get_ref();
         let rows = match &table.rows {

@@ -1,8 +1,8 @@
 //! Calls of gRPC: the request and the expected reply.
 
 use super::{Call, PlaceholderValues, value};
-use crate::contract::ContractError;
-use crate::contract::error::known;
+use crate::ConfigError;
+use crate::format::suggestion::known;
 use crate::contract::template::constant;
 use crate::contract::toml::{EventsToml, MessagesToml, TextOrNumber};
 use prony_load::events::{Data, EncodedMessages, Events, ExactStream, MessageRule};
@@ -11,7 +11,7 @@ use prony_load::{Body, BodyRule, Bytes, Expectation, Header, Request, Template};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use serde_json::Value;
 use std::ops::Range;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// Names of the status codes of gRPC, by number.
 const GRPC_CODES: [&str; 17] = [
@@ -48,7 +48,7 @@ impl Call<'_> {
     pub(super) fn grpc(
         &self,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<(Request, Expectation), ContractError> {
+    ) -> Result<(Request, Expectation), ConfigError> {
         let (method, request) = self.grpc_request(filling)?;
         let expectation = self.grpc_expectation(&method, filling)?;
         Ok((request, expectation))
@@ -57,7 +57,7 @@ impl Call<'_> {
     pub(super) fn grpc_request(
         &self,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<(MethodDescriptor, Request), ContractError> {
+    ) -> Result<(MethodDescriptor, Request), ConfigError> {
         let (method, path) = self.grpc_method()?;
         let body = match (&self.written.messages, method.is_client_streaming()) {
             (Some(messages), true) => Body::Messages(self.messages(&method.input(), messages, filling)?),
@@ -88,7 +88,7 @@ impl Call<'_> {
         &self,
         method: &MethodDescriptor,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ContractError> {
+    ) -> Result<Template, ConfigError> {
         let (value, span) = match &self.written.message {
             Some(message) => (self.value("message", message, filling)?, message.span()),
             None => (Value::Object(serde_json::Map::new()), self.span.clone()),
@@ -96,7 +96,7 @@ impl Call<'_> {
         value::message(&method.input(), &value, filling).map_err(|reason| self.invalid(span, reason))
     }
 
-    pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ContractError> {
+    pub(crate) fn grpc_method(&self) -> Result<(MethodDescriptor, String), ConfigError> {
         let name = self
             .written
             .grpc
@@ -120,7 +120,7 @@ impl Call<'_> {
         kind: &MessageDescriptor,
         written: &Spanned<MessagesToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Messages, ContractError> {
+    ) -> Result<Messages, ConfigError> {
         let messages = written.get_ref();
         let unanswered = match &messages.unanswered {
             None => None,
@@ -151,7 +151,7 @@ impl Call<'_> {
         number: &TextOrNumber,
         (key, span): MessageLocation<'_>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<(u32, Template), ContractError> {
+    ) -> Result<(u32, Template), ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let text = match number {
             TextOrNumber::Number(number) => number.to_string(),
@@ -176,7 +176,7 @@ impl Call<'_> {
         (each, count): (&toml::Value, u32),
         (key, span): MessageLocation<'_>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<Bytes>, ContractError> {
+    ) -> Result<Vec<Bytes>, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         if count > MOST_MESSAGES {
             return Err(at(format!("{count} messages: give at most {MOST_MESSAGES}")));
@@ -190,7 +190,7 @@ impl Call<'_> {
         &self,
         method: &MethodDescriptor,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Expectation, ContractError> {
+    ) -> Result<Expectation, ConfigError> {
         let expect = self.expect().get_ref();
         let status = match &expect.grpc {
             None => 0,
@@ -254,7 +254,7 @@ impl Call<'_> {
         method: &MethodDescriptor,
         written: &Spanned<EventsToml>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Events, ContractError> {
+    ) -> Result<Events, ConfigError> {
         let (span, events) = (written.span(), written.get_ref());
         let each = &events.each;
         let Some(message) = each.message.as_ref().filter(|_| {

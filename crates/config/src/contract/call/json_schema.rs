@@ -1,11 +1,11 @@
 //! `json_schema`: a schema that a reply must match, inline or from a file of the contract.
 
 use super::{Call, as_json};
-use crate::contract::ContractError;
+use crate::ConfigError;
 use prony_load::{BodyRule, Expectation};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// Removes the definitions that the schema at `pointer` does not reference: every operation passes its own to the generator.
 fn only_reached(file: &mut Value, pointer: &str) {
@@ -52,7 +52,7 @@ const FILE: &str = "prony:///json_schema";
 
 impl Call<'_> {
     /// `"FILE"`, `"FILE#/POINTER"`, or the schema itself as a table.
-    pub(super) fn json_schema(&self, written: &Spanned<toml::Value>) -> Result<BodyRule, ContractError> {
+    pub(super) fn json_schema(&self, written: &Spanned<toml::Value>) -> Result<BodyRule, ConfigError> {
         let at = |reason: String| self.invalid(written.span(), format!("`expect.json_schema`: {reason}"));
         let schema = match written.get_ref() {
             toml::Value::String(name) => self.schema_of_file(name).map_err(at)?,

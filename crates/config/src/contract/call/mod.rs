@@ -16,11 +16,12 @@ pub(crate) use placeholders::PlaceholderValues;
 pub(crate) use value::as_json;
 pub use websocket::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::source::SourceToml;
 use crate::contract::template::{BoundValue, constant};
 use crate::contract::toml::{CallToml, ExpectToml, HeaderText};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::Part;
 use prony_load::{Body, Expectation, Header, Protocol, Request, Template};
 use rand::SeedableRng as _;
@@ -28,7 +29,7 @@ use rand::rngs::SmallRng;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A call, completed with the keys of its operation.
 #[derive(Clone)]
@@ -42,7 +43,7 @@ pub(crate) struct Call<'a> {
 
 impl Contract {
     /// Completes a call with the keys of its operation.
-    pub(crate) fn call(&self, call: &Spanned<CallToml>) -> Result<Call<'_>, ContractError> {
+    pub(crate) fn call(&self, call: &Spanned<CallToml>) -> Result<Call<'_>, ConfigError> {
         let mut own = call.get_ref().clone();
         let changes_http = own.http.is_some()
             || own.text.is_some()
@@ -124,7 +125,7 @@ impl Call<'_> {
             .expect("invariant: a call is only created with an expectation")
     }
 
-    fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ContractError {
+    fn invalid(&self, span: Range<usize>, message: impl Into<String>) -> ConfigError {
         self.contract.invalid(span, message)
     }
 
@@ -159,7 +160,7 @@ impl Call<'_> {
         own: &BTreeMap<String, Spanned<SourceToml>>,
         taken: &BTreeSet<String>,
         protocols: &[Protocol],
-    ) -> Result<(), ContractError> {
+    ) -> Result<(), ConfigError> {
         let mut random = SmallRng::seed_from_u64(0);
         for (name, source) in self.with() {
             self.verify_row(name, source)?;
@@ -188,7 +189,7 @@ impl Call<'_> {
         &self,
         protocol: Protocol,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<(Request, Expectation), ContractError> {
+    ) -> Result<(Request, Expectation), ConfigError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => {
                 let request = self.http_request(filling)?;
@@ -205,7 +206,7 @@ impl Call<'_> {
         &self,
         protocol: Protocol,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Request, ContractError> {
+    ) -> Result<Request, ConfigError> {
         match protocol {
             Protocol::Http1 | Protocol::Http2 => self.http_request(filling),
             Protocol::Grpc => self.grpc_request(filling).map(|(_, request)| request),
@@ -213,7 +214,7 @@ impl Call<'_> {
         }
     }
 
-    fn http_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ContractError> {
+    fn http_request(&self, filling: &PlaceholderValues<'_>) -> Result<Request, ConfigError> {
         let http = self
             .written
             .http
@@ -250,7 +251,7 @@ impl Call<'_> {
         })
     }
 
-    fn http_body(&self, filling: &PlaceholderValues<'_>) -> Result<(Body, bool), ContractError> {
+    fn http_body(&self, filling: &PlaceholderValues<'_>) -> Result<(Body, bool), ConfigError> {
         let written = &self.written;
         let given = [
             written.json.is_some(),
@@ -283,7 +284,7 @@ impl Call<'_> {
         key: &str,
         text: &Spanned<String>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ContractError> {
+    ) -> Result<Template, ConfigError> {
         filling
             .fill(text.get_ref(), str::to_owned)
             .map_err(|reason| self.invalid(text.span(), format!("`{key}`: {reason}")))
@@ -294,7 +295,7 @@ impl Call<'_> {
         &self,
         file: &Spanned<String>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ContractError> {
+    ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(file.span(), format!("`file`: {}: {reason}", file.get_ref()));
         let path = self.contract.folder.join(file.get_ref());
         let text = std::fs::read_to_string(path).map_err(|error| at(error.to_string()))?;
@@ -307,7 +308,7 @@ impl Call<'_> {
         key: &str,
         value: &Spanned<toml::Value>,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Value, ContractError> {
+    ) -> Result<Value, ConfigError> {
         let data = value::Data {
             values: &self.contract.data,
             filling,
@@ -325,7 +326,7 @@ impl Call<'_> {
         key: &str,
         (span, path): (Range<usize>, &str),
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Template, ContractError> {
+    ) -> Result<Template, ConfigError> {
         let at = |reason: String| self.invalid(span.clone(), format!("`{key}`: {reason}"));
         let path = filling.fill(path, str::to_owned).map_err(at)?;
         let sent = constant(&path);
@@ -345,7 +346,7 @@ impl Call<'_> {
     }
 
     /// The headers of the call, with their placeholders filled.
-    fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ContractError> {
+    fn headers(&self, filling: &PlaceholderValues<'_>) -> Result<Vec<Header>, ConfigError> {
         let mut headers = Vec::new();
         for (name, value) in &self.written.headers {
             let HeaderText::Texts(texts) = value.get_ref() else {

@@ -1,6 +1,6 @@
 //! Fills the placeholders of a call.
 
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::template::{Bindings, fill};
 use prony_load::{Parameter, Template};
 use std::cell::RefCell;

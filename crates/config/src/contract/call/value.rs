@@ -1,7 +1,7 @@
 //! Values of a contract: TOML as JSON or as messages, with the names of `[data]` resolved.
 
 use super::PlaceholderValues;
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::proto::{MessageText, encode};
 use crate::contract::template::constant;
 use prony_load::{Part, Template};

@@ -1,12 +1,13 @@
 //! Cases with a disruption: a backing service goes away and comes back, or clients disconnect in the middle of their streams.
 
 use crate::contract::call::Call;
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::toml::{CaseToml, Deliver};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use std::ops::Range;
 use std::time::Duration;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A backing service that goes away and comes back with the same data.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +26,7 @@ const LONGEST_AWAY: Duration = Duration::from_secs(30);
 
 impl Contract {
     /// Reads the key `restart` of a case.
-    pub(super) fn restart(&self, case: &Spanned<CaseToml>) -> Result<Option<Restart>, ContractError> {
+    pub(super) fn restart(&self, case: &Spanned<CaseToml>) -> Result<Option<Restart>, ConfigError> {
         let written = case.get_ref();
         let at = |span: Range<usize>, reason: String| {
             Err(self.invalid(span, format!("case `{}`: {reason}", written.name.get_ref())))
@@ -75,7 +76,7 @@ impl Contract {
         &self,
         case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
-    ) -> Result<(), ContractError> {
+    ) -> Result<(), ConfigError> {
         if self.restart(case)?.is_none() {
             return Ok(());
         }
@@ -111,7 +112,7 @@ impl Contract {
         &self,
         case: &Spanned<CaseToml>,
         calls: &[Call<'_>],
-    ) -> Result<Option<ClientDisconnect>, ContractError> {
+    ) -> Result<Option<ClientDisconnect>, ConfigError> {
         let written = case.get_ref();
         let Some(leave) = &written.leave else {
             return Ok(None);

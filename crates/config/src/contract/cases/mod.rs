@@ -11,13 +11,14 @@ use crate::contract::call::{BODY_END, Call, PlaceholderValues, ScriptStep};
 use crate::contract::source::{SourceToml, ValueGenerator};
 use crate::contract::template::{Bindings, BoundValue};
 use crate::contract::toml::{CaseToml, Deliver};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{Body, Expectation, Protocol, Request};
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// One case of a check.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,7 +92,7 @@ impl Contract {
             .expect("invariant: every case was built once when the contract was loaded")
     }
 
-    pub(crate) fn try_cases(&self, protocol: Protocol, seed: u64) -> Result<Vec<Case>, ContractError> {
+    pub(crate) fn try_cases(&self, protocol: Protocol, seed: u64) -> Result<Vec<Case>, ConfigError> {
         let mut random = SmallRng::seed_from_u64(seed);
         let (mut cases, common): (Vec<Case>, Vec<Case>) = self
             .common_cases(protocol, &mut random)?
@@ -105,7 +106,7 @@ impl Contract {
     }
 
     /// Every call must be complete and use all of its values.
-    pub(crate) fn verify_calls(&self) -> Result<(), ContractError> {
+    pub(crate) fn verify_calls(&self) -> Result<(), ConfigError> {
         let protocols = self.protocols();
         for operation in self.written.operation.values() {
             let call = Spanned::new(operation.span(), operation.get_ref().into());
@@ -130,7 +131,7 @@ impl Contract {
     fn calls<'a>(
         &self,
         case: &'a Spanned<CaseToml>,
-    ) -> Result<Vec<&'a Spanned<crate::contract::toml::CallToml>>, ContractError> {
+    ) -> Result<Vec<&'a Spanned<crate::contract::toml::CallToml>>, ConfigError> {
         let written = case.get_ref();
         match (&written.call, written.calls.as_slice()) {
             (Some(call), []) => Ok(vec![call]),
@@ -147,7 +148,7 @@ impl Contract {
         case: &Spanned<CaseToml>,
         protocol: Protocol,
         random: &mut SmallRng,
-    ) -> Result<Option<Case>, ContractError> {
+    ) -> Result<Option<Case>, ConfigError> {
         let written = case.get_ref();
         let calls = self
             .calls(case)?
@@ -217,7 +218,7 @@ impl Call<'_> {
         protocol: Protocol,
         draw: &mut ValueGenerator<'_>,
         taken: &CaptureScope<'_>,
-    ) -> Result<Vec<Exchange>, ContractError> {
+    ) -> Result<Vec<Exchange>, ConfigError> {
         let mut exchanges = Vec::new();
         for mut bindings in self.combinations(draw)? {
             for (slot, name) in taken.slots.iter().enumerate() {
@@ -231,7 +232,7 @@ impl Call<'_> {
     }
 
     /// An exchange with one value drawn for each placeholder.
-    fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ContractError> {
+    fn drawn(&self, protocol: Protocol, random: &mut SmallRng) -> Result<Exchange, ConfigError> {
         self.exchange(protocol, &self.draw(random)?, &[])
     }
 
@@ -240,7 +241,7 @@ impl Call<'_> {
         protocol: Protocol,
         bindings: &Bindings,
         slots: &[String],
-    ) -> Result<Exchange, ContractError> {
+    ) -> Result<Exchange, ConfigError> {
         let filling = PlaceholderValues::for_case(bindings).with_slots(slots);
         let (request, expect) = self.build(protocol, &filling)?;
         Ok(Exchange {

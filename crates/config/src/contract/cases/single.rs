@@ -2,16 +2,17 @@
 
 use super::Exchange;
 use crate::contract::call::{Call, PlaceholderValues};
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::template::BoundValue;
 use crate::contract::toml::CallToml;
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{Expectation, Protocol};
 use prost_reflect::DynamicMessage;
 use rand::SeedableRng as _;
 use rand::rngs::SmallRng;
 use serde_json::Value;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// One call of an operation.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,7 +24,7 @@ pub struct SingleCall {
 
 impl Contract {
     /// The placeholders of an operation that take a value, in the order of the file.
-    pub fn places(&self, operation: &str) -> Result<Vec<String>, ContractError> {
+    pub fn places(&self, operation: &str) -> Result<Vec<String>, ConfigError> {
         let call = self.call_of(operation)?;
         // The contract mints the tokens of these placeholders for every call: users cannot set them.
         let own = |name: &String| {
@@ -44,7 +45,7 @@ impl Contract {
         protocol: Protocol,
         values: &[(String, String)],
         seed: u64,
-    ) -> Result<SingleCall, ContractError> {
+    ) -> Result<SingleCall, ConfigError> {
         let call = self.call_of(operation)?;
         if !call.speaks(protocol) {
             return Err(self.unknown(
@@ -89,7 +90,7 @@ impl Contract {
         serde_json::to_value(message).map_err(|error| error.to_string())
     }
 
-    fn call_of(&self, operation: &str) -> Result<Call<'_>, ContractError> {
+    fn call_of(&self, operation: &str) -> Result<Call<'_>, ConfigError> {
         let Some(written) = self.written.operation.get(operation) else {
             let names: Vec<String> = self.operations().into_iter().map(|known| known.name).collect();
             return Err(self.unknown("operation", operation, &names));
@@ -107,8 +108,8 @@ impl Contract {
         speaks.map(|operation| operation.name).collect()
     }
 
-    fn unknown(&self, kind: &'static str, name: &str, names: &[String]) -> ContractError {
-        ContractError::Unknown {
+    fn unknown(&self, kind: &'static str, name: &str, names: &[String]) -> ConfigError {
+        ConfigError::UnknownInContract {
             contract: self.name.clone(),
             kind,
             name: name.to_owned(),

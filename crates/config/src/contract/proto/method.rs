@@ -1,7 +1,7 @@
 //! Methods of a `.proto` file for callers without a contract: JSON in, encoded messages out.
 
 use super::methods_of;
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use prony_load::Bytes;
 use prost_reflect::prost::Message as _;
 use prost_reflect::prost_types::FileDescriptorSet;

@@ -191,7 +191,7 @@ fn missing(files: &[FileDescriptorProto]) -> Option<String> {
 
 fn names(answer: ReflectionResponse) -> String {
     let services = answer.services.unwrap_or_default().all;
-    crate::contract::error::known(services.iter().map(|service| service.name.as_str()))
+    crate::format::suggestion::known(services.iter().map(|service| service.name.as_str()))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Schema {
         let all = methods_of(&self.pool);
         let found = all.iter().find(|(known, _)| known == name);
         found.map(|(_, method)| method.clone()).ok_or_else(|| {
-            let known = crate::contract::error::known(all.iter().map(|(known, _)| known.as_str()));
+            let known = crate::format::suggestion::known(all.iter().map(|(known, _)| known.as_str()));
             format!("the schema has no method `{name}`: {known}")
         })
     }

@@ -4,7 +4,7 @@ use super::TextOrNumber;
 use super::values::{HeaderText, OneOrMany};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The expected reply.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]

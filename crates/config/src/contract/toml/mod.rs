@@ -15,7 +15,7 @@ use prony_load::{DurationText, LoadText, Pick};
 use serde::Deserialize;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use toml::Spanned;
+use crate::format::Spanned;
 
 #[derive(Debug, Clone, serde::Deserialize, serde::Serialize)]
 #[serde(deny_unknown_fields)]
@@ -421,4 +421,14 @@ pub(crate) struct LoadInvariantToml {
 pub(crate) enum UpperLimitToml {
     Number(u64),
     Variable(String),
+}
+
+impl schemars::JsonSchema for ContractToml {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "ContractToml".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object" })
+    }
 }

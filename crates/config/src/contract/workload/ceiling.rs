@@ -1,6 +1,7 @@
 //! The highest rate that a load can reach when requests wait for a slow backing service.
 
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{DurationText, Load};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ impl Contract {
     /// The highest rate (requests per second) that any service can reach with a workload under a load, by Little's law: requests
     /// in flight ÷ the mean time per request that the slow backing service takes. `None` if only the service limits the rate: no
     /// such backing service, no operation that uses it, or an open load.
-    pub fn ceiling_per_s(&self, workload: &str, load: &Load) -> Result<Option<f64>, ContractError> {
+    pub fn ceiling_per_s(&self, workload: &str, load: &Load) -> Result<Option<f64>, ConfigError> {
         let Load::Closed {
             connections,
             in_flight,
@@ -29,7 +30,7 @@ impl Contract {
     }
 
     /// The time that the backing service `delay` takes to answer, if the contract sets it.
-    pub(crate) fn delay(&self) -> Result<Option<Duration>, ContractError> {
+    pub(crate) fn delay(&self) -> Result<Option<Duration>, ConfigError> {
         let mut delayed = self
             .backing_services()
             .iter()
@@ -45,7 +46,7 @@ impl Contract {
     }
 
     /// The share of a workload's requests that reach it: those of operations whose reply must report the received request.
-    fn share_relayed(&self, workload: &str) -> Result<f64, ContractError> {
+    fn share_relayed(&self, workload: &str) -> Result<f64, ConfigError> {
         let (_, written) = self.written_workload(Some(workload))?;
         let written = written.get_ref();
         let (mut relayed, mut all) = (0.0, 0.0);

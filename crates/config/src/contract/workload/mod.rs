@@ -11,10 +11,11 @@ use crate::contract::call::{BODY_END, Call, PlaceholderValues};
 use crate::contract::source::{RowTable, SourceToml};
 use crate::contract::template::{Bindings, BoundValue};
 use crate::contract::toml::{CallToml, StepToml, WorkloadToml};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{GeneratedBody, Operation, Order, Parameter, Pick, Protocol, Source, Step, Workload};
 use std::collections::{BTreeMap, BTreeSet};
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A workload under construction.
 #[derive(Default)]
@@ -31,7 +32,7 @@ type Values = BTreeMap<String, SourceToml>;
 
 impl Contract {
     /// A workload by name, for a protocol.
-    pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ContractError> {
+    pub fn workload(&self, name: &str, protocol: Protocol) -> Result<Workload, ConfigError> {
         let (name, written) = self.written_workload(Some(name))?;
         let steps = self.steps(name, written)?;
         let calls = steps
@@ -73,7 +74,7 @@ impl Contract {
         &self,
         name: &str,
         written: &'a Spanned<WorkloadToml>,
-    ) -> Result<&'a [Spanned<StepToml>], ContractError> {
+    ) -> Result<&'a [Spanned<StepToml>], ConfigError> {
         let WorkloadToml { mix, sequence, .. } = written.get_ref();
         match (mix.as_slice(), sequence.as_slice()) {
             ([], []) => {
@@ -89,7 +90,7 @@ impl Contract {
     }
 
     /// The call of a step.
-    fn step(&self, step: &Spanned<StepToml>, protocol: Protocol) -> Result<Call<'_>, ContractError> {
+    fn step(&self, step: &Spanned<StepToml>, protocol: Protocol) -> Result<Call<'_>, ConfigError> {
         let name = &step.get_ref().operation;
         let written = CallToml {
             operation: Some(name.clone()),
@@ -118,7 +119,7 @@ impl WorkloadBuilder {
         step: &StepToml,
         call: &Call<'_>,
         protocol: Protocol,
-    ) -> Result<usize, ContractError> {
+    ) -> Result<usize, ConfigError> {
         let name = step.operation.get_ref();
         let values: Values = call
             .with()
@@ -143,7 +144,7 @@ impl WorkloadBuilder {
         Ok(index)
     }
 
-    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ContractError> {
+    fn build(&mut self, call: &Call<'_>, protocol: Protocol) -> Result<Operation, ConfigError> {
         let carried: Vec<(String, Source)> = self.state.sources().collect();
         let mut bindings: Bindings = carried
             .into_iter()
@@ -169,7 +170,7 @@ impl WorkloadBuilder {
     }
 
     /// The end of a generated body, which differs between requests.
-    fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+    fn bind_body(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ConfigError> {
         let Some(bytes) = call.generated_bytes(bindings)? else {
             return Ok(());
         };
@@ -182,7 +183,7 @@ impl WorkloadBuilder {
     }
 
     /// Tokens whose claims have placeholders: one for each row that fills them.
-    fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ContractError> {
+    fn bind_tokens(&mut self, call: &Call<'_>, bindings: &mut Bindings) -> Result<(), ConfigError> {
         for (name, source) in call.tokens(bindings, &self.parameters)? {
             let bound = match source {
                 SourceToml::List(values) => self.parameter(

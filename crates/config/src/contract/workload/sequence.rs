@@ -3,17 +3,18 @@
 //! Its steps have the format of a contract's operations and become a contract with one workload, so that both follow the
 //! same rules.
 
-use crate::contract::error::File;
+use crate::format::{FileKind, SourceFile};
 use crate::contract::jwt::Jwts;
 use crate::contract::toml::{
     CallToml, ContractToml, ExpectToml, OneOrMany, OperationToml, StepToml, TableToml, WorkloadToml,
 };
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{Limits, LoadText, Pick, Protocol, Source, Workload};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// A file of steps, key by key.
 #[derive(Debug, Clone, serde::Deserialize)]
@@ -41,9 +42,9 @@ pub struct SequenceFile {
 
 impl SequenceFile {
     /// Reads a file of steps.
-    pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ContractError> {
-        let file = File::read(path)?;
-        let written: SequenceToml = file.parse()?;
+    pub fn read(path: &Path, protocol: Protocol) -> Result<Self, ConfigError> {
+        let file = SourceFile::read(path)?;
+        let written: SequenceToml = file.parse(FileKind::Sequence)?;
         if written.step.is_empty() {
             return Err(file.invalid(
                 0..0,
@@ -83,7 +84,7 @@ impl SequenceFile {
 /// The name of the only workload.
 const NAME: &str = "sequence";
 
-fn contract(path: &Path, file: File, written: SequenceToml) -> Result<Contract, ContractError> {
+fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -152,5 +153,15 @@ fn completed(call: CallToml) -> OperationToml {
         messages: call.messages,
         deadline: call.deadline,
         expect: Some(expect),
+    }
+}
+
+impl schemars::JsonSchema for SequenceToml {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SequenceToml".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object" })
     }
 }

@@ -3,11 +3,12 @@
 use crate::contract::call::Call;
 use crate::contract::jwt;
 use crate::contract::toml::WorkloadToml;
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use crate::input::table::{self, Table};
 use prony_load::{Capture, Header, Operation, Origin, Parameter, Part, Pick, Source, Template};
 use std::collections::BTreeSet;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The name of the slot for the cookies; it is not a valid placeholder.
 const COOKIES: &str = "cookies!";
@@ -31,7 +32,7 @@ impl State {
         name: &str,
         written: &WorkloadToml,
         calls: &[Call<'_>],
-    ) -> Result<Self, ContractError> {
+    ) -> Result<Self, ConfigError> {
         let mut state = Self {
             cookies: written.cookies,
             ..Self::default()
@@ -115,7 +116,7 @@ fn columns(
     contract: &Contract,
     name: &str,
     table: &Spanned<crate::contract::toml::TableToml>,
-) -> Result<Vec<(String, Source)>, ContractError> {
+) -> Result<Vec<(String, Source)>, ConfigError> {
     let written = table.get_ref();
     let at = |reason: String| {
         let message = format!("`data` of workload `{name}`: {}: {reason}", written.file);

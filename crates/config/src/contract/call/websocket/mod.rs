@@ -7,7 +7,8 @@ pub use turn::{ExpectedFrame, Frame, FrameKind, Member, ScriptStep};
 use super::{Call, PlaceholderValues};
 use crate::contract::template::{Builder, constant};
 use crate::contract::toml::{CallToml, OneOrMany};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{Body, BodyRule, Expectation, Request, Template};
 use std::ops::Range;
 
@@ -16,7 +17,7 @@ const SWITCHED: u16 = 101;
 
 impl Contract {
     /// Keys for WebSockets need a WebSocket call, and a WebSocket call allows only these.
-    pub(super) fn verify_web_socket(&self, span: Range<usize>, call: &CallToml) -> Result<(), ContractError> {
+    pub(super) fn verify_web_socket(&self, span: Range<usize>, call: &CallToml) -> Result<(), ConfigError> {
         let Some(expect) = call.expect.as_ref() else {
             return Ok(());
         };
@@ -59,7 +60,7 @@ impl Call<'_> {
     pub(super) fn web_socket(
         &self,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<(Request, Expectation), ContractError> {
+    ) -> Result<(Request, Expectation), ConfigError> {
         let request = self.web_socket_request(filling)?;
         let expect = self.expect().get_ref();
         let status = match &expect.status {
@@ -78,7 +79,7 @@ impl Call<'_> {
     pub(super) fn web_socket_request(
         &self,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Request, ContractError> {
+    ) -> Result<Request, ConfigError> {
         let path = self.written.websocket.as_ref();
         let path = path.expect("invariant: the call speaks WebSocket");
         let (body, _) = self.http_body(filling)?;
@@ -97,7 +98,7 @@ impl Call<'_> {
         &self,
         request: &Request,
         filling: &PlaceholderValues<'_>,
-    ) -> Result<Vec<ScriptStep>, ContractError> {
+    ) -> Result<Vec<ScriptStep>, ConfigError> {
         let Some(talk) = &self.written.script else {
             if !self.expect().get_ref().echoed {
                 return Ok(Vec::new());

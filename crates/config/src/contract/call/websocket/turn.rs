@@ -1,6 +1,6 @@
 //! The steps of a WebSocket script: frames to send and to expect.
 
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::call::PlaceholderValues;
 use crate::contract::template::constant;
 use crate::contract::toml::{ExpectedFrameToml, OneOrMany, PayloadToml, ScriptStepToml, TextOrNumber};
@@ -83,14 +83,14 @@ pub enum ExpectedFrame {
 }
 
 /// A function that adds the position of a turn to an error, and the values of the placeholders.
-pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ContractError, &'a PlaceholderValues<'a>);
+pub(super) type ErrorLocation<'a> = (&'a dyn Fn(String) -> ConfigError, &'a PlaceholderValues<'a>);
 
 /// Parses a turn into one or two steps.
 pub(super) fn read(
     written: &ScriptStepToml,
     place: ErrorLocation<'_>,
     turns: &mut Vec<ScriptStep>,
-) -> Result<(), ContractError> {
+) -> Result<(), ConfigError> {
     if let Some(name) = &written.by {
         turns.push(ScriptStep::SwitchTo(Member {
             name: name.clone(),
@@ -134,7 +134,7 @@ pub(super) fn read(
 }
 
 /// The frame that a turn sends, if any.
-fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<Option<Frame>, ContractError> {
+fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<Option<Frame>, ConfigError> {
     let payloads = [
         (FrameKind::Text, &written.text),
         (FrameKind::Binary, &written.binary),
@@ -173,7 +173,7 @@ fn frame(written: &ScriptStepToml, (at, filling): ErrorLocation<'_>) -> Result<O
 }
 
 /// The payload of a close frame: a code and a reason.
-fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ContractError> {
+fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Vec<u8>>, ConfigError> {
     let Some(code) = &written.close else {
         return match written.reason {
             Some(_) => Err(place.0("`reason` without `close`".to_owned())),
@@ -189,7 +189,7 @@ fn close(written: &ScriptStepToml, place: ErrorLocation<'_>) -> Result<Option<Ve
 }
 
 /// The path of a member's handshake.
-fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
+fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
     let path = text(path, place)?;
     if path.starts_with(b"/") && path.iter().all(u8::is_ascii_graphic) {
         return Ok(path);
@@ -200,12 +200,12 @@ fn path_of(path: &str, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractErro
     )))
 }
 
-fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
+fn text(text: &str, (at, filling): ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
     let filled = filling.fill(text, str::to_owned).map_err(at)?;
     Ok(constant(&filled))
 }
 
-fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, ContractError> {
+fn payload(written: &PayloadToml, place: ErrorLocation<'_>) -> Result<Vec<u8>, ConfigError> {
     Ok(match written {
         PayloadToml::Text(written) => text(written, place)?,
         PayloadToml::Letters(made) => {
@@ -237,14 +237,14 @@ fn made_up(length: usize) -> Vec<u8> {
     generated.filler()
 }
 
-fn length(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<usize, ContractError> {
+fn length(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<usize, ConfigError> {
     let shown = shown(written, place)?;
     let length = shown.parse::<usize>().ok().filter(|length| *length <= LONGEST);
     length.ok_or_else(|| place.0(format!("`{shown}` is not a number of bytes up to {LONGEST}")))
 }
 
 /// A close code; `None` for an empty text.
-fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u16>, ContractError> {
+fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u16>, ConfigError> {
     let shown = shown(written, place)?;
     if shown.is_empty() {
         return Ok(None);
@@ -254,7 +254,7 @@ fn code_of(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<Option<u1
         .map_err(|_| place.0(format!("`{shown}` is not a close code")))
 }
 
-fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, ContractError> {
+fn shown(written: &TextOrNumber, place: ErrorLocation<'_>) -> Result<String, ConfigError> {
     Ok(match written {
         TextOrNumber::Number(number) => number.to_string(),
         TextOrNumber::Text(written) => String::from_utf8_lossy(&text(written, place)?).into_owned(),

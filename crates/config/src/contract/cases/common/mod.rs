@@ -4,14 +4,15 @@ mod websocket;
 
 use super::{CHUNK, CONNECTIONS, Case, Delivery, Exchange};
 use crate::contract::call::Call;
-use crate::contract::error::known;
+use crate::format::suggestion::known;
 use crate::contract::template::constant;
 use crate::contract::toml::{CallToml, HeaderText};
-use crate::contract::{Contract, ContractError};
+use crate::ConfigError;
+use crate::contract::Contract;
 use prony_load::{Body, Expectation, Header, Protocol, Template};
 use rand::rngs::SmallRng;
 use std::collections::BTreeSet;
-use toml::Spanned;
+use crate::format::Spanned;
 
 /// The common cases, by the names that `without` accepts.
 const COMMON: [&str; 10] = [
@@ -42,7 +43,7 @@ const HEADERS: usize = 100;
 const UNIMPLEMENTED: u32 = 12;
 
 impl Contract {
-    pub(super) fn verify_without(&self) -> Result<(), ContractError> {
+    pub(super) fn verify_without(&self) -> Result<(), ConfigError> {
         let all = || COMMON.into_iter().chain([MANY]);
         match self
             .written
@@ -62,7 +63,7 @@ impl Contract {
         &self,
         protocol: Protocol,
         random: &mut SmallRng,
-    ) -> Result<Vec<Case>, ContractError> {
+    ) -> Result<Vec<Case>, ConfigError> {
         let calls = self.operation_calls(protocol)?;
         let known = self.known_lines();
         let mut draw = ExchangeGenerator {
@@ -106,7 +107,7 @@ impl Contract {
     }
 
     /// Each operation that common cases call, as a call.
-    fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ContractError> {
+    fn operation_calls(&self, protocol: Protocol) -> Result<Vec<Call<'_>>, ConfigError> {
         let mut calls = Vec::new();
         for (_, operation) in crate::contract::toml::in_order(&self.written.operation) {
             if !operation.get_ref().common {
@@ -130,10 +131,10 @@ struct ExchangeGenerator<'a> {
     known: &'a BTreeSet<String>,
 }
 
-type CaseResult = Result<Vec<Exchange>, ContractError>;
+type CaseResult = Result<Vec<Exchange>, ConfigError>;
 
 impl ExchangeGenerator<'_> {
-    fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ContractError> {
+    fn common(&mut self, name: &str, calls: &[Call<'_>]) -> Result<(Delivery, Vec<Exchange>), ConfigError> {
         if self.protocol == Protocol::WebSocket {
             return self.over_web_socket(name, calls);
         }
@@ -163,7 +164,7 @@ impl ExchangeGenerator<'_> {
         })
     }
 
-    fn one(&mut self, call: &Call<'_>) -> Result<Exchange, ContractError> {
+    fn one(&mut self, call: &Call<'_>) -> Result<Exchange, ConfigError> {
         call.drawn(self.protocol, self.random)
     }
 

@@ -1,7 +1,7 @@
 //! The common cases over WebSocket.
 
 use super::{CaseResult, ExchangeGenerator, FIRST, MANY, ON_EACH, refused};
-use crate::contract::ContractError;
+use crate::ConfigError;
 use crate::contract::call::Call;
 use crate::contract::cases::{CONNECTIONS, Delivery, Exchange};
 use prony_load::Template;
@@ -18,7 +18,7 @@ impl ExchangeGenerator<'_> {
         &mut self,
         name: &str,
         calls: &[Call<'_>],
-    ) -> Result<(Delivery, Vec<Exchange>), ContractError> {
+    ) -> Result<(Delivery, Vec<Exchange>), ConfigError> {
         Ok(match name {
             FIRST => (Delivery::InTurn, joined(self.times(calls, ON_ONE)?)),
             MANY => (Delivery::ManyConnections(CONNECTIONS), self.connections(calls)?),

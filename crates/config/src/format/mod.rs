@@ -1,0 +1,98 @@
+//! How files are read: TOML becomes a tree with positions, older files and keys are brought to the current format, every key
+//! and type is verified by the JSON Schema of the file, and only then values are read.
+//!
+//! The schemas are derived from the types that the files become, so that editors, messages and documentation agree. Start at
+//! [`SourceFile::parse`].
+
+mod diagnostic;
+mod foreign;
+pub mod schema;
+mod source_file;
+mod spanned;
+pub(crate) mod suggestion;
+mod upgrade;
+mod validate;
+mod value;
+
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub(crate) use source_file::Faults;
+pub use source_file::SourceFile;
+pub use spanned::Spanned;
+pub(crate) use value::{SpannedValue, TomlValue};
+
+use std::fmt;
+use std::path::Path;
+
+/// The version of the file format that this prony writes, and the highest that it reads.
+pub const FORMAT: u32 = 1;
+
+/// The kinds of files that users write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    Contract,
+    Service,
+    Suite,
+    Toolchains,
+    Backing,
+    Testbed,
+    Project,
+    Sequence,
+}
+
+impl FileKind {
+    pub const ALL: [Self; 8] = [
+        Self::Contract,
+        Self::Service,
+        Self::Suite,
+        Self::Toolchains,
+        Self::Backing,
+        Self::Testbed,
+        Self::Project,
+        Self::Sequence,
+    ];
+
+    /// The name of the kind on the command line, and of its schema.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Contract => "contract",
+            Self::Service => "service",
+            Self::Suite => "suite",
+            Self::Toolchains => "toolchains",
+            Self::Backing => "backing",
+            Self::Testbed => "testbed",
+            Self::Project => "project",
+            Self::Sequence => "sequence",
+        }
+    }
+
+    /// The kind of a file, by its name, its folder and the tables in it; `None` if it is none of prony's files.
+    pub fn of(path: &Path, text: &str) -> Option<Self> {
+        let folder = path
+            .parent()
+            .and_then(Path::file_name)
+            .and_then(|name| name.to_str());
+        let begins = |table: &str| text.lines().any(|line| line.trim_start().starts_with(table));
+        match path.file_name()?.to_str()? {
+            "contract.toml" => Some(Self::Contract),
+            "service.toml" => Some(Self::Service),
+            "toolchains.toml" => Some(Self::Toolchains),
+            "backing.toml" | "companion.toml" => Some(Self::Backing),
+            "prony.toml" => Some(Self::Project),
+            "testbed.toml" | "lab.toml" => Some(Self::Testbed),
+            name if !Path::new(name).extension().is_some_and(|extension| extension == "toml") => None,
+            _ if folder == Some("testbeds") => Some(Self::Testbed),
+            _ if folder == Some("suites") => Some(Self::Suite),
+            _ if begins("[[group]]") => Some(Self::Suite),
+            _ if begins("[[step]]") => Some(Self::Sequence),
+            _ if begins("[host.") || begins("[roles]") || begins("[kubernetes]") => Some(Self::Testbed),
+            _ if begins("[operation.") => Some(Self::Contract),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
