@@ -49,7 +49,7 @@ impl Serialize for DurationText {
 }
 
 /// A [`Load`] as it is written in a TOML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LoadText {
     /// `{ kind = "closed", connections = 64 }`

@@ -1,6 +1,7 @@
 //! The JSON Schemas of the files, derived from the types that they become.
 //!
-//! A key may have former names, in the extension `x-aliases`; a type may have a description for messages, in `x-give`.
+//! A key may have former names, in the extension `x-aliases`; a type may have a description for messages, in `x-give`; and
+//! one value may stand for a list, with `x-list`.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Former names of a key.
 pub(crate) const ALIASES: &str = "x-aliases";
+/// One value stands for a list of it, which the file then becomes.
+pub(crate) const LIST: &str = "x-list";
 /// What a message says to give.
 pub(crate) const GIVE: &str = "x-give";
 
@@ -79,6 +82,7 @@ fn publish(value: &mut Value) {
     match value {
         Value::Object(members) => {
             members.remove(GIVE);
+            members.remove(LIST);
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
                 let mut former = Map::new();
                 for (name, property) in properties.iter_mut() {

@@ -1,13 +1,13 @@
 //! Verifies a file by its schema, and renames former keys on the way. All faults are found, each with its position.
 
-use super::schema::{ALIASES, GIVE, resolved};
+use super::schema::{ALIASES, GIVE, LIST, resolved};
 use super::suggestion::{nearest, suggest};
 use super::foreign;
 use prony_load::DurationText;
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::{DeString, DeTable, DeValue};
+use toml::de::{DeArray, DeString, DeTable, DeValue};
 
 /// Something that the schema does not allow.
 #[derive(Debug)]
@@ -52,6 +52,12 @@ impl<'a> Validator<'a> {
         };
         let described = schema;
         let schema = resolved(self.root, schema);
+        if schema.get(LIST).is_some() && !value.get_ref().is_array() && self.accepts(schema, value.get_ref()) {
+            let only = std::mem::replace(value.get_mut(), DeValue::Boolean(false));
+            let mut list = DeArray::default();
+            list.push(Spanned::new(place.span.clone(), only));
+            *value.get_mut() = DeValue::Array(list);
+        }
         if let Some(branches) = branches(schema) {
             return self.union(schema, branches, &place, value);
         }
