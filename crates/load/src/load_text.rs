@@ -6,8 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 /// A duration written as `250ms`, `30s`, `2m`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, schemars::JsonSchema)]
-#[schemars(with = "String", extend("format" = "duration"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct DurationText(pub Duration);
 
 impl DurationText {
@@ -49,7 +48,7 @@ impl Serialize for DurationText {
 }
 
 /// A [`Load`] as it is written in a TOML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LoadText {
     /// `{ kind = "closed", connections = 64 }`

@@ -8,9 +8,8 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Conditions that must all hold. Serialized as text, in files and on the command line.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-#[schemars(with = "String", extend("format" = "objective"))]
 pub struct Objective {
     conditions: Vec<Condition>,
     text: String,

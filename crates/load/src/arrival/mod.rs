@@ -66,7 +66,7 @@ pub struct ArrivalStage {
 }
 
 /// How events are spaced within a profile.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// As evenly as the profile allows.
@@ -241,9 +241,8 @@ impl Iterator for Schedule {
 }
 
 /// Events per second: finite and above zero.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
-#[schemars(with = "f64", extend("exclusiveMinimum" = 0))]
 pub struct Rate(f64);
 
 /// A number that is not a rate.
