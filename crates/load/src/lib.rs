@@ -9,6 +9,7 @@
 
 mod arrival;
 mod bytes;
+mod duration_text;
 mod expect;
 mod job;
 mod load_model;
@@ -20,6 +21,7 @@ mod workload;
 
 pub use arrival::{Arrival, ArrivalStage, Profile, Rate, RateError, Schedule, Spacing};
 pub use bytes::Bytes;
+pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
 pub use expect::{
     BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
@@ -31,7 +33,7 @@ pub use job::{
     TlsChoices, TlsVersion, TransportChoice, WarmUp,
 };
 pub use load_model::{Growth, Load};
-pub use load_text::{DurationText, LoadError, LoadText};
+pub use load_text::{LoadError, LoadText};
 pub use objective::{Condition, GoodStreams, Objective, ObjectiveError, Search};
 pub use partition::{Partition, Share};
 pub use request::grpc;

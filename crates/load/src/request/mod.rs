@@ -4,6 +4,7 @@ pub mod grpc;
 
 use crate::Bytes;
 use grpc::Messages;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Text or bytes with placeholders that parameters fill anew for each request.
@@ -98,7 +99,7 @@ pub enum Source {
 }
 
 /// How the row of a user is chosen.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Pick {
     /// One after the other, repeated from the first after the last.
