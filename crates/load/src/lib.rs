@@ -10,7 +10,9 @@
 mod arrival;
 mod bytes;
 mod duration_text;
+pub mod escape;
 mod expect;
+pub mod formula;
 mod job;
 mod load_model;
 mod load_text;
@@ -24,9 +26,9 @@ pub use bytes::Bytes;
 pub use duration_text::{DurationError, DurationText};
 pub use expect::events;
 pub use expect::{
-    BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, ExactBody, Expectation,
+    BodyRule, Capture, CapturedValues, CompiledExpectation, DecodedSize, Encoding, ExactBody, Expectation,
     ExpectationError, HeaderRule, HeaderValue, HtmlTable, JsonRule, JsonRuleError, JsonTest, JsonWalk,
-    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, evaluate_formulas, excerpt,
+    LONGEST_TAKEN, List, Memory, Mismatch, Origin, Reply, Series, excerpt,
 };
 pub use job::{
     Check, ConnectOptions, Identity, Job, Limits, LogFormat, LogTo, PhaseDurations, Protocol, Target, Tls,
