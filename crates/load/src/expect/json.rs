@@ -68,18 +68,13 @@ pub(super) fn equal_at(
                 .map(|place| (format!("[{place}]"), &items[place])),
             _ => None,
         };
-        match index {
-            Some(index) => {
-                let _ = write!(path, "[{index}]");
-            }
-            None => {
-                path.push('.');
-                path.push_str(token);
-            }
-        }
-        let next = match index {
-            Some(index) => target.get(index),
-            None => target.get(token),
+        let next = if let Some(index) = index {
+            let _ = write!(path, "[{index}]");
+            target.get(index)
+        } else {
+            path.push('.');
+            path.push_str(token);
+            target.get(token)
         };
         let Some(next) = next else {
             return Err(differs(&path, Some(&wanted), None));

@@ -34,22 +34,20 @@ pub enum Operator {
     Minus,
     /// The product.
     Times,
-    /// The quotient, truncated toward zero; 0 where the divisor is 0.
+    /// The quotient, truncated toward zero; 0 where the divisor is 0, or the quotient exceeds 64 bits.
     DividedBy,
     /// The remainder, with the sign of the dividend; 0 where the divisor is 0.
     Remainder,
 }
 
 impl Operator {
-    const fn apply(self, left: i64, right: i64) -> i64 {
+    fn apply(self, left: i64, right: i64) -> i64 {
         match self {
             Self::Plus => left.wrapping_add(right),
             Self::Minus => left.wrapping_sub(right),
             Self::Times => left.wrapping_mul(right),
-            Self::DividedBy if right == 0 => 0,
-            Self::DividedBy => left.wrapping_div(right),
-            Self::Remainder if right == 0 => 0,
-            Self::Remainder => left.wrapping_rem(right),
+            Self::DividedBy => left.checked_div(right).unwrap_or_default(),
+            Self::Remainder => left.checked_rem(right).unwrap_or_default(),
         }
     }
 }

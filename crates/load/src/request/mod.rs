@@ -26,7 +26,7 @@ pub enum Part {
     Value(usize),
     /// The number or the word of a formula; nothing where a parameter in it is not a whole number.
     Formula(Formula),
-    /// The length of a body in bytes, as decimal text. Only for expectations.
+    /// The decimal text of the length of a body in bytes. Only for expectations.
     BodyBytes(Box<Body>),
     /// The SHA-256 of a body in lower-case hexadecimal digits. Only for expectations.
     BodySha256(Box<Body>),

@@ -44,13 +44,10 @@ impl Encoding {
         }
         scratch.clear();
         scratch.extend(text.drain(begin..));
+        let mut add = |piece: &str| text.extend_from_slice(piece.as_bytes());
         match self {
-            Self::Path => {
-                escape::path_text(scratch).for_each(|piece| text.extend_from_slice(piece.as_bytes()))
-            }
-            Self::Query => {
-                escape::query_text(scratch).for_each(|piece| text.extend_from_slice(piece.as_bytes()))
-            }
+            Self::Path => escape::path_text(scratch).for_each(&mut add),
+            Self::Query => escape::query_text(scratch).for_each(&mut add),
             _ => {
                 let value = std::str::from_utf8(scratch).map_err(|_| "a value that is not UTF-8")?;
                 escape::write_json(value, text);

@@ -177,17 +177,14 @@ impl CompiledTake {
             Encoding::Json if is_json => Ok(()),
             encoding => encoding.encode(&mut captured.text, begin, &mut captured.scratch),
         });
-        let reason = match encoded {
-            Err(reason) => reason,
-            Ok(()) => {
-                captured.values.push(CapturedRange {
-                    slot: self.slot,
-                    begin,
-                    end: captured.text.len(),
-                    adds: matches!(self.place, CaptureSource::Cookies),
-                });
-                return Ok(());
-            }
+        let Err(reason) = encoded else {
+            captured.values.push(CapturedRange {
+                slot: self.slot,
+                begin,
+                end: captured.text.len(),
+                adds: matches!(self.place, CaptureSource::Cookies),
+            });
+            return Ok(());
         };
         let what = format!("captured {}", self.label);
         Err(Mismatch::new(
