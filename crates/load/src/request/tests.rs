@@ -1,5 +1,6 @@
 use super::*;
 use crate::formula::Operator;
+use std::fmt::Write as _;
 
 #[test]
 fn a_deadline_has_at_most_eight_digits() {
@@ -84,10 +85,12 @@ fn length_and_digest_are_those_of_the_rendered_body() {
         let mut out = Vec::new();
         template.render(&mut out, value);
         let bytes = body.render(value).unwrap_or_default();
-        let digest: String = Sha256::digest(&bytes)
+        let digest = Sha256::digest(&bytes)
             .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+            .fold(String::new(), |mut text, byte| {
+                let _ = write!(text, "{byte:02x}");
+                text
+            });
         assert_eq!(String::from_utf8_lossy(&out), format!("{} {digest}", bytes.len()));
         let json = serde_json::to_string(&template).expect("JSON");
         assert_eq!(
