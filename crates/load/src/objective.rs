@@ -3,6 +3,7 @@
 
 use crate::events::Chat;
 use crate::{DurationText, Rate};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -145,6 +146,20 @@ impl Objective {
 impl fmt::Display for Objective {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text)
+    }
+}
+
+impl JsonSchema for Objective {
+    fn schema_name() -> Cow<'static, str> {
+        "Objective".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "format": "objective",
+            "description": "Conditions that must all hold: p99<10ms,errors<0.1%.",
+        })
     }
 }
 
