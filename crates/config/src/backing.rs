@@ -235,7 +235,7 @@ impl BackingDefinition {
     /// Its settings, overridden by those of a contract. The error is the name of an unknown setting.
     pub fn settings_with<'a>(
         &self,
-        of_contract: &'a BTreeMap<String, toml::Value>,
+        of_contract: &'a BTreeMap<String, serde_json::Value>,
     ) -> Result<BTreeMap<String, String>, &'a str> {
         let mut settings = self.settings.clone();
         for (name, value) in of_contract {
@@ -243,7 +243,7 @@ impl BackingDefinition {
                 return Err(name);
             };
             *setting = match value {
-                toml::Value::String(text) => text.clone(),
+                serde_json::Value::String(text) => text.clone(),
                 value => value.to_string(),
             };
         }

@@ -4,7 +4,7 @@ use crate::{Arrival, DurationText, Load, Profile, Rate, Spacing};
 use serde::{Deserialize, Serialize};
 
 /// A [`Load`] as it is written in a TOML file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum LoadText {
     /// `{ kind = "closed", connections = 64 }`

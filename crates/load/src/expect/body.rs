@@ -17,6 +17,7 @@ pub(super) enum CompiledRule {
     Exact(ExactBody),
     Json(Template),
     JsonPart(Template),
+    JsonNotContains(Template),
     List(CompiledList),
     Uploaded(Body),
     HtmlTable(CompiledTable),
@@ -45,6 +46,7 @@ impl CompiledRule {
             BodyRule::Exact(template) => Self::Exact(ExactBody::new(template)),
             BodyRule::Json(template) => Self::Json(template.clone()),
             BodyRule::JsonPart(template) => Self::JsonPart(template.clone()),
+            BodyRule::JsonNotContains(template) => Self::JsonNotContains(template.clone()),
             BodyRule::List(list) => Self::List(CompiledList::compile(list)?),
             BodyRule::Uploaded(body) => Self::Uploaded(body.clone()),
             BodyRule::HtmlTable(table) => Self::HtmlTable(CompiledTable::new(table)),
@@ -93,6 +95,7 @@ impl CompiledRule {
                 memory.render(template, value);
                 judge_meaning((place, body), memory, json::has)
             }
+            Self::JsonNotContains(template) => json::lacks(memory.render(template, value), body),
             Self::List(list) => list.judge((place, body), memory, value),
             Self::Uploaded(upload) => {
                 generated::render_upload(upload, memory, value);

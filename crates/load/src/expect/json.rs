@@ -9,6 +9,16 @@ pub(super) fn has(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     compared(expected, body, Members::Further)
 }
 
+/// Whether the body, which must be JSON, does not contain all of `unwanted`.
+pub(super) fn lacks(unwanted: &[u8], body: &[u8]) -> Result<(), Mismatch> {
+    let wanted = || format!("JSON that does not contain {}", excerpt(unwanted));
+    parsed(body, wanted)?;
+    match has(unwanted, body) {
+        Err(_) => Ok(()),
+        Ok(()) => Err(Mismatch::new("body", wanted(), excerpt(body))),
+    }
+}
+
 pub(super) fn equal(expected: &[u8], body: &[u8]) -> Result<(), Mismatch> {
     compared(expected, body, Members::Same)
 }

@@ -121,6 +121,8 @@ pub enum BodyRule {
     Json(Template),
     /// JSON that contains all of this: objects may have additional members.
     JsonPart(Template),
+    /// JSON that does not contain all of this.
+    JsonNotContains(Template),
     /// JSON whose items are computed from their numbers.
     List(List),
     /// `{"bytes": n, "sha256": "…"}` of this body, which was sent.

@@ -84,6 +84,14 @@ impl Call<'_> {
         Ok(columns.collect())
     }
 
+    /// The columns of rows that the call itself uses, as placeholders.
+    pub(crate) fn row_names(&self) -> Result<Vec<String>, ConfigError> {
+        let mut own = BTreeSet::new();
+        self.texts(&mut |text, _| own.extend(mentioned(text)));
+        let columns = self.row_columns()?.into_iter().map(|(_, _, full)| full);
+        Ok(columns.filter(|full| own.contains(full)).collect())
+    }
+
     /// The columns of rows that the call uses: the name of the rows, the column, and both as a placeholder. Once rows have been
     /// read, their columns must exist.
     fn row_columns(&self) -> Result<BTreeSet<(String, String, String)>, ConfigError> {

@@ -136,7 +136,7 @@ impl Call<'_> {
         filling: &PlaceholderValues<'_>,
     ) -> Result<Vec<HeaderRule>, ConfigError> {
         let mut rules = Vec::new();
-        let is_json = expect.json.is_some() && !expect.status.as_ref().is_some_and(|OneOrMany(codes)| codes.is_empty());
+        let is_json = expect.json.is_some();
         match expect.content_type.as_deref() {
             Some("any") => {}
             Some(media_type) => rules.push(HeaderRule {

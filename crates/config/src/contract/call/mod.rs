@@ -154,6 +154,10 @@ impl Call<'_> {
         self.contract.invalid(span, message)
     }
 
+    pub(crate) const fn contract(&self) -> &Contract {
+        self.contract
+    }
+
     /// Whether the call can be sent over a protocol.
     pub(crate) fn speaks(&self, protocol: Protocol) -> bool {
         let expect = self.expect().get_ref();

@@ -7,16 +7,16 @@ mod script;
 mod values;
 
 pub(crate) use call::{CallToml, CaptureToml, GeneratedBodyToml, MessagesToml, OperationToml, TextOrNumber};
-pub(crate) use case::{CaseToml, Deliver};
+pub(crate) use case::{CaseToml, Deliver, RestartToml};
 pub(crate) use expect::{
-    BuiltinToml, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, TableRowsToml,
+    ContentEncoding, EchoFormat, EventToml, EventsToml, ExpectToml, HtmlTableToml, ListToml, Status, TableRowsToml,
 };
 pub(crate) use script::{ExpectedFrameToml, PayloadToml, ScriptStepToml};
 pub(crate) use values::{HeaderExpectToml, HeaderText, OneOrMany};
 
 use crate::contract::source::SourceToml;
 use crate::format::{Spanned, SpannedValue};
-use prony_load::{DurationText, LoadText, Pick};
+use prony_load::{LoadText, Pick};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -225,6 +225,18 @@ pub(crate) struct StepToml {
     pub(crate) times: u32,
 }
 
+impl StepToml {
+    /// A call of an operation as it is.
+    pub(crate) const fn of(operation: Spanned<String>) -> Self {
+        Self {
+            operation,
+            with: BTreeMap::new(),
+            weight: 1,
+            times: 1,
+        }
+    }
+}
+
 const fn yes() -> bool {
     true
 }
@@ -308,6 +320,3 @@ pub(crate) enum UpperLimitToml {
     Number(#[schemars(range(min = 1))] u64),
     Variable(String),
 }
-
-/// How long something takes at most.
-pub(crate) type Limit = Option<Spanned<DurationText>>;
