@@ -14,6 +14,7 @@ pub mod import;
 pub mod input;
 mod machine;
 mod plan;
+pub mod schemas;
 mod service;
 mod suite;
 pub mod target;

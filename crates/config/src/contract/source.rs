@@ -1,6 +1,7 @@
 //! The sources of placeholder values in a contract.
 
-use crate::format::TomlValue;
+use crate::contract::template::{Form, FormulaText, Piece, Reference, parse};
+use crate::format::{SpannedValue, TomlValue};
 use prony_load::{Pick, Source};
 use rand::{RngExt as _, rngs::SmallRng};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -20,6 +21,8 @@ pub(crate) enum SourceToml {
     Random(u64, u64),
     RandomHex(u8),
     Counter(u64),
+    /// `"{order.id}"`: a column of rows, or a constant.
+    Reference(String),
 }
 
 impl<'de> Deserialize<'de> for SourceToml {
@@ -43,7 +46,20 @@ impl SourceToml {
             _ => None,
         };
         Ok(match value {
-            TomlValue::List(items) => Self::List(items.iter().map(|item| item.get_ref().to_json()).collect()),
+            TomlValue::Text(text) => match parse(text).map_err(|error| error.message)?.as_slice() {
+                [Piece::Reference(reference)] if reference.form == Form::Typed => match reference.name.plain() {
+                    Some(name) => Self::Reference(name.to_owned()),
+                    None => return Err(format!("`{text}` is not the name of a value")),
+                },
+                _ => Self::One(literal(text)?.into()),
+            },
+            TomlValue::List(items) => {
+                let item = |item: &SpannedValue| match item.get_ref() {
+                    TomlValue::Text(text) => literal(text).map(Value::from),
+                    other => Ok(other.to_json()),
+                };
+                Self::List(items.iter().map(item).collect::<Result<_, _>>()?)
+            }
             TomlValue::Table(members) => {
                 let [(name, value)] = members.as_slice() else {
                     return Err("a source of values has one key: give only one".to_owned());
@@ -111,6 +127,23 @@ impl JsonSchema for SourceToml {
             ]
         })
     }
+}
+
+/// A text without placeholders, in which `{{name}}` is `{name}`.
+fn literal(text: &str) -> Result<String, String> {
+    let mut out = String::new();
+    for piece in parse(text).map_err(|error| error.message)? {
+        match piece {
+            Piece::Text(text) => out.push_str(&text),
+            Piece::Reference(Reference { range, .. }) | Piece::Formula(FormulaText { range, .. }) => {
+                let place = &text[range];
+                return Err(format!(
+                    "`{place}` in a value: a value is not filled; write `{{{place}}}` for the text `{place}`"
+                ));
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// A value as text: a text itself, and any other value as JSON.
@@ -191,7 +224,7 @@ impl SourceToml {
             is_number: true,
         };
         Some(match self {
-            Self::One(_) => return None,
+            Self::One(_) | Self::Reference(_) => return None,
             Self::List(values) => Drawn::Values {
                 values: values.clone(),
                 pick: None,
@@ -235,6 +268,7 @@ impl SourceToml {
                 })
                 .into(),
             Self::Counter(start) => Value::from(start + u64::from(random.random::<u32>())),
+            Self::Reference(name) => Value::from(format!("{{{name}}}")),
         }
     }
 }

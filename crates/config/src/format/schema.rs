@@ -31,6 +31,11 @@ pub(crate) fn of<T: JsonSchema>() -> Arc<Value> {
     Arc::clone(schema)
 }
 
+/// The schema of a type with prony's extensions: former names of keys, texts for messages.
+pub fn extended<T: JsonSchema>() -> Arc<Value> {
+    of::<T>()
+}
+
 /// The schema of a kind of file for editors: draft 7, with former names as deprecated properties.
 pub fn published<T: JsonSchema>(title: &str, id: &str) -> Value {
     let mut schema = (*of::<T>()).clone();

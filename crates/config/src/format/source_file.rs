@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// The text of a file. It stays in memory, so that an error found later can show its line.
@@ -34,18 +35,12 @@ impl SourceFile {
 
     /// The values of the file. All errors that can be told without knowing what the values mean are reported together.
     pub fn parse<T: DeserializeOwned + JsonSchema>(&self, kind: FileKind) -> Result<T, ConfigError> {
-        let (mut tree, errors) = DeTable::parse_recoverable(&self.text);
-        if !errors.is_empty() {
-            let found = errors.iter().map(|error| {
-                let message = error.message().trim().replace('\n', "; ");
-                self.diagnostic(error.span().unwrap_or(0..0), message)
-            });
-            return Err(ConfigError::Files(Diagnostics(found.collect())));
-        }
+        let mut tree = self.tree()?;
+        let schema = schema::of::<T>();
         if self.format_of(tree.get_ref())? == 0 {
-            upgrade::in_memory(kind, tree.get_mut());
+            upgrade::upgrade(kind, tree.get_mut(), Some(&schema));
         }
-        let faults = validate::verify(&schema::of::<T>(), &mut tree);
+        let faults = validate::verify(&schema, &mut tree);
         if !faults.is_empty() {
             let found = faults.into_iter().map(|fault| {
                 Diagnostic::new(&self.path, &self.text, &fault.span, fault.message, fault.help)
@@ -56,6 +51,19 @@ impl SourceFile {
             let message = error.message().trim().replace('\n', "; ");
             self.invalid(error.span().unwrap_or(0..0), message)
         })
+    }
+
+    /// The file as a tree. All errors of syntax are found.
+    pub(crate) fn tree(&self) -> Result<Spanned<DeTable<'_>>, ConfigError> {
+        let (tree, errors) = DeTable::parse_recoverable(&self.text);
+        if errors.is_empty() {
+            return Ok(tree);
+        }
+        let found = errors.iter().map(|error| {
+            let message = error.message().trim().replace('\n', "; ");
+            self.diagnostic(error.span().unwrap_or(0..0), message)
+        });
+        Err(ConfigError::Files(Diagnostics(found.collect())))
     }
 
     /// The version of the format that the file states; 0: none.

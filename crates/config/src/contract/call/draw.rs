@@ -24,7 +24,10 @@ impl Call<'_> {
         let bindings = self
             .with()
             .iter()
-            .map(|(name, source)| (name.clone(), BoundValue::Known(source.get_ref().draw(&mut draw))))
+            .map(|(name, source)| {
+                let value = source.get_ref().draw(&mut draw);
+                (name.clone(), BoundValue::of(source.get_ref(), value))
+            })
             .collect();
         self.completed(bindings, &mut draw)
     }
@@ -38,7 +41,7 @@ impl Call<'_> {
                 .flat_map(|bindings| {
                     source.get_ref().values(draw).into_iter().map(move |value| {
                         let mut more = bindings.clone();
-                        more.insert(name.clone(), BoundValue::Known(value));
+                        more.insert(name.clone(), BoundValue::of(source.get_ref(), value));
                         more
                     })
                 })
@@ -119,6 +122,14 @@ impl Call<'_> {
                 found.insert((name.to_owned(), column.to_owned(), full.clone()));
             }
         });
+        for source in self.with().values() {
+            if let SourceToml::Reference(full) = source.get_ref()
+                && let Some((name, column)) = full.split_once('.')
+                && rows.iter().any(|rows| Rows::name(rows) == name)
+            {
+                found.insert((name.to_owned(), column.to_owned(), full.clone()));
+            }
+        }
         // Constants may use rows, too.
         for value in self.contract.written.value.values() {
             TomlValue::texts(value, &mut |text, _| {
@@ -201,7 +212,11 @@ impl Call<'_> {
 
     /// The tokens that the call carries, with the placeholders of their claims filled: one, or one for each row.
     pub(crate) fn tokens(&self, bindings: &Bindings) -> Result<Vec<(String, Vec<Value>)>, ConfigError> {
-        let value = |name: &str| match bindings.get(name)? {
+        let bound = |name: &str| match bindings.get(name)? {
+            BoundValue::Alias(target) => bindings.get(target),
+            bound => Some(bound),
+        };
+        let value = |name: &str| match bound(name)? {
             BoundValue::Known(value) => Some(vec![text_of(value)]),
             BoundValue::Drawn(Drawn::Values {
                 values,

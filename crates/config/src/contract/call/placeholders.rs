@@ -2,7 +2,7 @@
 
 use crate::ConfigError;
 use crate::contract::Contract;
-use crate::contract::source::{Drawn, text_of};
+use crate::contract::source::{Drawn, SourceToml, text_of};
 use crate::contract::template::{Builder, Form, FormulaText, Name, NamePart, Piece, Reference, TemplateError, constant, parse};
 use crate::format::suggestion::{nearest, suggest};
 use crate::format::{Spanned, SpannedValue, TomlValue};
@@ -21,6 +21,18 @@ pub(crate) enum BoundValue {
     Drawn(Drawn),
     /// Captured from an earlier reply.
     Captured,
+    /// The value of another name: a column of rows, or a constant.
+    Alias(String),
+}
+
+impl BoundValue {
+    /// The value of a source in a check: `value` was drawn from it.
+    pub(crate) fn of(source: &SourceToml, value: Value) -> Self {
+        match source {
+            SourceToml::Reference(name) => Self::Alias(name.clone()),
+            _ => Self::Known(value),
+        }
+    }
 }
 
 /// The values of placeholders, by name.
@@ -527,6 +539,8 @@ impl<'a> PlaceholderValues<'a> {
                 BoundValue::Known(value) => Resolved::Known(value),
                 BoundValue::Drawn(drawn) => Resolved::Drawn(drawn),
                 BoundValue::Captured => Resolved::Captured,
+                BoundValue::Alias(target) if target != name => return self.find(target),
+                BoundValue::Alias(_) => return None,
             });
         }
         if let Some(body) = self.body.borrow().as_ref() {

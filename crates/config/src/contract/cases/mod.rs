@@ -420,7 +420,7 @@ fn label(
                 format!("{name}={}", text_of(value).escape_debug())
             }
             BoundValue::Known(value) => format!("{name}={}", text_of(value)),
-            BoundValue::Captured | BoundValue::Drawn(_) => name.clone(),
+            BoundValue::Captured | BoundValue::Drawn(_) | BoundValue::Alias(_) => name.clone(),
         })
         .collect();
     let values = values.join(", ");

@@ -5,6 +5,7 @@ mod sequence;
 mod state;
 
 pub use self::sequence::SequenceFile;
+pub(crate) use self::sequence::SequenceToml;
 
 use self::state::State;
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, Slots};
@@ -223,6 +224,7 @@ impl WorkloadBuilder<'_> {
 fn bound(source: &SourceToml) -> BoundValue {
     match (source, source.drawn()) {
         (SourceToml::One(value), _) => BoundValue::Known(value.clone()),
+        (SourceToml::Reference(name), _) => BoundValue::Alias(name.clone()),
         (_, drawn) => BoundValue::Drawn(drawn.expect("invariant: only one value is not drawn")),
     }
 }
