@@ -9,6 +9,7 @@ mod backing;
 mod catalogue;
 pub mod contract;
 mod error;
+mod format;
 pub mod import;
 pub mod input;
 mod machine;
