@@ -27,6 +27,16 @@ impl<T> Part<T> {
         }
     }
 
+    /// Another value with the same comments.
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Part<U> {
+        Part {
+            before: self.before,
+            value: change(self.value),
+            after: self.after,
+            starts_line: self.starts_line,
+        }
+    }
+
     pub(super) fn has_comment(&self) -> bool {
         !self.before.is_empty() || self.after.is_some()
     }

@@ -3,4 +3,6 @@
 #![allow(dead_code, reason = "used once files have a version")]
 
 mod comments;
+mod document;
+mod edit;
 mod layout;
