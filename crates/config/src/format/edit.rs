@@ -3,6 +3,8 @@
 //! The same list of changes upgrades the tree that is read from an old file, and the file itself. Both then have the same values.
 
 use super::document;
+use super::path::are_keys;
+pub(crate) use super::path::{Path, Step};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,16 +12,6 @@ use std::sync::{Mutex, PoisonError};
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 use toml_edit::DocumentMut;
-
-/// A step from a table or an array into it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
-    Key(String),
-    Index(usize),
-}
-
-/// The steps from the whole file to a value.
-pub(crate) type Path = Vec<Step>;
 
 /// One change. Its paths are those after the changes before it. A change of a value that does not exist, or to a key that exists
 /// already, does nothing.
@@ -142,10 +134,6 @@ fn is_free(root: &mut DeTable<'_>, path: &[Step]) -> bool {
     };
     let known = (0..path.len()).take_while(exists).count();
     known < path.len() && Place::at(root, &path[..known]).is_some() && are_keys(&path[known..])
-}
-
-pub(super) fn are_keys(path: &[Step]) -> bool {
-    path.iter().all(|step| matches!(step, Step::Key(_)))
 }
 
 /// Removes a value; returns it with the span of its key.

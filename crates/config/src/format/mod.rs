@@ -6,3 +6,4 @@ mod comments;
 mod document;
 mod edit;
 mod layout;
+mod path;
