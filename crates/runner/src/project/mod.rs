@@ -11,6 +11,8 @@ use crate::CommandError;
 use crate::error::ErrorContext as _;
 use crate::{Folders, room_for};
 use prony_config::Catalogue;
+use prony_config::format::{FileKind, SourceFile};
+use schemars::JsonSchema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,14 +26,15 @@ pub struct Checkout {
     pub root: PathBuf,
 }
 
-/// The contents of `prony.toml`.
-#[derive(Debug, Default, serde::Deserialize)]
+/// The settings of a project. All are optional.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Settings {
-    /// The file of the run store, relative to the folder of the project.
+#[schemars(rename = "Project")]
+pub(crate) struct Settings {
+    /// The file that stores the runs, relative to the folder of the project. Default: `.prony/store.db`.
     store: Option<PathBuf>,
     /// The default testbed file, relative to the folder of the project.
-    #[serde(alias = "lab")]
+    #[schemars(extend("x-aliases" = ["lab"]))]
     testbed: Option<PathBuf>,
 }
 
@@ -72,14 +75,10 @@ impl Checkout {
 
     fn settings(&self) -> Result<Settings, CommandError> {
         let file = self.root.join(PROJECT_FILE);
-        let Ok(text) = std::fs::read_to_string(&file) else {
+        if !file.is_file() {
             return Ok(Settings::default());
-        };
-        toml::from_str(&text).map_err(|error| {
-            let before = &text[..error.span().map_or(0, |span| span.start).min(text.len())];
-            let line = before.matches('\n').count() + 1;
-            CommandError::Input(format!("{}:{line}: {}", file.display(), error.message()))
-        })
+        }
+        Ok(SourceFile::read(&file)?.parse(FileKind::Project)?)
     }
 
     /// The checked-out commit, with `+dirty` if there are changes; `None` if git reports none.

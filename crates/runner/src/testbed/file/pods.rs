@@ -1,189 +1,141 @@
 //! The part of a testbed file that describes a Kubernetes cluster and its pods.
 
-use super::{CpusToml, FileError, HostEntry, HostToml, HostTransport, Text};
+use super::toml::{ClusterToml, HostToml, PullPolicyToml};
+use super::{HostEntry, HostTransport};
+use prony_config::ConfigError;
+use prony_config::format::{Faults, SourceFile, Spanned};
 use prony_host::Cpus;
 use prony_kubernetes::{Cluster, Group, Pull, is_label};
 use prony_load::DurationText;
-use serde::Deserialize;
-use std::path::PathBuf;
+use std::ops::Range;
 use std::time::Duration;
-use toml::Spanned;
 
 /// Default time until all pods must run: a node may have to pull the image first.
-const WITHIN: Duration = Duration::from_mins(2);
+const READY_TIMEOUT: Duration = Duration::from_mins(2);
 /// Default time after which the cluster removes the pods, even if the controller has crashed.
-const DEADLINE: Duration = Duration::from_hours(12);
+const MAX_LIFETIME: Duration = Duration::from_hours(12);
 /// Default memory of a pod in bytes.
 const MEMORY: u64 = 2 << 30;
-/// Maximum number of replicas and of CPUs.
-const MOST: i64 = 1_000;
 /// Maximum length of a pod name: with the run and a number it becomes the name of a Kubernetes object, which has at most 63
 /// characters.
 const LONGEST_NAME: usize = 30;
 /// Maximum length of the name of a namespace.
 const LONGEST_LABEL: usize = 63;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ClusterToml {
-    kubeconfig: Option<PathBuf>,
-    context: Option<String>,
-    namespace: Option<Spanned<String>>,
-    image: Option<Spanned<String>>,
-    #[serde(default)]
-    pull: Pull,
-    prony: Option<Spanned<String>>,
-    within: Option<Spanned<DurationText>>,
-    deadline: Option<Spanned<DurationText>>,
-    #[serde(default)]
-    share_nodes: bool,
-}
-
 impl HostToml {
-    /// The first key that only pods may have, with its offset, if there is one.
-    pub(super) fn key_of_pods(&self) -> Option<(&'static str, usize)> {
-        let replicas = self
-            .replicas
-            .as_ref()
-            .map(|value| ("replicas", value.span().start));
-        let memory = self.memory.as_ref().map(|value| ("memory", value.span().start));
-        let node = self.node.as_ref().map(|value| ("node", value.span().start));
-        replicas.or(memory).or(node)
+    /// The keys that only pods may have, with their positions.
+    pub(super) fn keys_of_pods(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+        let keys = [
+            ("replicas", self.replicas.as_ref().map(Spanned::span)),
+            ("cpus", self.cpus.as_ref().map(Spanned::span)),
+            ("memory", self.memory.as_ref().map(Spanned::span)),
+            ("node_selector", self.node_selector.as_ref().map(Spanned::span)),
+        ];
+        keys.into_iter().filter_map(|(key, span)| Some((key, span?)))
     }
 }
 
-impl Text<'_> {
-    pub(super) fn cluster(&self, written: Spanned<ClusterToml>) -> Result<Cluster, FileError> {
-        let at = written.span().start;
-        let written = written.into_inner();
-        let needed = |key: &str, value: Option<Spanned<String>>, example: &str| {
-            let value = value.filter(|value| !value.get_ref().trim().is_empty());
-            value.ok_or_else(|| {
-                self.wrong(
-                    at,
-                    format!("kubernetes.{key}: required, for example `{key} = \"{example}\"`"),
-                )
-            })
-        };
-        let namespace = needed("namespace", written.namespace, "prony")?;
-        if !is_label(namespace.get_ref(), LONGEST_LABEL) {
-            let text = format!(
-                "kubernetes.namespace: `{}` is not a valid namespace: use lower-case letters, digits and dashes",
-                namespace.get_ref()
-            );
-            return Err(self.wrong(namespace.span().start, text));
-        }
-        let image = needed("image", written.image, "debian:12")?.into_inner();
-        if let Some(prony) = written
-            .prony
-            .as_ref()
-            .filter(|prony| !prony.get_ref().starts_with('/'))
-        {
-            let text = "kubernetes.prony: use the absolute path of prony in the image, for example `prony = \"/usr/bin/prony\"`";
-            return Err(self.wrong(prony.span().start, text));
-        }
-        let time = |key: &str, value: Option<Spanned<DurationText>>, usual: Duration| {
-            let Some(value) = value else { return Ok(usual) };
-            let time = value.get_ref().0;
-            if time < Duration::from_secs(1) {
-                return Err(self.wrong(
-                    value.span().start,
-                    format!("kubernetes.{key}: must be at least 1 second"),
-                ));
-            }
-            Ok(time)
-        };
-        Ok(Cluster {
-            kubeconfig: written.kubeconfig,
-            context: written.context,
-            namespace: namespace.into_inner(),
-            image,
-            pull: written.pull,
-            prony: written.prony.map(Spanned::into_inner),
-            within: time("within", written.within, WITHIN)?,
-            deadline: time("deadline", written.deadline, DEADLINE)?,
-            share_nodes: written.share_nodes,
-        })
+/// The cluster that `[kubernetes]` describes.
+pub(super) fn cluster(source: &SourceFile, written: ClusterToml) -> Result<Cluster, ConfigError> {
+    let mut faults = Faults::default();
+    let namespace = written.namespace;
+    if !is_label(namespace.get_ref(), LONGEST_LABEL) {
+        let message = format!("`namespace` is \"{}\"", namespace.get_ref());
+        let help = format!("a namespace has at most {LONGEST_LABEL} lower-case letters, digits and dashes");
+        faults.keep::<()>(Err(source.invalid_with(namespace.span(), message, help)));
     }
-
-    /// The hosts that one entry of a testbed with `[kubernetes]` defines.
-    pub(super) fn pods(
-        &self,
-        name: &Spanned<String>,
-        written: HostToml,
-    ) -> Result<Vec<HostEntry>, FileError> {
-        let at = name.span().start;
-        let name = name.get_ref();
-        let wrong = |at, text: String| self.wrong(at, format!("host.{name}{text}"));
-        if !is_label(name, LONGEST_NAME) {
-            let text = format!(
-                ": the name of a pod has at most {LONGEST_NAME} lower-case letters, digits and dashes"
-            );
-            return Err(wrong(at, text));
-        }
-        if written.ssh.is_some() || written.local || written.pipe {
-            let text =
-                ": the hosts of a testbed with [kubernetes] are pods: remove `ssh`, `local` and `pipe`";
-            return Err(wrong(at, text.to_owned()));
-        }
-        if let Some(address) = &written.address {
-            let text = ".address: the cluster assigns the address of a pod: remove it";
-            return Err(wrong(address.span().start, text.to_owned()));
-        }
-        let replicas = written.replicas.as_ref().map_or(Ok(1), |value| {
-            replicas(*value.get_ref()).map_err(|text| wrong(value.span().start, format!(".replicas: {text}")))
-        })?;
-        let cpus = written.cpus.as_ref().map_or(Ok(1), |value| {
-            cpus(value.get_ref()).map_err(|text| wrong(value.span().start, format!(".cpus: {text}")))
-        })?;
-        let memory_bytes = written.memory.as_ref().map_or(Ok(MEMORY), |value| {
-            let text = ".memory: use a form such as `memory = \"4GiB\"` or `\"512MiB\"`";
-            bytes(value.get_ref()).ok_or_else(|| wrong(value.span().start, text.to_owned()))
-        })?;
-        let group = Group {
-            name: name.clone(),
-            replicas,
-            cpus,
-            memory_bytes,
-            node: written.node.map(Spanned::into_inner).unwrap_or_default(),
-        };
-        let build = written.build.map(Spanned::into_inner).unwrap_or_default();
-        let host = |name: String| HostEntry {
-            name,
-            way: HostTransport::Pod(group.clone()),
-            cpus: Cpus::default(),
-            address: None,
-            program: written.program.clone(),
-            build,
-        };
-        Ok(group.members().into_iter().map(host).collect())
+    if let Some(binary) = written.binary.as_ref().filter(|binary| !binary.get_ref().starts_with('/')) {
+        let message = format!("`binary` is \"{}\"", binary.get_ref());
+        let help = "give the absolute path of prony in the image, such as \"/usr/bin/prony\"";
+        faults.keep::<()>(Err(source.invalid_with(binary.span(), message, help)));
     }
+    let mut time = |key: &str, value: Option<Spanned<DurationText>>, usual: Duration| {
+        let Some(value) = value else { return usual };
+        let time = value.get_ref().0;
+        if time < Duration::from_secs(1) {
+            let message = format!("`{key}` is too short");
+            faults.keep::<()>(Err(source.invalid_with(value.span(), message, "give at least \"1s\"")));
+        }
+        time
+    };
+    let within = time("ready_timeout", written.ready_timeout, READY_TIMEOUT);
+    let deadline = time("max_lifetime", written.max_lifetime, MAX_LIFETIME);
+    faults.or(Cluster {
+        kubeconfig: written.kubeconfig,
+        context: written.context,
+        namespace: namespace.into_inner(),
+        image: written.image,
+        pull: match written.pull_policy {
+            PullPolicyToml::IfNotPresent => Pull::IfNotPresent,
+            PullPolicyToml::Always => Pull::Always,
+            PullPolicyToml::Never => Pull::Never,
+        },
+        prony: written.binary.map(Spanned::into_inner),
+        within,
+        deadline,
+        share_nodes: written.share_nodes,
+    })
 }
 
-fn replicas(written: i64) -> Result<u32, String> {
-    if (1..=MOST).contains(&written) {
-        Ok(written as u32)
-    } else {
-        Err(format!("must be from 1 to {MOST}, each replica on its own node"))
+/// The hosts that one entry of a testbed with `[kubernetes]` defines.
+pub(super) fn hosts(
+    source: &SourceFile,
+    name: &Spanned<String>,
+    written: HostToml,
+) -> Result<Vec<HostEntry>, ConfigError> {
+    let label = name.get_ref();
+    let mut faults = Faults::default();
+    if !is_label(label, LONGEST_NAME) {
+        let message = format!("`{label}` is not the name of a pod");
+        let help = format!("it has at most {LONGEST_NAME} lower-case letters, digits and dashes");
+        faults.keep::<()>(Err(source.invalid_with(name.span(), message, help)));
     }
+    if written.ssh.is_some() || written.local || written.pipe {
+        let message = format!("host `{label}` is a pod, because the testbed has `[kubernetes]`");
+        let help = "remove `ssh`, `local` and `pipe`";
+        faults.keep::<()>(Err(source.invalid_with(name.span(), message, help)));
+    }
+    if let Some(cpus) = &written.cpu_set {
+        let message = format!("host `{label}` is a pod, whose node chooses the CPUs");
+        faults.keep::<()>(Err(source.invalid_with(cpus.span(), message, "give a count, such as `cpus = 4`")));
+    }
+    if let Some(address) = &written.address {
+        let message = format!("host `{label}` is a pod, whose address the cluster assigns");
+        faults.keep::<()>(Err(source.invalid_with(address.span(), message, "remove `address`")));
+    }
+    let memory_bytes = written.memory.as_ref().map_or(Some(MEMORY), |memory| {
+        faults.keep(bytes(memory.get_ref()).ok_or_else(|| {
+            let message = format!("`memory` is \"{}\"", memory.get_ref());
+            source.invalid_with(memory.span(), message, "give a size such as \"4GiB\" or \"512MiB\"")
+        }))
+    });
+    let count = |written: &Option<Spanned<u32>>| written.as_ref().map_or(1, |count| *count.get_ref());
+    let group = Group {
+        name: label.clone(),
+        replicas: count(&written.replicas),
+        cpus: count(&written.cpus),
+        memory_bytes: memory_bytes.unwrap_or(MEMORY),
+        node: written
+            .node_selector
+            .map(Spanned::into_inner)
+            .unwrap_or_default(),
+    };
+    let build = written.build_on.map(Spanned::into_inner).unwrap_or_default();
+    let host = |name: String| HostEntry {
+        name,
+        way: HostTransport::Pod(group.clone()),
+        cpus: Cpus::default(),
+        address: None,
+        binary: written.binary.clone(),
+        build,
+    };
+    faults.or(group.members().into_iter().map(host).collect())
 }
 
-fn cpus(written: &CpusToml) -> Result<u32, String> {
-    match written {
-        CpusToml::Many(many) if (1..=MOST).contains(many) => Ok(*many as u32),
-        CpusToml::Many(_) => Err(format!("must be from 1 to {MOST}")),
-        CpusToml::Part(part) => Err(format!(
-            "use whole CPUs, for example `cpus = 2`, not {part}: a fraction of a CPU is shared with other pods of the node"
-        )),
-        CpusToml::Which(_) => {
-            Err("use a number, for example `cpus = 4`: the node chooses the CPUs".to_owned())
-        }
-    }
-}
-
-/// Parses `4GiB`, `512MiB` or `512 MiB`; the minimum is 1 MiB.
+/// Parses `4GiB`, `512Mi` or `512 MiB`; the minimum is 1 MiB.
 fn bytes(text: &str) -> Option<u64> {
-    let units = [("GiB", 30), ("MiB", 20)];
+    let text = text.strip_suffix('B').unwrap_or(text);
+    let units = [("Gi", 30), ("Mi", 20)];
     let (number, shift) = units
         .iter()
         .find_map(|(unit, shift)| Some((text.strip_suffix(unit)?, shift)))?;
