@@ -3,3 +3,4 @@
 mod contract;
 mod import;
 mod plan;
+mod service;

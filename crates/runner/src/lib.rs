@@ -31,6 +31,7 @@ mod noise;
 mod objective;
 pub mod project;
 mod schedule;
+mod schema;
 mod script;
 mod seeds;
 mod service;
@@ -73,6 +74,7 @@ pub use schedule::{
     Block, BlockPlacement, Design, LoadId, LoadRun, OnFailure, Outcome, Purpose, ServiceStart, Slot, Step,
     StepResult, WarmUp, WindowPosition,
 };
+pub use schema::schema_of;
 pub use seeds::Seeds;
 pub use service::{ServiceRequest, check_service, with_service};
 pub use session::{

@@ -5,6 +5,7 @@
 //! [`SourceFile::parse`].
 
 mod diagnostic;
+mod edit;
 mod foreign;
 pub mod schema;
 mod source_file;

@@ -16,6 +16,7 @@ mod preflight;
 mod reconnect;
 
 pub use connect::{Claims, Controller};
+pub(crate) use file::TestbedToml;
 pub use file::{BuildAt, HostEntry, HostTransport, Roles, TestbedFile};
 pub use hosts::{Member, Testbed};
 pub use link::{LinkSpeed, measure_link, serve_link};

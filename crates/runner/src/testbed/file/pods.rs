@@ -154,11 +154,11 @@ mod tests {
 context = "bench"
 namespace = "prony"
 image = "debian:12"
-deadline = "2h"
+max_lifetime = "2h"
 [host.app]
 cpus = 8
 memory = "16GiB"
-node = { "kubernetes.io/hostname" = "n1" }
+node_selector = { "kubernetes.io/hostname" = "n1" }
 [host.load]
 replicas = 2
 cpus = 2
@@ -181,7 +181,7 @@ load = "load"
         );
         assert_eq!(
             (cluster.deadline, cluster.within),
-            (Duration::from_hours(2), WITHIN)
+            (Duration::from_hours(2), READY_TIMEOUT)
         );
         let names: Vec<&str> = testbed.hosts.iter().map(|host| host.name.as_str()).collect();
         assert_eq!(names, ["app", "load-0", "load-1"]);
@@ -198,111 +198,75 @@ load = "load"
         assert_eq!(testbed.workers().hosts.len(), 2);
     }
 
-    /// The replaced text, its replacement, the line of the error, and a part of the error.
-    const WRONG: &[(&str, &str, usize, &str)] = &[
-        ("cpus = 8", "cpus = 1.5", 8, "host.app.cpus: use whole CPUs"),
-        ("cpus = 8", "cpus = 0", 8, "host.app.cpus: must be from 1"),
-        ("cpus = 8", "cpus = \"0-7\"", 8, "host.app.cpus: use a number"),
-        ("\"16GiB\"", "\"16G\"", 9, "host.app.memory: use a form such as"),
-        (
-            "replicas = 2",
-            "replicas = 0",
-            12,
-            "host.load.replicas: must be from 1",
-        ),
-        (
-            "replicas = 2",
-            "replicas = -1",
-            12,
-            "host.load.replicas: must be from 1",
-        ),
-        (
-            "replicas = 2",
-            "replicas = 1001",
-            12,
-            "must be from 1 to 1000, each replica on its own node",
-        ),
-        (
-            "cpus = 8",
-            "replicas = 2",
-            15,
-            "roles.service: `app` has 2 replicas",
-        ),
+    #[test]
+    fn files_of_both_formats_have_the_same_values() {
+        let old = WHOLE
+            .replace("max_lifetime", "deadline")
+            .replace("node_selector", "node")
+            .replace(
+                "image = \"debian:12\"",
+                "image = \"debian:12\"\npull = \"Always\"\nprony = \"/prony\"\nwithin = \"3m\"",
+            );
+        let new = WHOLE.replace(
+            "image = \"debian:12\"",
+            "image = \"debian:12\"\npull_policy = \"Always\"\nbinary = \"/prony\"\nready_timeout = \"3m\"",
+        );
+        let new = parse(&format!("format = 1\n{new}")).expect("sound");
+        assert_eq!(parse(&old).as_ref(), Ok(&new));
+        assert_eq!(parse(&format!("format = 1\n{old}")), Ok(new));
+    }
+
+    #[test]
+    fn sizes_have_binary_units() {
+        for (text, size) in [
+            ("4GiB", Some(4 << 30)),
+            ("512Mi", Some(512 << 20)),
+            ("1 Gi", Some(1 << 30)),
+            ("16G", None),
+            ("0MiB", None),
+        ] {
+            assert_eq!(bytes(text), size, "{text}");
+        }
+    }
+
+    /// The replaced text, its replacement, the position of the error, and a part of the error.
+    const WRONG: &[(&str, &str, &str, &str)] = &[
+        ("cpus = 8", "cpus = 1.5", "8:8", "`cpus` is the number 1.5"),
+        ("cpus = 8", "cpus = 0", "8:8", "`cpus` is 0: give at least 1"),
+        ("cpus = 8", "cpu_set = \"0-7\"", "8:11", "give a count, such as `cpus = 4`"),
+        ("\"16GiB\"", "\"16G\"", "9:10", "give a size such as \"4GiB\""),
+        ("replicas = 2", "replicas = 0", "12:12", "`replicas` is 0: give at least 1"),
+        ("replicas = 2", "replicas = 1001", "12:12", "give at most 1000"),
+        ("cpus = 8", "replicas = 2", "15:11", "host `app` has 2 replicas"),
         (
             "load = \"load\"",
             "load = [\"load\", \"load-1\"]",
-            16,
+            "16:17",
             "`load-1` is listed twice",
         ),
-        (
-            "load = \"load\"",
-            "load = \"loads\"",
-            16,
-            "there is no host `loads`, only app, load",
-        ),
-        ("cpus = 8", "ssh = \"a\"", 7, "are pods: remove `ssh`"),
-        (
-            "cpus = 8",
-            "address = \"a\"",
-            8,
-            "host.app.address: the cluster assigns",
-        ),
-        ("cpus = 8", "cores = 8", 8, "cores"),
-        (
-            "[host.load]",
-            "[host.Load]",
-            11,
-            "host.Load: the name of a pod has at most",
-        ),
-        ("namespace = \"prony\"", "", 2, "kubernetes.namespace: required"),
-        ("\"prony\"", "\"My Space\"", 4, "is not a valid namespace"),
-        (
-            "image = \"debian:12\"",
-            "image = \"\"",
-            2,
-            "kubernetes.image: required",
-        ),
-        (
-            "deadline = \"2h\"",
-            "deadline = \"0s\"",
-            6,
-            "kubernetes.deadline: must be at least 1 second",
-        ),
-        ("deadline = \"2h\"", "pull = \"Sometimes\"", 6, "Sometimes"),
-        (
-            "deadline = \"2h\"",
-            "prony = \"prony\"",
-            6,
-            "kubernetes.prony: use the absolute path",
-        ),
+        ("load = \"load\"", "load = \"loads\"", "16:8", "did you mean `load`?"),
+        ("cpus = 8", "ssh = \"a\"", "7:7", "remove `ssh`, `local` and `pipe`"),
+        ("cpus = 8", "address = \"a\"", "8:11", "remove `address`"),
+        ("cpus = 8", "cores = 8", "8:1", "unknown key `cores`"),
+        ("[host.load]", "[host.Load]", "11:7", "`Load` is not the name of a pod"),
+        ("namespace = \"prony\"", "", "2:1", "`kubernetes` has no `namespace`"),
+        ("\"prony\"", "\"My Space\"", "4:13", "a namespace has at most"),
+        ("image = \"debian:12\"", "image = \"\"", "5:9", "`image` is empty"),
+        ("max_lifetime = \"2h\"", "max_lifetime = \"0s\"", "6:16", "give at least \"1s\""),
+        ("max_lifetime = \"2h\"", "pull_policy = \"always\"", "6:15", "did you mean `Always`?"),
+        ("max_lifetime = \"2h\"", "binary = \"prony\"", "6:10", "give the absolute path"),
     ];
 
     #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        for (from, to, line, part) in WRONG {
+    fn errors_are_at_the_value_at_fault() {
+        for (from, to, at, part) in WRONG {
             let error = parse(&WHOLE.replace(from, to)).expect_err(to);
             assert!(
-                error.contains(&format!("testbed.toml:{line}: ")) && error.contains(part),
+                error.contains(&format!("\n  testbed.toml:{at}\n")) && error.contains(part),
                 "{to}: {error}"
             );
         }
-        let twice = WHOLE.replace("[roles]", "[host.load-1]\n[roles]");
-        assert!(
-            parse(&twice)
-                .expect_err("twice")
-                .contains("`load-1` is defined twice")
-        );
-        let alone = "[host.a]\nlocal = true\nmemory = \"1GiB\"\n[roles]\nservice = \"a\"\nload = \"a\"\n";
-        assert!(
-            parse(alone)
-                .expect_err("no pod")
-                .contains("testbed.toml:3: host.a.memory: only pods have this key")
-        );
-        let number = "[host.a]\nlocal = true\ncpus = 4\n[roles]\nservice = \"a\"\nload = \"a\"\n";
-        assert!(
-            parse(number)
-                .expect_err("which")
-                .contains("testbed.toml:3: host.a.cpus: use CPU numbers")
-        );
+        let twice = parse(&WHOLE.replace("[roles]", "[host.load-1]\n[roles]")).expect_err("twice");
+        assert!(twice.contains("host `load-1` is defined twice"), "{twice}");
     }
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Testbed")]
-pub(in crate::testbed) struct TestbedToml {
+pub(crate) struct TestbedToml {
     /// The hosts by name.
     pub(super) host: BTreeMap<Spanned<String>, HostToml>,
     /// The roles of the hosts.
