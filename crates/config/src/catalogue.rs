@@ -142,11 +142,15 @@ impl Catalogue {
         let mut files = BTreeSet::new();
         for broken in &self.broken {
             match &broken.error {
-                ConfigError::Files(Diagnostics(found)) => files.extend(found.iter().map(|one| one.path.as_path())),
+                ConfigError::Files(Diagnostics(found)) => {
+                    files.extend(found.iter().map(|one| one.path.as_path()));
+                }
                 ConfigError::Unreadable { path, .. } => {
                     files.insert(path);
                 }
-                ConfigError::Unknown { .. } | ConfigError::UnknownInContract { .. } | ConfigError::Empty(_) => {}
+                ConfigError::Unknown { .. }
+                | ConfigError::UnknownInContract { .. }
+                | ConfigError::Empty(_) => {}
             }
         }
         let what = match files.len() {
@@ -160,11 +164,7 @@ impl Catalogue {
     fn verify_backing_services(&self, contract: &Contract) -> Result<(), ConfigError> {
         for wanted in contract.backing_services() {
             let at = |key: &str, reason: &str| {
-                Err(ConfigError::from(contract.backing_service_error(
-                    wanted.name(),
-                    key,
-                    reason,
-                )))
+                Err(contract.backing_service_error(wanted.name(), key, reason))
             };
             if let Some(error) = self.error_of(FileKind::Backing, wanted.uses()) {
                 return Err(error.clone());
@@ -321,6 +321,21 @@ impl Catalogue {
             name: name.to_owned(),
             allowed: suggest(self.contracts.keys().map(String::as_str), name),
         })
+    }
+
+    /// Whether there is a contract of this name, even a broken one.
+    pub fn has_contract(&self, name: &str) -> bool {
+        self.contracts.contains_key(name) || self.error_of(FileKind::Contract, name).is_some()
+    }
+
+    /// The contracts that a service implements. The errors of all broken ones are reported together.
+    pub fn contracts_of(&self, service: &Service) -> Result<Vec<&Contract>, ConfigError> {
+        let mut faults = Faults::default();
+        let mut contracts = Vec::new();
+        for name in &service.contracts {
+            contracts.extend(faults.keep(self.contract(name)));
+        }
+        faults.or(contracts)
     }
 
     /// The file of a suite: a path to a `.toml` file, or a name in `suites/`.

@@ -308,7 +308,11 @@ pub(crate) fn requirements(
 pub(crate) fn regex(source: &SourceFile, written: &Spanned<String>) -> Result<Regex, ConfigError> {
     Regex::new(written.get_ref()).map_err(|error| {
         let reason = error.to_string();
-        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+        let reason = reason
+            .lines()
+            .last()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
         let message = format!("`{}` is not a regular expression", written.get_ref());
         source.invalid_with(written.span(), message, reason)
     })

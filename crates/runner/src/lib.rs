@@ -66,6 +66,7 @@ pub use local_testbed::{Claim, LocalTestbed, who_measures};
 pub use machine::{is_free, machine, machine_of};
 pub use noise::{Noise, NoiseLimits};
 pub use objective::{ConditionResult, duration, judge, missed_by, number, percent, percent_down};
+pub use project::catalogue_warning;
 pub use project::{
     Checkout, PROJECT_FILE, SelectedService, ServiceSelector, choose, common, find, shipped,
     shipped_contracts,

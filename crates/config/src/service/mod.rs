@@ -163,8 +163,15 @@ pub(crate) fn folder_name(folder: &Path) -> String {
 
 /// The error for a `name` that is not the name of the folder.
 pub(crate) fn wrong_name(source: &SourceFile, written: &Spanned<String>, folder: &str) -> ConfigError {
-    let message = format!("`name` is \"{}\", and the folder is `{folder}`", written.get_ref());
-    source.invalid_with(written.span(), message, "remove `name`: it is the name of the folder")
+    let message = format!(
+        "`name` is \"{}\", and the folder is `{folder}`",
+        written.get_ref()
+    );
+    source.invalid_with(
+        written.span(),
+        message,
+        "remove `name`: it is the name of the folder",
+    )
 }
 
 /// A variant, and the file that contains it.
@@ -244,7 +251,9 @@ impl Variant<'_> {
                 let help = format!("{help}, in the variant or above the variants");
                 self.source.invalid_with(name.span(), message, help)
             }
-            None => self.source.invalid_with(0..0, format!("the file has no {keys}"), help),
+            None => self
+                .source
+                .invalid_with(0..0, format!("the file has no {keys}"), help),
         }
     }
 
@@ -271,7 +280,9 @@ impl Variant<'_> {
     fn requirements(&self) -> Result<Vec<Requirement>, ConfigError> {
         let written = self.find(|keys| keys.toolchains.clone()).unwrap_or_default();
         let mut faults = Faults::default();
-        let requirements = faults.keep(requirements(self.source, &written)).unwrap_or_default();
+        let requirements = faults
+            .keep(requirements(self.source, &written))
+            .unwrap_or_default();
         for (requirement, written) in requirements.iter().zip(&written) {
             let name = requirement.toolchain.as_str();
             if self.known.toolchains.contains(&name) {
@@ -296,13 +307,18 @@ impl Variant<'_> {
             // Build steps of other variants may be above the variants, too.
             let builds = self.own.build.is_some() || keys.build.is_some();
             let place = self.own.name.as_ref().map_or(0..0, Spanned::span);
-            let misplaced =
-                |reason: &str| Err(self.source.invalid_with(place, format!("`build` {reason}"), "remove `build`"));
+            let misplaced = |reason: &str| {
+                Err(self
+                    .source
+                    .invalid_with(place, format!("`build` {reason}"), "remove `build`"))
+            };
             return match reached {
                 ServiceOrigin::There(_) if self.find(|keys| keys.build.clone()).is_some() => {
                     misplaced("of a service with a `url`, which runs already")
                 }
-                ServiceOrigin::Image(_) if builds => misplaced("of a container image: a `containerfile` builds it"),
+                ServiceOrigin::Image(_) if builds => {
+                    misplaced("of a container image: a `containerfile` builds it")
+                }
                 reached => Ok(reached),
             };
         }
@@ -335,7 +351,8 @@ impl Variant<'_> {
         let mut copies = BTreeMap::new();
         for (destination, written) in self.find(|keys| keys.copies.clone()).unwrap_or_default() {
             let source = root.join(written.get_ref());
-            let wrong = |message: String, help: &str| Err(self.source.invalid_with(written.span(), message, help));
+            let wrong =
+                |message: String, help: &str| Err(self.source.invalid_with(written.span(), message, help));
             let checked = if !inside(&destination) {
                 let message = format!("`{}` is not a path in the build folder", destination.display());
                 wrong(message, "give a relative path without `..`")

@@ -93,7 +93,11 @@ impl ServiceOriginToml {
     }
 
     /// Resolves the keys of one table; `None` if it has none of `run`, `image`, `containerfile` and `url`. `folder`: the service's.
-    pub(super) fn resolve(self, source: &SourceFile, folder: &Path) -> Result<Option<ServiceOrigin>, ConfigError> {
+    pub(super) fn resolve(
+        self,
+        source: &SourceFile,
+        folder: &Path,
+    ) -> Result<Option<ServiceOrigin>, ConfigError> {
         let counted = match (self.pid, self.cgroup) {
             (Some(_), Some(cgroup)) => {
                 let message = "`pid` and `cgroup`: give only one";

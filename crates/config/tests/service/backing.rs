@@ -53,16 +53,52 @@ fn files_of_both_formats_have_the_same_values() {
 #[test]
 fn errors_are_at_the_value_at_fault() {
     for (from, to, expected) in [
-        ("[\"PANIC:\"]", "[\"a\", \"(\"]", "`(` is not a regular expression\n  backing-services/db/backing.toml:6:19\n"),
-        ("\"too many clients\"", "\"(\"", "`(` is not a regular expression\n  backing-services/db/backing.toml:9:1\n"),
+        (
+            "[\"PANIC:\"]",
+            "[\"a\", \"(\"]",
+            "`(` is not a regular expression\n  backing-services/db/backing.toml:6:19\n",
+        ),
+        (
+            "\"too many clients\"",
+            "\"(\"",
+            "`(` is not a regular expression\n  backing-services/db/backing.toml:9:1\n",
+        ),
         ("query_url", "query_ur", "unknown key `query_ur`"),
-        ("query_url = \"postgres://{host}:{port}/db\"\n", "", "`ready` is a query, and there is no `query_url`\n  backing-services/db/backing.toml:3:9\n"),
-        ("{ query = \"select 1\" }", "{ query = \"select 1\", get = \"/\" }", "give only one of `query`, `command` and `get`"),
-        ("{ query = \"select 1\" }", "{}", "give `query`, `command` or `get`"),
-        ("run =", "faults = []\nrun =", "`faults` and `fatal_log` are the same key"),
-        ("run =", "user = [\"a b\"]\nrun =", "`a b` is not the name of a user\n  backing-services/db/backing.toml:2:9\n"),
-        ("run =", "name = \"dp\"\nrun =", "`name` is \"dp\", and the folder is `db`"),
-        ("run =", "stop_signal = \"HUP\"\nrun =", "`stop_signal` is \"HUP\""),
+        (
+            "query_url = \"postgres://{host}:{port}/db\"\n",
+            "",
+            "`ready` is a query, and there is no `query_url`\n  backing-services/db/backing.toml:3:9\n",
+        ),
+        (
+            "{ query = \"select 1\" }",
+            "{ query = \"select 1\", get = \"/\" }",
+            "give only one of `query`, `command` and `get`",
+        ),
+        (
+            "{ query = \"select 1\" }",
+            "{}",
+            "give `query`, `command` or `get`",
+        ),
+        (
+            "run =",
+            "faults = []\nrun =",
+            "`faults` and `fatal_log` are the same key",
+        ),
+        (
+            "run =",
+            "user = [\"a b\"]\nrun =",
+            "`a b` is not the name of a user\n  backing-services/db/backing.toml:2:9\n",
+        ),
+        (
+            "run =",
+            "name = \"dp\"\nrun =",
+            "`name` is \"dp\", and the folder is `db`",
+        ),
+        (
+            "run =",
+            "stop_signal = \"HUP\"\nrun =",
+            "`stop_signal` is \"HUP\"",
+        ),
     ] {
         let text = backing(&NEW.replace(from, to)).expect_err(to);
         assert!(text.contains(expected), "{to}: {text}");

@@ -18,7 +18,7 @@ fn a_broken_service_is_an_error_only_if_it_is_named() {
     );
     let labels = |pattern: &str| {
         let selected = catalogue.select(pattern).map_err(|error| project.text(&error))?;
-        Ok(selected.into_iter().map(|service| service.label()).collect())
+        Ok(selected.into_iter().map(prony_config::Service::label).collect())
     };
     assert_eq!(labels("go-*"), Ok(vec!["go-b/default".to_owned()]));
     assert_eq!(labels("go-b"), Ok(vec!["go-b/default".to_owned()]));
@@ -29,7 +29,10 @@ fn a_broken_service_is_an_error_only_if_it_is_named() {
     assert_eq!(labels("*-a"), Err(expected.to_owned()));
     let all = catalogue.select_all(["go-a", "go-b", "go-c", "go-a/default"]);
     let text = project.text(&all.expect_err("broken"));
-    assert!(text.contains("go-a/service.toml:2:1") && text.contains("go-c/service.toml:1:13"), "{text}");
+    assert!(
+        text.contains("go-a/service.toml:2:1") && text.contains("go-c/service.toml:1:13"),
+        "{text}"
+    );
     assert_eq!(text.matches("error: ").count(), 1, "each once: {text}");
 }
 
@@ -40,6 +43,8 @@ fn a_service_with_a_broken_contract_is_known() {
     let catalogue = project.catalogue();
     assert_eq!(catalogue.select("go-a").expect("known").len(), 1);
     assert!(catalogue.contract("hello").is_ok());
+    assert!(catalogue.has_contract("shop"));
+    assert!(catalogue.contracts_of(&catalogue.services[0]).is_err());
     let text = project.text(&catalogue.contract("shop").expect_err("broken"));
     assert!(text.contains("contracts/shop/contract.toml:1:1"), "{text}");
     assert_eq!(
@@ -62,7 +67,10 @@ fn a_broken_backing_service_breaks_its_contracts() {
 #[test]
 fn a_broken_list_of_toolchains_breaks_the_services_that_need_them() {
     let project = Project::new()
-        .with("go-a", "contracts = [\"hello\"]\nrun = \"x\"\ntoolchains = [\"go\"]\n")
+        .with(
+            "go-a",
+            "contracts = [\"hello\"]\nrun = \"x\"\ntoolchains = [\"go\"]\n",
+        )
         .with("go-b", SOUND);
     project.write("services/toolchains.toml", "[go]\ntitle = 1\n");
     let catalogue = project.catalogue();
@@ -77,7 +85,8 @@ fn a_broken_list_of_toolchains_breaks_the_services_that_need_them() {
 
 #[test]
 fn a_reference_service_is_found_by_its_name_alone() {
-    let reference = format!("class = \"reference\"\n{SOUND}\n[[variant]]\nname = \"a\"\n\n[[variant]]\nname = \"b\"\n");
+    let reference =
+        format!("class = \"reference\"\n{SOUND}\n[[variant]]\nname = \"a\"\n\n[[variant]]\nname = \"b\"\n");
     let project = Project::new().with("go-one", SOUND).with("go-two", &reference);
     let catalogue = project.catalogue();
     let names = |pattern: &str| -> Vec<String> {

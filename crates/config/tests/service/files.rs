@@ -134,10 +134,22 @@ fn errors_are_at_the_value_at_fault() {
             "name = \"go-1\"",
             "`name` is \"go-1\", and the folder is `go-one`\n  services/go-one/service.toml:2:8\n",
         ),
-        ("class =", "clas =", "unknown key `clas`\n  services/go-one/service.toml:6:1\n"),
+        (
+            "class =",
+            "clas =",
+            "unknown key `clas`\n  services/go-one/service.toml:6:1\n",
+        ),
         ("class =", "clas =", "did you mean `class`?"),
-        ("\"platform\"", "\"huge\"", "`class` is \"huge\"\n  services/go-one/service.toml:6:9\n"),
-        ("\"platform\"", "\"huge\"", "known are fullstack, micro, platform, reference, stripped"),
+        (
+            "\"platform\"",
+            "\"huge\"",
+            "`class` is \"huge\"\n  services/go-one/service.toml:6:9\n",
+        ),
+        (
+            "\"platform\"",
+            "\"huge\"",
+            "known are fullstack, micro, platform, reference, stripped",
+        ),
         (
             "[\"hello\"]",
             "[\"sequence\", \"helo\"]",
@@ -148,23 +160,63 @@ fn errors_are_at_the_value_at_fault() {
             "goo >= 1.22",
             "no toolchain `goo`\n  services/go-one/service.toml:8:15\n",
         ),
-        ("go >= 1.22", "go > 1", "toolchain `go > 1` has another form\n  services/go-one/service.toml:8:15\n"),
-        ("contracts = [\"hello\"]\n", "", "variant `current` has no `contracts`\n  services/go-one/service.toml:16:8\n"),
-        ("contracts = [\"hello\"]", "contracts = []", "`contracts` is empty: give at least one"),
-        ("contracts = [\"hello\"]", "contracts = \"hello\"", "`contracts` is the text \"hello\": write [\"hello\"]"),
+        (
+            "go >= 1.22",
+            "go > 1",
+            "toolchain `go > 1` has another form\n  services/go-one/service.toml:8:15\n",
+        ),
+        (
+            "contracts = [\"hello\"]\n",
+            "",
+            "variant `current` has no `contracts`\n  services/go-one/service.toml:16:8\n",
+        ),
+        (
+            "contracts = [\"hello\"]",
+            "contracts = []",
+            "`contracts` is empty: give at least one",
+        ),
+        (
+            "contracts = [\"hello\"]",
+            "contracts = \"hello\"",
+            "`contracts` is the text \"hello\": write [\"hello\"]",
+        ),
         (
             "run = \"exec ./server\"\n",
             "",
             "variant `current` has no `run`, `image`, `containerfile` or `url`\n  services/go-one/service.toml:16:8\n",
         ),
-        ("name = \"single\"", "name = \"current\"", "variant `current` is defined twice\n  services/go-one/service.toml:21:8\n"),
-        ("version = \"1.26\"\nenv", "title = \"x\"\nenv", "`title` does not belong here\n  services/go-one/service.toml:22:1\n"),
-        ("version = \"1.26\"\nenv", "title = \"x\"\nenv", "it belongs above the variants"),
-        ("class =", "pinned = true\nclass =", "it belongs in a `[[variant]]`"),
-        ("WORKERS = \"1\"", "WORKERS = 1", "`WORKERS` is the number 1: write \"1\""),
+        (
+            "name = \"single\"",
+            "name = \"current\"",
+            "variant `current` is defined twice\n  services/go-one/service.toml:21:8\n",
+        ),
+        (
+            "version = \"1.26\"\nenv",
+            "title = \"x\"\nenv",
+            "`title` does not belong here\n  services/go-one/service.toml:22:1\n",
+        ),
+        (
+            "version = \"1.26\"\nenv",
+            "title = \"x\"\nenv",
+            "it belongs above the variants",
+        ),
+        (
+            "class =",
+            "pinned = true\nclass =",
+            "it belongs in a `[[variant]]`",
+        ),
+        (
+            "WORKERS = \"1\"",
+            "WORKERS = 1",
+            "`WORKERS` is the number 1: write \"1\"",
+        ),
         ("\"threads\"", "\"thread\"", "did you mean `threads`?"),
         ("kind = \"threads\"\n", "", "`workers` has no `kind`"),
-        ("run =", "url = \"http://127.0.0.1:1\"\nrun =", "`run` and `url`: "),
+        (
+            "run =",
+            "url = \"http://127.0.0.1:1\"\nrun =",
+            "`run` and `url`: ",
+        ),
     ] {
         let text = wrong(from, to);
         assert!(text.contains(expected), "{to}: {text}");
@@ -177,7 +229,10 @@ fn errors_are_at_the_value_at_fault() {
 
 #[test]
 fn all_errors_of_a_file_are_reported_together() {
-    let text = wrong("contracts = [\"hello\"]\ntoolchains = [\"go >= 1.22\"]", "contracts = [\"helo\"]\ntoolchains = [\"goo\"]");
+    let text = wrong(
+        "contracts = [\"hello\"]\ntoolchains = [\"go >= 1.22\"]",
+        "contracts = [\"helo\"]\ntoolchains = [\"goo\"]",
+    );
     assert!(text.contains("`helo`") && text.contains("`goo`"), "{text}");
     assert_eq!(text.matches("`goo`").count(), 1, "once for both variants: {text}");
 }
@@ -191,7 +246,10 @@ fn a_command_may_report_the_version() {
     let catalogue = Project::new().with("go-one", &text).catalogue();
     let find = |variant: &str| catalogue.select(&format!("go-one/{variant}")).expect("there")[0];
     let (written, built) = (find("current"), find("single"));
-    assert_eq!((written.written_version(), &written.version_from), (Some("1.26"), &None));
+    assert_eq!(
+        (written.written_version(), &written.version_from),
+        (Some("1.26"), &None)
+    );
     assert_eq!(built.written_version(), None);
     assert_eq!(built.version_from.as_deref(), Some("cat made"));
 }
@@ -207,6 +265,10 @@ fn copies_are_files_of_the_project() {
         let run = "run = \"exec ./server\"";
         let text = wrong(run, &format!("copies = {{ \"{to}\" = \"{from}\" }}\n{run}"));
         assert!(text.contains("services/go-one/service.toml:10:"), "{text}");
-        assert!(text.contains("is not a file of the project") || text.contains("is not a path in the build folder"), "{text}");
+        assert!(
+            text.contains("is not a file of the project")
+                || text.contains("is not a path in the build folder"),
+            "{text}"
+        );
     }
 }

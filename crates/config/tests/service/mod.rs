@@ -57,7 +57,9 @@ impl Project {
 
     /// The text of an error, without the temporary folder.
     pub(crate) fn text(&self, error: &impl ToString) -> String {
-        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
+        error
+            .to_string()
+            .replace(&format!("{}/", self.0.path().display()), "")
     }
 
     /// The errors of all files.

@@ -12,7 +12,10 @@ fn every_service_is_described() {
     let mut faults = Vec::new();
     for service in &catalogue.services {
         let file = std::fs::read_to_string(service.folder.join("service.toml")).expect("a file");
-        let is_written = |key: &str| file.lines().any(|line| line.trim_start().starts_with(&format!("{key} =")));
+        let is_written = |key: &str| {
+            file.lines()
+                .any(|line| line.trim_start().starts_with(&format!("{key} =")))
+        };
         let is_run = service.reached.command().is_some();
         let needed = [
             ("title", is_written("title")),

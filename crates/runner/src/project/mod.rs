@@ -16,9 +16,17 @@ use schemars::JsonSchema;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// The file that makes a folder a project. It may be empty.
 pub const PROJECT_FILE: &str = "prony.toml";
+
+static CATALOGUE_WARNING: OnceLock<String> = OnceLock::new();
+
+/// The warning about files that were left out because they are broken, if a catalogue was read. A command shows it at its end.
+pub fn catalogue_warning() -> Option<&'static str> {
+    CATALOGUE_WARNING.get().map(String::as_str)
+}
 
 /// The project: a folder with `prony.toml`, or with `services/` and `contracts/`.
 #[derive(Debug, Clone)]
@@ -59,7 +67,11 @@ impl Checkout {
 
     /// Everything that the project defines, and what is shipped with prony.
     pub fn catalogue(&self) -> Result<Catalogue, CommandError> {
-        Ok(Catalogue::read_with(&self.root, Some(&shipped()?))?)
+        let catalogue = Catalogue::read_with(&self.root, Some(&shipped()?))?;
+        if let Some(warning) = catalogue.warning() {
+            let _ = CATALOGUE_WARNING.set(warning);
+        }
+        Ok(catalogue)
     }
 
     /// The file of the run store: the one in `prony.toml`; default: `store.db` in the state folder.

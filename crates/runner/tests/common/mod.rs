@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 use prony_config::contract::Contract;
-use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, Workers, WorkerKind};
+use prony_config::{Catalogue, Class, GroupPlan, Plan, Service, WarmUpChoice, WorkerKind, Workers};
 use prony_host::{Isolation, Local};
 use prony_load::{Load, Protocol};
 use prony_records::{Exclusion, Measurement, ServiceId, TrialRecord, TrialStage};

@@ -116,7 +116,9 @@ impl TestbedFile {
 
     fn of(source: &SourceFile) -> Result<Self, ConfigError> {
         let written: TestbedToml = source.parse(FileKind::Testbed)?;
-        let ssh = written.ssh.map_or_else(|| vec!["ssh".to_owned()], |ssh| ssh.command);
+        let ssh = written
+            .ssh
+            .map_or_else(|| vec!["ssh".to_owned()], |ssh| ssh.command);
         let mut faults = Faults::default();
         let is_cluster = written.kubernetes.is_some();
         let cluster = written.kubernetes.map(|cluster| pods::cluster(source, cluster));
@@ -207,7 +209,11 @@ fn host_entry(
     let cpus = written.cpu_set.as_ref().map(|cpus| {
         cpus.get_ref().parse::<Cpus>().map_err(|_| {
             let message = format!("`cpu_set` is \"{}\"", cpus.get_ref());
-            source.invalid_with(cpus.span(), message, "give CPUs by number, as in \"2-15\" or \"0,2,4\"")
+            source.invalid_with(
+                cpus.span(),
+                message,
+                "give CPUs by number, as in \"2-15\" or \"0,2,4\"",
+            )
         })
     });
     let cpus = faults.keep(cpus.transpose());
@@ -220,7 +226,11 @@ fn host_entry(
     }
     if let (Some(build_on), Some(HostTransport::Here)) = (&written.build_on, &way) {
         let message = format!("host `{label}` is this machine, which builds its own services");
-        faults.keep::<()>(Err(source.invalid_with(build_on.span(), message, "remove `build_on`")));
+        faults.keep::<()>(Err(source.invalid_with(
+            build_on.span(),
+            message,
+            "remove `build_on`",
+        )));
     }
     let (Some(way), Some(cpus)) = (way, cpus) else {
         return Err(faults.into_error());
@@ -302,8 +312,14 @@ fn roles(source: &SourceFile, written: RolesToml, hosts: &[HostEntry]) -> Result
     let whole = written.load.span();
     let mut load: Vec<String> = Vec::new();
     for name in written.load.into_inner().0 {
-        let span = if name.span().is_empty() { whole.clone() } else { name.span() };
-        let found = faults.keep(members(name.get_ref(), span.clone())).unwrap_or_default();
+        let span = if name.span().is_empty() {
+            whole.clone()
+        } else {
+            name.span()
+        };
+        let found = faults
+            .keep(members(name.get_ref(), span.clone()))
+            .unwrap_or_default();
         if found.iter().any(|found| load.contains(found)) {
             let message = format!("host `{}` is listed twice", name.get_ref());
             faults.keep::<()>(Err(source.invalid(span, message)));
@@ -429,22 +445,92 @@ backing_service = "load1"
         let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err(to);
         for (from, to, at, part) in [
             ("service = \"app\"", "service = \"ap\"", "11:11", "no host `ap`"),
-            ("[\"load1\", \"load2\"]", "[\"load1\", \"lod2\"]", "12:18", "did you mean `load2`?"),
-            ("[\"load1\", \"load2\"]", "[\"load1\", \"load1\"]", "12:18", "host `load1` is listed twice"),
-            ("[\"load1\", \"load2\"]", "\"lod1\"", "12:8", "did you mean `load1`?"),
-            ("[\"load1\", \"load2\"]", "[]", "12:8", "`load` is empty: give at least one"),
+            (
+                "[\"load1\", \"load2\"]",
+                "[\"load1\", \"lod2\"]",
+                "12:18",
+                "did you mean `load2`?",
+            ),
+            (
+                "[\"load1\", \"load2\"]",
+                "[\"load1\", \"load1\"]",
+                "12:18",
+                "host `load1` is listed twice",
+            ),
+            (
+                "[\"load1\", \"load2\"]",
+                "\"lod1\"",
+                "12:8",
+                "did you mean `load1`?",
+            ),
+            (
+                "[\"load1\", \"load2\"]",
+                "[]",
+                "12:8",
+                "`load` is empty: give at least one",
+            ),
             ("[\"load1\", \"load2\"]", "1", "12:8", "write \"1\""),
-            ("backing_service =", "backing_servise =", "13:1", "did you mean `backing_service`?"),
-            ("cpu_set = \"2-15\"", "cpu_set = \"2 to 15\"", "4:11", "give CPUs by number"),
-            ("cpu_set = \"2-15\"", "cpus = 4", "4:8", "write `cpu_set` for CPUs by number"),
-            ("cpu_set = \"2-15\"", "memory = \"1GiB\"", "4:10", "host `app` is no pod and has `memory`"),
-            ("address = \"10.0.0.7\"", "address = \"http://a\"", "7:11", "give a host name or an IP address"),
-            ("local = true", "local = true\nssh = \"b\"", "8:7", "give only one of `ssh`, `local` and `pipe`"),
+            (
+                "backing_service =",
+                "backing_servise =",
+                "13:1",
+                "did you mean `backing_service`?",
+            ),
+            (
+                "cpu_set = \"2-15\"",
+                "cpu_set = \"2 to 15\"",
+                "4:11",
+                "give CPUs by number",
+            ),
+            (
+                "cpu_set = \"2-15\"",
+                "cpus = 4",
+                "4:8",
+                "write `cpu_set` for CPUs by number",
+            ),
+            (
+                "cpu_set = \"2-15\"",
+                "memory = \"1GiB\"",
+                "4:10",
+                "host `app` is no pod and has `memory`",
+            ),
+            (
+                "address = \"10.0.0.7\"",
+                "address = \"http://a\"",
+                "7:11",
+                "give a host name or an IP address",
+            ),
+            (
+                "local = true",
+                "local = true\nssh = \"b\"",
+                "8:7",
+                "give only one of `ssh`, `local` and `pipe`",
+            ),
             ("local = true", "", "8:7", "host `load2` has no connection"),
-            ("ssh = \"app01\"", "ssh = \"-oProxyCommand=x\"", "3:7", "which is no destination"),
-            ("local = true", "local = true\nbuild_on = \"controller\"", "10:12", "remove `build_on`"),
-            ("cpu_set = \"2-15\"", "build_on = \"hier\"", "4:12", "known are controller, host"),
-            ("[\"ssh\", \"-F\", \"config\"]", "[]", "15:11", "`command` is empty: give at least one"),
+            (
+                "ssh = \"app01\"",
+                "ssh = \"-oProxyCommand=x\"",
+                "3:7",
+                "which is no destination",
+            ),
+            (
+                "local = true",
+                "local = true\nbuild_on = \"controller\"",
+                "10:12",
+                "remove `build_on`",
+            ),
+            (
+                "cpu_set = \"2-15\"",
+                "build_on = \"hier\"",
+                "4:12",
+                "known are controller, host",
+            ),
+            (
+                "[\"ssh\", \"-F\", \"config\"]",
+                "[]",
+                "15:11",
+                "`command` is empty: give at least one",
+            ),
         ] {
             let error = changed(from, to);
             assert!(
@@ -452,7 +538,9 @@ backing_service = "load1"
                 "{to}: {error}"
             );
         }
-        let both = WHOLE.replace("cpu_set = \"2-15\"", "cpu_set = \"x\"").replace("local = true", "");
+        let both = WHOLE
+            .replace("cpu_set = \"2-15\"", "cpu_set = \"x\"")
+            .replace("local = true", "");
         let error = parse(&both).expect_err("two");
         assert!(error.contains(":4:11") && error.contains(":8:7"), "both: {error}");
         let missing = TestbedFile::read(Path::new("/nowhere/testbed.toml")).expect_err("not there");

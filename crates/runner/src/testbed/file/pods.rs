@@ -44,7 +44,11 @@ pub(super) fn cluster(source: &SourceFile, written: ClusterToml) -> Result<Clust
         let help = format!("a namespace has at most {LONGEST_LABEL} lower-case letters, digits and dashes");
         faults.keep::<()>(Err(source.invalid_with(namespace.span(), message, help)));
     }
-    if let Some(binary) = written.binary.as_ref().filter(|binary| !binary.get_ref().starts_with('/')) {
+    if let Some(binary) = written
+        .binary
+        .as_ref()
+        .filter(|binary| !binary.get_ref().starts_with('/'))
+    {
         let message = format!("`binary` is \"{}\"", binary.get_ref());
         let help = "give the absolute path of prony in the image, such as \"/usr/bin/prony\"";
         faults.keep::<()>(Err(source.invalid_with(binary.span(), message, help)));
@@ -54,7 +58,11 @@ pub(super) fn cluster(source: &SourceFile, written: ClusterToml) -> Result<Clust
         let time = value.get_ref().0;
         if time < Duration::from_secs(1) {
             let message = format!("`{key}` is too short");
-            faults.keep::<()>(Err(source.invalid_with(value.span(), message, "give at least \"1s\"")));
+            faults.keep::<()>(Err(source.invalid_with(
+                value.span(),
+                message,
+                "give at least \"1s\"",
+            )));
         }
         time
     };
@@ -97,16 +105,28 @@ pub(super) fn hosts(
     }
     if let Some(cpus) = &written.cpu_set {
         let message = format!("host `{label}` is a pod, whose node chooses the CPUs");
-        faults.keep::<()>(Err(source.invalid_with(cpus.span(), message, "give a count, such as `cpus = 4`")));
+        faults.keep::<()>(Err(source.invalid_with(
+            cpus.span(),
+            message,
+            "give a count, such as `cpus = 4`",
+        )));
     }
     if let Some(address) = &written.address {
         let message = format!("host `{label}` is a pod, whose address the cluster assigns");
-        faults.keep::<()>(Err(source.invalid_with(address.span(), message, "remove `address`")));
+        faults.keep::<()>(Err(source.invalid_with(
+            address.span(),
+            message,
+            "remove `address`",
+        )));
     }
     let memory_bytes = written.memory.as_ref().map_or(Some(MEMORY), |memory| {
         faults.keep(bytes(memory.get_ref()).ok_or_else(|| {
             let message = format!("`memory` is \"{}\"", memory.get_ref());
-            source.invalid_with(memory.span(), message, "give a size such as \"4GiB\" or \"512MiB\"")
+            source.invalid_with(
+                memory.span(),
+                message,
+                "give a size such as \"4GiB\" or \"512MiB\"",
+            )
         }))
     });
     let count = |written: &Option<Spanned<u32>>| written.as_ref().map_or(1, |count| *count.get_ref());
@@ -115,10 +135,7 @@ pub(super) fn hosts(
         replicas: count(&written.replicas),
         cpus: count(&written.cpus),
         memory_bytes: memory_bytes.unwrap_or(MEMORY),
-        node: written
-            .node_selector
-            .map(Spanned::into_inner)
-            .unwrap_or_default(),
+        node: written.node_selector.map(Spanned::into_inner).unwrap_or_default(),
     };
     let build = written.build_on.map(Spanned::into_inner).unwrap_or_default();
     let host = |name: String| HostEntry {
@@ -233,9 +250,19 @@ load = "load"
     const WRONG: &[(&str, &str, &str, &str)] = &[
         ("cpus = 8", "cpus = 1.5", "8:8", "`cpus` is the number 1.5"),
         ("cpus = 8", "cpus = 0", "8:8", "`cpus` is 0: give at least 1"),
-        ("cpus = 8", "cpu_set = \"0-7\"", "8:11", "give a count, such as `cpus = 4`"),
+        (
+            "cpus = 8",
+            "cpu_set = \"0-7\"",
+            "8:11",
+            "give a count, such as `cpus = 4`",
+        ),
         ("\"16GiB\"", "\"16G\"", "9:10", "give a size such as \"4GiB\""),
-        ("replicas = 2", "replicas = 0", "12:12", "`replicas` is 0: give at least 1"),
+        (
+            "replicas = 2",
+            "replicas = 0",
+            "12:12",
+            "`replicas` is 0: give at least 1",
+        ),
         ("replicas = 2", "replicas = 1001", "12:12", "give at most 1000"),
         ("cpus = 8", "replicas = 2", "15:11", "host `app` has 2 replicas"),
         (
@@ -244,17 +271,52 @@ load = "load"
             "16:17",
             "`load-1` is listed twice",
         ),
-        ("load = \"load\"", "load = \"loads\"", "16:8", "did you mean `load`?"),
-        ("cpus = 8", "ssh = \"a\"", "7:7", "remove `ssh`, `local` and `pipe`"),
+        (
+            "load = \"load\"",
+            "load = \"loads\"",
+            "16:8",
+            "did you mean `load`?",
+        ),
+        (
+            "cpus = 8",
+            "ssh = \"a\"",
+            "7:7",
+            "remove `ssh`, `local` and `pipe`",
+        ),
         ("cpus = 8", "address = \"a\"", "8:11", "remove `address`"),
         ("cpus = 8", "cores = 8", "8:1", "unknown key `cores`"),
-        ("[host.load]", "[host.Load]", "11:7", "`Load` is not the name of a pod"),
-        ("namespace = \"prony\"", "", "2:1", "`kubernetes` has no `namespace`"),
+        (
+            "[host.load]",
+            "[host.Load]",
+            "11:7",
+            "`Load` is not the name of a pod",
+        ),
+        (
+            "namespace = \"prony\"",
+            "",
+            "2:1",
+            "`kubernetes` has no `namespace`",
+        ),
         ("\"prony\"", "\"My Space\"", "4:13", "a namespace has at most"),
         ("image = \"debian:12\"", "image = \"\"", "5:9", "`image` is empty"),
-        ("max_lifetime = \"2h\"", "max_lifetime = \"0s\"", "6:16", "give at least \"1s\""),
-        ("max_lifetime = \"2h\"", "pull_policy = \"always\"", "6:15", "did you mean `Always`?"),
-        ("max_lifetime = \"2h\"", "binary = \"prony\"", "6:10", "give the absolute path"),
+        (
+            "max_lifetime = \"2h\"",
+            "max_lifetime = \"0s\"",
+            "6:16",
+            "give at least \"1s\"",
+        ),
+        (
+            "max_lifetime = \"2h\"",
+            "pull_policy = \"always\"",
+            "6:15",
+            "did you mean `Always`?",
+        ),
+        (
+            "max_lifetime = \"2h\"",
+            "binary = \"prony\"",
+            "6:10",
+            "give the absolute path",
+        ),
     ];
 
     #[test]
