@@ -57,7 +57,7 @@ fn a_service_with_a_broken_contract_is_known() {
 fn a_broken_backing_service_breaks_its_contracts() {
     let project = Project::new();
     project.write("backing-services/db/backing.toml", "run = 1\n");
-    let contract = "name = \"shop\"\ntitle = \"Shop\"\nsummary = \"A shop.\"\n\n[operation.get]\nsummary = \"Get.\"\nhttp = \"GET /\"\nexpect = { status = 200 }\n\n[companion]\ndb = { use = \"db\" }\n";
+    let contract = "name = \"shop\"\ntitle = \"Shop\"\nsummary = \"A shop.\"\n\n[operation.get]\nsummary = \"Get.\"\nhttp = \"GET /\"\nexpect = { status = 200 }\n\n[workload.get]\nsummary = \"Get.\"\nmix = [{ operation = \"get\" }]\nload = { kind = \"closed\", connections = 1 }\n\n[companion]\ndb = { use = \"db\" }\n";
     project.write("contracts/shop/contract.toml", contract);
     let catalogue = project.catalogue();
     let text = project.text(&catalogue.contract("shop").expect_err("broken"));

@@ -440,98 +440,101 @@ backing_service = "load1"
         assert!(error.starts_with(expected), "{error}");
     }
 
+    /// The replaced text, its replacement, the position of the error, and a part of the error.
+    const WRONG: &[(&str, &str, &str, &str)] = &[
+        ("service = \"app\"", "service = \"ap\"", "11:11", "no host `ap`"),
+        (
+            "[\"load1\", \"load2\"]",
+            "[\"load1\", \"lod2\"]",
+            "12:18",
+            "did you mean `load2`?",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "[\"load1\", \"load1\"]",
+            "12:18",
+            "host `load1` is listed twice",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "\"lod1\"",
+            "12:8",
+            "did you mean `load1`?",
+        ),
+        (
+            "[\"load1\", \"load2\"]",
+            "[]",
+            "12:8",
+            "`load` is empty: give at least one",
+        ),
+        ("[\"load1\", \"load2\"]", "1", "12:8", "write \"1\""),
+        (
+            "backing_service =",
+            "backing_servise =",
+            "13:1",
+            "did you mean `backing_service`?",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "cpu_set = \"2 to 15\"",
+            "4:11",
+            "give CPUs by number",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "cpus = 4",
+            "4:8",
+            "write `cpu_set` for CPUs by number",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "memory = \"1GiB\"",
+            "4:10",
+            "host `app` is no pod and has `memory`",
+        ),
+        (
+            "address = \"10.0.0.7\"",
+            "address = \"http://a\"",
+            "7:11",
+            "give a host name or an IP address",
+        ),
+        (
+            "local = true",
+            "local = true\nssh = \"b\"",
+            "8:7",
+            "give only one of `ssh`, `local` and `pipe`",
+        ),
+        ("local = true", "", "8:7", "host `load2` has no connection"),
+        (
+            "ssh = \"app01\"",
+            "ssh = \"-oProxyCommand=x\"",
+            "3:7",
+            "which is no destination",
+        ),
+        (
+            "local = true",
+            "local = true\nbuild_on = \"controller\"",
+            "10:12",
+            "remove `build_on`",
+        ),
+        (
+            "cpu_set = \"2-15\"",
+            "build_on = \"hier\"",
+            "4:12",
+            "known are controller, host",
+        ),
+        (
+            "[\"ssh\", \"-F\", \"config\"]",
+            "[]",
+            "15:11",
+            "`command` is empty: give at least one",
+        ),
+    ];
+
     #[test]
     fn errors_are_at_the_value_at_fault() {
         let changed = |from: &str, to: &str| parse(&WHOLE.replace(from, to)).expect_err(to);
-        for (from, to, at, part) in [
-            ("service = \"app\"", "service = \"ap\"", "11:11", "no host `ap`"),
-            (
-                "[\"load1\", \"load2\"]",
-                "[\"load1\", \"lod2\"]",
-                "12:18",
-                "did you mean `load2`?",
-            ),
-            (
-                "[\"load1\", \"load2\"]",
-                "[\"load1\", \"load1\"]",
-                "12:18",
-                "host `load1` is listed twice",
-            ),
-            (
-                "[\"load1\", \"load2\"]",
-                "\"lod1\"",
-                "12:8",
-                "did you mean `load1`?",
-            ),
-            (
-                "[\"load1\", \"load2\"]",
-                "[]",
-                "12:8",
-                "`load` is empty: give at least one",
-            ),
-            ("[\"load1\", \"load2\"]", "1", "12:8", "write \"1\""),
-            (
-                "backing_service =",
-                "backing_servise =",
-                "13:1",
-                "did you mean `backing_service`?",
-            ),
-            (
-                "cpu_set = \"2-15\"",
-                "cpu_set = \"2 to 15\"",
-                "4:11",
-                "give CPUs by number",
-            ),
-            (
-                "cpu_set = \"2-15\"",
-                "cpus = 4",
-                "4:8",
-                "write `cpu_set` for CPUs by number",
-            ),
-            (
-                "cpu_set = \"2-15\"",
-                "memory = \"1GiB\"",
-                "4:10",
-                "host `app` is no pod and has `memory`",
-            ),
-            (
-                "address = \"10.0.0.7\"",
-                "address = \"http://a\"",
-                "7:11",
-                "give a host name or an IP address",
-            ),
-            (
-                "local = true",
-                "local = true\nssh = \"b\"",
-                "8:7",
-                "give only one of `ssh`, `local` and `pipe`",
-            ),
-            ("local = true", "", "8:7", "host `load2` has no connection"),
-            (
-                "ssh = \"app01\"",
-                "ssh = \"-oProxyCommand=x\"",
-                "3:7",
-                "which is no destination",
-            ),
-            (
-                "local = true",
-                "local = true\nbuild_on = \"controller\"",
-                "10:12",
-                "remove `build_on`",
-            ),
-            (
-                "cpu_set = \"2-15\"",
-                "build_on = \"hier\"",
-                "4:12",
-                "known are controller, host",
-            ),
-            (
-                "[\"ssh\", \"-F\", \"config\"]",
-                "[]",
-                "15:11",
-                "`command` is empty: give at least one",
-            ),
-        ] {
+        for (from, to, at, part) in WRONG {
             let error = changed(from, to);
             assert!(
                 error.contains(&format!("\n  testbed.toml:{at}\n")) && error.contains(part),
