@@ -114,7 +114,7 @@ fn publish(value: &mut Value) {
     }
 }
 
-/// Adds the former names of values to an enumeration, as deprecated.
+/// An enumeration also accepts the former names of its values, as deprecated.
 fn publish_former_values(enumeration: &mut Map<String, Value>, former: Map<String, Value>) {
     for (old, new) in former {
         if let Some(Value::Array(names)) = enumeration.get_mut("enum") {

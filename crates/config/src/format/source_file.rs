@@ -131,7 +131,7 @@ impl std::fmt::Debug for SourceFile {
     }
 }
 
-/// Collects the errors of independent parts, so that they are reported together.
+/// Collects errors, so that those of independent parts are reported together.
 #[derive(Debug, Default)]
 pub struct Faults {
     found: Vec<Diagnostic>,
