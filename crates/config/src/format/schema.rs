@@ -114,7 +114,7 @@ fn publish(value: &mut Value) {
     }
 }
 
-/// An enumeration also accepts the former names of its values, as deprecated.
+/// Former names of values are valid but deprecated.
 fn publish_former_values(enumeration: &mut Map<String, Value>, former: Map<String, Value>) {
     for (old, new) in former {
         if let Some(Value::Array(names)) = enumeration.get_mut("enum") {
