@@ -21,12 +21,12 @@ pub mod target;
 mod toolchain;
 
 pub use backing::{BackingDefinition, ReadinessCheck, StopSignal};
-pub use catalogue::Catalogue;
+pub use catalogue::{BrokenDefinition, Catalogue};
 pub use error::ConfigError;
 pub use machine::{Address, Machine};
 pub use plan::{Entry, GroupPlan, Plan, PlanOverrides, PlannedTrial};
 pub use service::{
-    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, Workers, WorkersUse,
+    AS_INSTALLED, Class, ExternalService, Image, Service, ServiceOrigin, UsageSource, WorkerKind, Workers,
 };
 pub use suite::{Design, LimitLines, Limits, Network, RankBy, Starts, Suite, SuiteGroup, WarmUpChoice};
 pub use toolchain::{Requirement, System, Toolchain, Version};

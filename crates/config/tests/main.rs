@@ -4,3 +4,4 @@
 mod format;
 mod import;
 mod plan;
+mod service;

@@ -222,6 +222,7 @@ pub enum TlsVersion {
 /// The protocol of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(extend("x-former-values" = { "http": "http1" }))]
 pub enum Protocol {
     /// HTTP/1.1.
     Http1,

@@ -20,9 +20,9 @@ mod validate;
 mod value;
 
 pub use diagnostic::{Diagnostic, Diagnostics};
-pub(crate) use source_file::Faults;
-pub use source_file::SourceFile;
+pub use source_file::{Faults, SourceFile};
 pub use spanned::Spanned;
+pub use suggestion::suggest;
 pub(crate) use value::{SpannedValue, TomlValue};
 
 use crate::ConfigError;

@@ -40,6 +40,8 @@ impl SourceFile {
         if self.format_of(tree.get_ref())? == 0 {
             upgrade::upgrade(kind, tree.get_mut(), Some(&schema));
         }
+        // It has been read, and no type has it.
+        tree.get_mut().remove("format");
         let faults = validate::verify(&schema, &mut tree);
         if !faults.is_empty() {
             let found = faults.into_iter().map(|fault| {
@@ -137,16 +139,16 @@ impl std::fmt::Debug for SourceFile {
     }
 }
 
-/// Collects the errors of independent parts, so that they are reported together.
+/// Collects errors, so that those of independent parts are reported together.
 #[derive(Debug, Default)]
-pub(crate) struct Faults {
+pub struct Faults {
     found: Vec<Diagnostic>,
     other: Option<ConfigError>,
 }
 
 impl Faults {
     /// The value, or `None` and its errors are kept.
-    pub(crate) fn keep<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
+    pub fn keep<T>(&mut self, result: Result<T, ConfigError>) -> Option<T> {
         match result {
             Ok(value) => Some(value),
             Err(ConfigError::Files(Diagnostics(found))) => {
@@ -164,16 +166,21 @@ impl Faults {
         }
     }
 
-    pub(crate) const fn is_empty(&self) -> bool {
+    /// Whether nothing was wrong.
+    pub const fn is_empty(&self) -> bool {
         self.found.is_empty() && self.other.is_none()
     }
 
     /// The value if nothing was wrong.
-    pub(crate) fn or<T>(self, value: T) -> Result<T, ConfigError> {
+    pub fn or<T>(self, value: T) -> Result<T, ConfigError> {
         match (self.found.as_slice(), self.other) {
             ([], None) => Ok(value),
             ([], Some(other)) => Err(other),
             _ => Err(ConfigError::Files(Diagnostics(self.found))),
         }
+    }
+    /// The errors. There must be one.
+    pub fn into_error(self) -> ConfigError {
+        self.or(()).expect_err("invariant: something was wrong")
     }
 }

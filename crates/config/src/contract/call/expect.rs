@@ -54,7 +54,7 @@ impl ExpectToml {
     fn statuses(&self) -> Vec<u16> {
         self.status
             .as_ref()
-            .map_or_else(|| vec![200], |OneOrMany(codes)| codes.iter().map(|Status(code)| *code).collect())
+            .map_or_else(|| vec![200], |OneOrMany(codes)| Status::codes(codes))
     }
 }
 

@@ -62,10 +62,35 @@ pub(crate) struct ExpectToml {
     pub(crate) builtin: Option<BuiltinToml>,
 }
 
-/// A status code.
+/// A status code, or `"2xx"` for 200 to 299.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(transparent)]
-pub(crate) struct Status(#[schemars(range(min = 100, max = 599))] pub(crate) u16);
+#[serde(untagged)]
+#[schemars(extend("x-give" = "a status such as 201, a list of them, or \"2xx\""))]
+pub(crate) enum Status {
+    Code(#[schemars(range(min = 100, max = 599))] u16),
+    Success(Success),
+}
+
+/// Any status from 200 to 299.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub(crate) enum Success {
+    #[serde(rename = "2xx")]
+    Any,
+}
+
+impl Status {
+    /// The codes that a list of statuses accepts; empty for 200 to 299, which a list of further codes cannot extend.
+    pub(crate) fn codes(all: &[Self]) -> Vec<u16> {
+        let code = |status: &Self| match status {
+            Self::Code(code) => vec![*code],
+            Self::Success(Success::Any) => (200..300).collect(),
+        };
+        match all {
+            [Self::Success(Success::Any)] => Vec::new(),
+            several => several.iter().flat_map(code).collect(),
+        }
+    }
+}
 
 /// A content coding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]

@@ -25,9 +25,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ContractToml {
-    /// The version of the file format: 1.
-    #[serde(skip_serializing)]
-    pub(crate) format: Option<u32>,
     /// The name of the folder. It need not be written.
     #[serde(skip_serializing)]
     pub(crate) name: Option<Spanned<String>>,

@@ -20,8 +20,6 @@ use crate::format::{Spanned, SpannedValue};
 #[derive(Debug, Clone, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SequenceToml {
-    /// The version of the file format: 1.
-    format: Option<u32>,
     /// A CSV or JSON Lines file with a row for each user. `{COLUMN}` is a value of the user's row.
     data: Option<Spanned<TableToml>>,
     /// Whether users return the cookies that they receive.
@@ -94,8 +92,6 @@ impl SequenceFile {
 const NAME: &str = "sequence";
 
 fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Contract, ConfigError> {
-    // Before format 1, a step without a status accepted 200 to 299.
-    let any_success = written.format.is_none();
     let mut operation = BTreeMap::new();
     let mut sequence = Vec::new();
     for (place, step) in written.step.into_iter().enumerate() {
@@ -117,7 +113,7 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
             span.clone(),
             StepToml::of(Spanned::new(span.clone(), name.clone())),
         ));
-        operation.insert(name, Spanned::new(span, completed(call, any_success)));
+        operation.insert(name, Spanned::new(span, completed(call)));
     }
     // The command line defines the load.
     let load = LoadText::Closed {
@@ -145,13 +141,15 @@ fn contract(path: &Path, file: SourceFile, written: SequenceToml) -> Result<Cont
     Contract::unnamed(folder, file, written)
 }
 
-/// A step as an operation. Without a status, it accepts 200, or with `any_success` 200 to 299.
-fn completed(call: CallToml, any_success: bool) -> OperationToml {
+/// A step as an operation. Without a status, it accepts 200.
+fn completed(call: CallToml) -> OperationToml {
     let mut expect = call
         .expect
         .unwrap_or_else(|| Spanned::new(0..0, ExpectToml::default()));
-    let default = if any_success { Vec::new() } else { vec![Status(200)] };
-    expect.get_mut().status.get_or_insert(OneOrMany(default));
+    expect
+        .get_mut()
+        .status
+        .get_or_insert_with(|| OneOrMany(vec![Status::Code(200)]));
     OperationToml {
         summary: String::new(),
         common_cases: true,

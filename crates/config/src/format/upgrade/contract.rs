@@ -152,6 +152,15 @@ impl Editor<'_, '_> {
                 self.insert(&path, "capture", toml::Table::new());
             }
             self.expectation(&expect);
+            // A step of a sequence file accepted 200 to 299.
+            if matches!(path.first(), Some(Step::Key(table)) if table == "step") && !self.has(&key(&expect, "status")) {
+                if self.has(&expect) {
+                    self.insert(&expect, "status", "2xx");
+                } else {
+                    let status = ("status".to_owned(), Value::from("2xx"));
+                    self.insert(&path, "expect", toml::Table::from_iter([status]));
+                }
+            }
         }
     }
 

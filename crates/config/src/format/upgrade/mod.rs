@@ -3,6 +3,7 @@
 mod aliases;
 mod backing;
 mod contract;
+mod editor;
 mod placeholders;
 mod service;
 mod suite;
@@ -28,7 +29,7 @@ pub(super) fn upgrade(kind: FileKind, tree: &mut DeTable<'_>, schema: Option<&Va
         FileKind::Toolchains => toolchains::upgrade(tree, &mut edits),
         FileKind::Backing => backing::upgrade(tree, &mut edits),
         FileKind::Testbed => testbed::upgrade(tree, &mut edits),
-        FileKind::Project => {}
+        FileKind::Project => testbed::upgrade_project(tree, &mut edits),
     }
     edits
 }

@@ -65,7 +65,7 @@ impl Call<'_> {
         let expect = self.expect().get_ref();
         let status = match &expect.status {
             None => vec![SWITCHED],
-            Some(OneOrMany(codes)) => codes.iter().map(|Status(code)| *code).collect(),
+            Some(OneOrMany(codes)) => Status::codes(codes),
         };
         let echoed = expect.echoed.then(|| BodyRule::Exact(message(&request.body)));
         let expectation = Expectation {
