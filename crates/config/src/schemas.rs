@@ -1,7 +1,10 @@
 //! The JSON Schemas of the files that this crate reads.
 
-use crate::contract::ContractToml;
+use crate::backing::BackingToml;
+use crate::contract::{ContractToml, SequenceToml};
 use crate::format::{FileKind, schema};
+use crate::service::ServiceToml;
+use crate::toolchain::ToolchainsToml;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -9,7 +12,11 @@ use std::sync::Arc;
 pub fn extended(kind: FileKind) -> Option<Arc<Value>> {
     Some(match kind {
         FileKind::Contract => schema::extended::<ContractToml>(),
-        FileKind::Sequence => schema::extended::<crate::contract::SequenceToml>(),
-        _ => return None,
+        FileKind::Service => schema::extended::<ServiceToml>(),
+        FileKind::Toolchains => schema::extended::<ToolchainsToml>(),
+        FileKind::Backing => schema::extended::<BackingToml>(),
+        FileKind::Sequence => schema::extended::<SequenceToml>(),
+        FileKind::Suite => schema::extended::<crate::suite::SuiteToml>(),
+        FileKind::Testbed | FileKind::Project => return None,
     })
 }

@@ -1,22 +1,24 @@
-//! The JSON Schemas of the files that this crate reads.
+//! The JSON Schemas of all kinds of files.
 
 use crate::project::Settings;
 use crate::testbed::TestbedToml;
 use prony_config::format::{FileKind, schema};
+use prony_config::schemas;
 use serde_json::Value;
+use std::sync::Arc;
 
-/// The schema of testbed files and of `prony.toml`; `None`: the file is read elsewhere.
-pub fn schema_of(kind: FileKind, id: &str) -> Option<Value> {
+/// The schema of a kind of file with prony's extensions.
+pub fn extended_schema(kind: FileKind) -> Arc<Value> {
     match kind {
-        FileKind::Testbed => Some(schema::published::<TestbedToml>("Testbed of prony", id)),
-        FileKind::Project => Some(schema::published::<Settings>("Project of prony", id)),
-        FileKind::Contract
-        | FileKind::Service
-        | FileKind::Suite
-        | FileKind::Toolchains
-        | FileKind::Backing
-        | FileKind::Sequence => None,
+        FileKind::Testbed => schema::extended::<TestbedToml>(),
+        FileKind::Project => schema::extended::<Settings>(),
+        other => schemas::extended(other).expect("invariant: the other kinds are files of the catalogue"),
     }
+}
+
+/// The schema of a kind of file for editors: JSON Schema draft 7.
+pub fn schema_of(kind: FileKind) -> Value {
+    schema::published(&extended_schema(kind), &format!("prony: {kind}"))
 }
 
 #[cfg(test)]
@@ -25,13 +27,12 @@ mod tests {
 
     #[test]
     fn a_schema_has_descriptions_and_former_names() {
-        let testbed = schema_of(FileKind::Testbed, "testbed.json").expect("a testbed");
+        let testbed = schema_of(FileKind::Testbed);
         let host = &testbed["definitions"]["Host"]["properties"];
         assert_eq!(host["program"]["deprecated"], true);
         assert!(host["binary"]["description"].is_string(), "{testbed:#}");
         assert_eq!(testbed["properties"]["format"]["const"], 1);
-        let project = schema_of(FileKind::Project, "project.json").expect("a project");
+        let project = schema_of(FileKind::Project);
         assert_eq!(project["properties"]["lab"]["deprecated"], true);
-        assert_eq!(schema_of(FileKind::Suite, ""), None);
     }
 }

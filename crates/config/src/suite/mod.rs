@@ -2,7 +2,7 @@
 
 mod written;
 
-pub(crate) use written::LimitsToml;
+pub(crate) use written::{LimitsToml, SuiteToml};
 
 use crate::format::{FileKind, SourceFile};
 use crate::format::suggestion::suggest;
@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Duration;
 use crate::format::Spanned;
 use toml::{Table, Value};
-use written::{DesignToml, GroupToml, ProfileToml, SuiteToml};
+use written::{DesignToml, GroupToml, ProfileToml};
 
 /// A suite in one profile, with every default filled in.
 #[derive(Debug, Clone)]

@@ -12,7 +12,7 @@ use toml::Table;
 
 #[derive(Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SuiteToml {
+pub(crate) struct SuiteToml {
     pub(super) title: String,
     pub(super) rounds: Option<Spanned<u32>>,
     pub(super) warm_up: Option<WarmUpToml>,
