@@ -9,7 +9,6 @@ pub use single::SingleCall;
 
 use crate::contract::call::{BODY_END, Bindings, BoundValue, Call, PlaceholderValues, ScriptStep, Slots};
 use crate::contract::source::{SourceToml, ValueGenerator, text_of};
-use crate::contract::template::mentioned;
 use crate::contract::toml::{CallToml, CaseToml, Deliver, OneOrMany, OperationToml, in_order};
 use crate::format::Faults;
 use crate::format::suggestion::suggest;
@@ -214,11 +213,6 @@ impl Contract {
                 called.insert(name.get_ref());
             }
             calls.push((call, Some(one.get_ref())));
-        }
-        let mut later = BTreeSet::new();
-        for (call, _) in calls.iter_mut().rev() {
-            call.drop_unused_captures(&later);
-            call.texts(&mut |text, _| later.extend(mentioned(text)));
         }
         Ok(calls)
     }

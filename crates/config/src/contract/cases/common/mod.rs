@@ -193,7 +193,7 @@ impl ExchangeGenerator<'_> {
     fn independent(&mut self, calls: &[Call<'_>], times: usize) -> CaseResult {
         let calls: Vec<Call<'_>> = calls
             .iter()
-            .filter(|call| call.needs.is_empty() && call.captured_names().next().is_none())
+            .filter(|call| call.needs.is_empty())
             .cloned()
             .collect();
         self.times(&calls, times)
