@@ -124,10 +124,9 @@ impl Contract {
         operation: &Spanned<OperationToml>,
         protocols: &[Protocol],
     ) -> Result<(), ConfigError> {
-        let call = Spanned::new(operation.span(), operation.get_ref().into());
         let captured = self.captured_before(name)?;
-        self.call(&call)?
-            .verify(&call.get_ref().with, &captured, protocols)
+        self.call_of(name)?
+            .verify(&operation.get_ref().with, &captured, protocols)
     }
 
     fn verify_case(&self, case: &Spanned<CaseToml>, protocols: &[Protocol]) -> Result<(), ConfigError> {
