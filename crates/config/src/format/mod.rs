@@ -4,8 +4,16 @@
 //! The schemas are derived from the types that the files become, so that editors, messages and documentation agree. Start at
 //! [`SourceFile::parse`].
 
+#[allow(dead_code, reason = "used by the command that upgrades files")]
+mod comments;
 mod diagnostic;
+#[allow(dead_code, reason = "used by the command that upgrades files")]
+mod document;
+#[allow(dead_code, reason = "used by the command that upgrades files")]
+mod edit;
 mod foreign;
+#[allow(dead_code, reason = "used by the command that upgrades files")]
+mod layout;
 pub mod schema;
 mod source_file;
 mod spanned;
