@@ -100,14 +100,6 @@ impl SourceFile {
         )]))
     }
 
-    /// An error on a line of this file, from 1.
-    pub(crate) fn invalid_at_line(&self, line: usize, message: impl Into<String>) -> ConfigError {
-        let start: usize = self.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-        let written = self.text[start..].lines().next().unwrap_or_default();
-        let indent = written.len() - written.trim_start().len();
-        self.invalid(start + indent..start + written.len(), message)
-    }
-
     /// The range in the file of a part of a text value, or of the whole value if it has escapes.
     pub(crate) fn part_of_text(&self, span: &Range<usize>, text: &str, part: &Range<usize>) -> Range<usize> {
         let written = self.text.get(span.clone()).unwrap_or_default();

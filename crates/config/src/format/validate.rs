@@ -3,7 +3,8 @@
 use super::schema::{ALIASES, GIVE, resolved};
 use super::suggestion::{nearest, suggest};
 use super::foreign;
-use prony_load::DurationText;
+use prony_load::{DurationText, Objective};
+use regex::Regex;
 use serde_json::{Map, Value};
 use std::ops::Range;
 use toml::Spanned;
@@ -53,11 +54,10 @@ impl<'a> Validator<'a> {
         let described = schema;
         let schema = resolved(self.root, schema);
         if let Some(branches) = branches(schema) {
-            return self.union(schema, branches, &place, value);
+            return self.union(described, branches, &place, value);
         }
         if !self.accepts(schema, value.get_ref()) {
-            let give = described.get(GIVE).is_some().then_some(described).unwrap_or(schema);
-            let (message, help) = wrong_type(self.root, give, key, value.get_ref());
+            let (message, help) = wrong_type(self.root, described, key, value.get_ref());
             return self.fault(place.span, message, help);
         }
         match value.get_mut() {
@@ -79,13 +79,26 @@ impl<'a> Validator<'a> {
                     };
                     self.fault(place.span, message, None);
                 }
+                if described.get("uniqueItems").or_else(|| schema.get("uniqueItems")) == Some(&Value::Bool(true)) {
+                    for (number, item) in items.iter().enumerate() {
+                        let text = scalar_text(item.get_ref());
+                        let mut before = items.iter().take(number).map(|item| scalar_text(item.get_ref()));
+                        if text.is_some() && before.any(|other| other == text) {
+                            let message = format!("`{key}` has {} twice", text.unwrap_or_default());
+                            self.fault(item.span(), message, Some("remove one".to_owned()));
+                        }
+                    }
+                }
             }
-            scalar => self.scalar(schema, &place, scalar),
+            scalar => self.scalar(described, &place, scalar),
         }
     }
 
-    fn scalar(&mut self, schema: &Value, place: &Place<'_>, value: &DeValue<'_>) {
+    fn scalar(&mut self, described: &Value, place: &Place<'_>, value: &DeValue<'_>) {
         let key = place.key;
+        let schema = resolved(self.root, described);
+        // A key may restrict its type further.
+        let keyword = |name: &str| described.get(name).or_else(|| schema.get(name));
         if let DeValue::String(text) = value {
             if let Some(names) = enumerated(schema)
                 && !names.contains(&text.as_ref())
@@ -93,26 +106,51 @@ impl<'a> Validator<'a> {
                 let help = Some(suggest(names, text));
                 return self.fault(place.span.clone(), format!("`{key}` is \"{text}\""), help);
             }
-            if schema.get("format").and_then(Value::as_str) == Some("duration")
+            let format = keyword("format").and_then(Value::as_str);
+            if format == Some("duration")
                 && let Err(error) = text.parse::<DurationText>()
             {
-                self.fault(place.span.clone(), format!("`{key}`: {error}"), None);
+                return self.fault(place.span.clone(), format!("`{key}`: {error}"), None);
             }
-            if schema.get("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
+            if format == Some("objective")
+                && let Err(error) = text.parse::<Objective>()
+            {
+                let error = error.to_string();
+                let (message, help) = error.split_once("; ").unwrap_or((&error, ""));
+                let help = (!help.is_empty()).then(|| help.to_owned());
+                return self.fault(place.span.clone(), format!("`{key}`: {message}"), help);
+            }
+            if let Some(pattern) = keyword("pattern").and_then(Value::as_str)
+                && Regex::new(pattern).is_ok_and(|pattern| !pattern.is_match(text))
+            {
+                let advice = match give_of(self.root, described) {
+                    Some(give) => format!("give {give}"),
+                    None => format!("it must match {pattern}"),
+                };
+                let message = format!("`{key}` is \"{}\": {advice}", excerpt(text));
+                return self.fault(place.span.clone(), message, None);
+            }
+            if keyword("minLength").and_then(Value::as_u64).is_some_and(|least| least > 0) && text.is_empty() {
                 self.fault(place.span.clone(), format!("`{key}` is empty"), None);
             }
             return;
         }
         let Some(number) = number_of(value) else { return };
-        let limit = |name: &str| schema.get(name).and_then(Value::as_f64);
-        let advice = if let Some(least) = limit("minimum").filter(|least| number < *least) {
+        let limit = |name: &str| keyword(name).and_then(Value::as_f64);
+        let largest = keyword("format").and_then(Value::as_str).and_then(largest_of);
+        let advice = if !number.is_finite() {
+            match limit("exclusiveMinimum") {
+                Some(above) => format!("give a number above {}", shown(above)),
+                None => "give a number".to_owned(),
+            }
+        } else if let Some(least) = limit("minimum").filter(|least| number < *least) {
             format!("give at least {}", shown(least))
         } else if let Some(above) = limit("exclusiveMinimum").filter(|above| number <= *above) {
             match limit("exclusiveMaximum").or_else(|| limit("maximum")) {
                 Some(below) if below <= 1.0 => "give a share between 0 and 1, such as 0.02".to_owned(),
                 _ => format!("give a number above {}", shown(above)),
             }
-        } else if let Some(most) = limit("maximum").filter(|most| number > *most) {
+        } else if let Some(most) = limit("maximum").or(largest).filter(|most| number > *most) {
             format!("give at most {}", shown(most))
         } else if limit("exclusiveMaximum").is_some_and(|below| number >= below) {
             "give a share between 0 and 1, such as 0.02".to_owned()
@@ -395,6 +433,28 @@ fn listed(names: &[&str]) -> String {
         [] => String::new(),
         [only] => (*only).to_owned(),
         [rest @ .., last] => format!("{} or {last}", rest.join(", ")),
+    }
+}
+
+/// The largest number of an integer format.
+fn largest_of(format: &str) -> Option<f64> {
+    match format {
+        "uint8" => Some(f64::from(u8::MAX)),
+        "uint16" => Some(f64::from(u16::MAX)),
+        "uint32" => Some(f64::from(u32::MAX)),
+        "int32" => Some(f64::from(i32::MAX)),
+        // TOML's integers have 64 bits with a sign.
+        "uint64" | "int64" | "uint" | "int" => Some(i64::MAX as f64),
+        _ => None,
+    }
+}
+
+/// A text, a number or a truth value, for comparison and messages.
+fn scalar_text(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(format!("\"{}\"", excerpt(text))),
+        DeValue::Boolean(truth) => Some(truth.to_string()),
+        number => number_of(number).map(shown),
     }
 }
 
