@@ -152,8 +152,11 @@ impl Faults {
         self.found.is_empty() && self.other.is_none()
     }
 
-    /// The value if nothing was wrong.
-    pub(crate) fn or<T>(self, value: T) -> Result<T, ConfigError> {
+    /// The value if nothing was wrong, or else the errors in the order of each file.
+    pub(crate) fn or<T>(mut self, value: T) -> Result<T, ConfigError> {
+        self.found.sort_by(|left, right| {
+            (&left.path, left.line, left.column).cmp(&(&right.path, right.line, right.column))
+        });
         match (self.found.as_slice(), self.other) {
             ([], None) => Ok(value),
             ([], Some(other)) => Err(other),

@@ -481,6 +481,9 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
     let types = types_of(root, schema);
     let takes = |name: &str| types.iter().any(|known| *known == name);
     let is_duration = formats_of(root, schema).contains(&"duration");
+    let is_list_of = |name: &str| is_list_of(root, schema, name);
+    // A number is proposed as a text only where any text will do.
+    let is_free_text = takes("string") && formats_of(root, schema).is_empty() && !has_pattern(root, schema);
     let what = match value {
         DeValue::String(text) => format!("the text \"{}\"", excerpt(text)),
         DeValue::Integer(number) => format!("the number {}", number.as_str()),
@@ -498,12 +501,12 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         DeValue::String(text) if takes("boolean") && matches!(text.as_ref(), "true" | "false") => {
             Some(text.to_string())
         }
-        DeValue::String(text) if takes("array") && !takes("object") => Some(format!("[\"{}\"]", excerpt(text))),
+        DeValue::String(text) if is_list_of("string") && !takes("object") => Some(format!("[\"{}\"]", excerpt(text))),
         DeValue::Integer(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
         DeValue::Float(number) if is_duration => Some(format!("\"{}s\"", number.as_str())),
-        DeValue::Integer(number) if takes("string") => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Float(number) if takes("string") => Some(format!("\"{}\"", number.as_str())),
-        DeValue::Integer(number) if takes("array") => Some(format!("[{}]", number.as_str())),
+        DeValue::Integer(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
+        DeValue::Float(number) if is_free_text => Some(format!("\"{}\"", number.as_str())),
+        DeValue::Integer(number) if is_list_of("integer") || is_list_of("number") => Some(format!("[{}]", number.as_str())),
         DeValue::Datetime(date) if takes("string") => Some(format!("\"{date}\"")),
         _ => None,
     };
@@ -516,6 +519,19 @@ fn wrong_type(root: &Value, schema: &Value, key: &str, value: &DeValue<'_>) -> (
         }
     };
     (message, None)
+}
+
+/// Whether a schema allows lists of a type.
+fn is_list_of(root: &Value, schema: &Value, name: &str) -> bool {
+    let schema = resolved(root, schema);
+    match branches(schema) {
+        Some(branches) => branches.iter().any(|branch| is_list_of(root, branch, name)),
+        None => schema.get("items").is_some_and(|items| types_of(root, items).contains(&name)),
+    }
+}
+
+fn has_pattern(root: &Value, schema: &Value) -> bool {
+    schema.get("pattern").is_some() || resolved(root, schema).get("pattern").is_some()
 }
 
 fn give_of<'a>(root: &'a Value, schema: &'a Value) -> Option<&'a str> {

@@ -1,92 +1,9 @@
-//! Files with every kind of mistake, and the error messages of each.
+//! Files of services with every kind of mistake, the error messages of each, and the order of trials.
 
-use prony_config::{Catalogue, Plan, ConfigError, PlanOverrides, Suite};
-use prony_load::{Load, Protocol};
+use super::checkout::{Checkout, SERVICE};
+use prony_config::{Catalogue, Plan, PlanOverrides};
+use prony_load::Protocol;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use tempfile::TempDir;
-
-const SERVICE: &str = r#"name = "NAME"
-title = "A title"
-language = "Go"
-framework = "net/http"
-class = "platform"
-contracts = ["hello"]
-toolchains = ["go >= 1.22"]
-build = ["go build -o server ."]
-run = "exec ./server"
-
-[workers]
-uses = "threads"
-how = "a thread per CPU"
-
-[[variant]]
-name = "current"
-version = "1.26"
-
-[[variant]]
-name = "single"
-version = "1.26"
-env = { WORKERS = "1" }
-"#;
-
-const TOOLCHAINS: &str = r#"[go]
-title = "Go"
-probe = "go version"
-version = 'go(\d+(?:\.\d+)+)'
-debian = ["golang-go"]
-"#;
-
-const SUITE: &str = r#"title = "A suite"
-rounds = 3
-
-[[group]]
-contract = "hello"
-load = { kind = "closed", connections = 8 }
-services = ["go-one", "go-two/*"]
-"#;
-
-/// A checkout with the project's own contracts and two services.
-struct Checkout(TempDir);
-
-impl Checkout {
-    fn new() -> Self {
-        let checkout = Self(TempDir::new().expect("a temporary folder"));
-        for ours in ["contracts", "backing-services"] {
-            let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(ours);
-            let folder = folder.canonicalize().expect("a folder of the project");
-            std::os::unix::fs::symlink(folder, checkout.path(ours)).expect("a link");
-        }
-        checkout.write("services/toolchains.toml", TOOLCHAINS);
-        checkout.write("services/go-one/service.toml", &SERVICE.replace("NAME", "go-one"));
-        checkout.write("services/go-two/service.toml", &SERVICE.replace("NAME", "go-two"));
-        checkout.write("suites/a.toml", SUITE);
-        checkout
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        std::fs::create_dir_all(self.path(name).parent().expect("a folder")).expect("a folder");
-        std::fs::write(self.path(name), text).expect("a file");
-    }
-
-    fn plan(&self, wishes: &PlanOverrides) -> Result<Plan, ConfigError> {
-        let catalogue = Catalogue::read(self.0.path())?;
-        let suite = Suite::read(&catalogue.suite_file("a")?, None)?;
-        Plan::of(&catalogue, &suite, wishes)
-    }
-
-    /// The error message, without the temporary folder.
-    fn error(&self) -> String {
-        let error = self.plan(&PlanOverrides::default()).expect_err("an error");
-        error
-            .to_string()
-            .replace(&format!("{}/", self.0.path().display()), "")
-    }
-}
 
 fn with_service(from: &str, to: &str) -> String {
     let checkout = Checkout::new();
@@ -94,12 +11,6 @@ fn with_service(from: &str, to: &str) -> String {
         "services/go-one/service.toml",
         &SERVICE.replace("NAME", "go-one").replace(from, to),
     );
-    checkout.error()
-}
-
-fn with_suite(from: &str, to: &str) -> String {
-    let checkout = Checkout::new();
-    checkout.write("suites/a.toml", &SUITE.replace(from, to));
     checkout.error()
 }
 
@@ -200,7 +111,7 @@ fn wishes_narrow_the_plan() {
         .to_string();
     assert_eq!(
         error,
-        "no service `go-tow/*`: did you mean `go-two`? Known are go-one, go-two"
+        "no service `go-tow/*`: did you mean `go-two`?"
     );
 }
 
@@ -320,173 +231,4 @@ fn unknown_names_in_a_service_are_told() {
     assert!(with_service("[\"hello\"]", "[\"helo\"]").contains("names `helo`: did you mean `hello`?"));
     assert!(with_service("go >= 1.22", "goo >= 1.22").contains("names `goo`: did you mean `go`?"));
     assert!(with_service("go >= 1.22", "go > 1").contains(":7: `toolchains`: `go > 1` is neither"));
-}
-
-#[test]
-fn faults_of_a_suite_are_told_with_their_line() {
-    for (from, to, expected) in [
-        ("rounds", "round", "suites/a.toml:2: unknown field `round`"),
-        (
-            "\"go-one\"",
-            "\"go-on\"",
-            "suites/a.toml:7: no service `go-on`: did you mean `go-one`?",
-        ),
-        (
-            "\"go-two/*\"",
-            "\"go-two/era\"",
-            "suites/a.toml:7: no service `go-two/era`: variants: known are current, single",
-        ),
-        (
-            "contract = \"hello\"",
-            "contract = \"hallo\"",
-            "suites/a.toml:4: no contract `hallo`: did you mean `hello`?",
-        ),
-        (
-            "connections = 8",
-            "connections = 0",
-            "suites/a.toml:6: `load`: `connections` is 0",
-        ),
-        (
-            "connections = 8",
-            "connections = []",
-            "suites/a.toml:6: `load`: `connections` is empty: add at least one number",
-        ),
-        (
-            "connections = 8",
-            "connections = [8, 0]",
-            "suites/a.toml:6: `load`: `connections` is 0",
-        ),
-        (
-            "connections = 8",
-            "connections = [8, 16, 8]",
-            "suites/a.toml:6: `load`: `connections` contains 8 twice",
-        ),
-        (
-            "connections = 8",
-            "connections = [8, \"many\"]",
-            "suites/a.toml:6: invalid type: string \"many\", expected u32",
-        ),
-        (
-            "\"closed\", connections = 8",
-            "\"open\", rate = 5, connections = [8, 16]",
-            "suites/a.toml:6: `load`: `connections` is a list, which only a closed load may have",
-        ),
-        (
-            "kind = \"closed\"",
-            "kind = \"shut\"",
-            "suites/a.toml:6: unknown variant `shut`, expected one of `closed`, `open`, `users`",
-        ),
-        (
-            "rounds = 3",
-            "precision = 2",
-            "suites/a.toml:2: `precision` is 2: give a share between 0 and 1",
-        ),
-        (
-            "rounds = 3",
-            "warm_up = 3",
-            "suites/a.toml:2: expected a duration",
-        ),
-        (
-            "load = {",
-            "rank_by = \"speed\"\nload = {",
-            "suites/a.toml:6: unknown variant `speed`, expected one of `goodput`, `sequences`, `p50`, `p99`, `cpu`",
-        ),
-        (
-            "load = {",
-            "rank_by = \"sequences\"\nload = {",
-            "suites/a.toml:6: `rank_by`: the workload is not a sequence",
-        ),
-    ] {
-        let error = with_suite(from, to);
-        assert!(error.starts_with(expected), "{to}: {error}");
-    }
-}
-
-#[test]
-fn a_group_says_what_it_is_ranked_by() {
-    let with = |rank_by: &str, load: &str| {
-        let checkout = Checkout::new();
-        let keys = format!("rank_by = \"{rank_by}\"\nload = {load}\n# ");
-        checkout.write("suites/a.toml", &SUITE.replace("load = ", &keys));
-        checkout.plan(&PlanOverrides::default())
-    };
-    let closed = r#"{ kind = "closed", connections = 8 }"#;
-    let open = r#"{ kind = "open", rate = 100, connections = 8 }"#;
-    for (rank_by, load, key) in [
-        ("goodput", closed, "goodput_per_s"),
-        ("p99", closed, "response_time_ns_p99"),
-        ("p50", open, "response_time_ns_p50"),
-        ("cpu", open, "cpu_ns_per_request"),
-    ] {
-        let plan = with(rank_by, load).unwrap_or_else(|error| panic!("{rank_by}: {error}"));
-        assert_eq!(plan.groups[0].ranked_by().as_deref(), Some(key));
-        let written = serde_json::to_value(&plan).expect("plain data");
-        assert_eq!(written["groups"][0]["rank_by"], rank_by);
-    }
-    let error = with("goodput", open).expect_err("all have the same").to_string();
-    assert!(
-        error.contains("suites/a.toml:6: `rank_by`: the rate of requests is the same for all services"),
-        "{error}"
-    );
-    // An interleaved design from the command line has its own default ranking.
-    let turns = PlanOverrides {
-        design: Some(prony_config::Design::interleaved()),
-        ..PlanOverrides::default()
-    };
-    let checkout = Checkout::new();
-    checkout.write(
-        "suites/a.toml",
-        &SUITE.replace("load = ", "rank_by = \"goodput\"\nload = "),
-    );
-    let plan = checkout.plan(&turns).expect("a plan");
-    assert_eq!(plan.groups[0].rank_by, None);
-}
-
-#[test]
-fn several_numbers_of_connections_are_a_group_each() {
-    let checkout = Checkout::new();
-    let several = SUITE.replace("connections = 8", "connections = [64, 8, 256], in_flight = 2");
-    checkout.write("suites/a.toml", &several);
-    let plan = checkout.plan(&PlanOverrides::default()).expect("a plan");
-    let loads: Vec<Load> = plan.groups.iter().map(|group| group.load.clone()).collect();
-    assert_eq!(
-        loads,
-        [64, 8, 256].map(|connections| Load::closed(connections, 2))
-    );
-    for group in 0..3 {
-        let services = plan.entries.iter().filter(|entry| entry.group == group);
-        assert_eq!(services.count(), 3, "each has every service");
-    }
-    // A separate group with one of these loads would be a duplicate.
-    let again = several.clone()
-        + "\n[[group]]\ncontract = \"hello\"\nload = { kind = \"closed\", connections = 8, in_flight = 2 }\nservices = [\"go-one\"]\n";
-    checkout.write("suites/a.toml", &again);
-    let error = checkout.error();
-    assert!(error.contains("as the group in line 4"), "{error}");
-    // A profile may set other loads.
-    let quick = several
-        + "\n[group.profile.quick]\nload = { kind = \"closed\", connections = [1, 2] }\n[profile.quick]\n";
-    checkout.write("suites/a.toml", &quick);
-    let suite = Suite::read(&checkout.path("suites/a.toml"), Some("quick")).expect("a suite");
-    let loads: Vec<Option<Load>> = suite.groups.into_iter().map(|group| group.load).collect();
-    assert_eq!(
-        loads,
-        [1, 2].map(|connections| Some(Load::closed(connections, 1)))
-    );
-}
-
-#[test]
-fn profiles_change_what_they_name() {
-    let checkout = Checkout::new();
-    let profiles = "\n[profile.smoke]\nrounds = 1\nduration = \"100ms\"\n";
-    checkout.write("suites/a.toml", &format!("{SUITE}{profiles}"));
-    let suite = Suite::read(&checkout.path("suites/a.toml"), Some("smoke")).expect("a suite");
-    assert_eq!((suite.rounds, suite.groups[0].duration.as_millis()), (1, 100));
-    let error = Suite::read(&checkout.path("suites/a.toml"), Some("smok"))
-        .expect_err("no such profile")
-        .to_string();
-    assert!(
-        error.contains("no profile `smok`") && error.contains("did you mean `smoke`?"),
-        "{error}"
-    );
 }
